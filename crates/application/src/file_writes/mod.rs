@@ -1,8 +1,13 @@
-//! Project files an operation writes: planned in the transaction, recorded with it, written after its commit.
+//! Redo log for project files: planned inside the transaction, recorded with the operation, written
+//! after its commit.
 //!
-//! The record ([`FileWrites`]) is the redo note. A note of the store says which one was carried out last, so a process that died
-//! between the commit and its files is noticed by the next command, which completes them before it looks at any file. All of it
-//! happens with the write lock held: files are written in the order of their operations.
+//! The record ([`FileWrites`]) is the redo entry. A note in the store names the last entry that was
+//! completed, so the next command detects a process that died between the commit and its files, and
+//! completes them before it scans any file. All of it happens under the write lock: files are
+//! written in the order of their operations.
+//!
+//! The entry is a record in the journal rather than a note, because only the journal survives a
+//! kill between its sync and the database's commit.
 
 mod planned;
 
@@ -23,21 +28,23 @@ use crate::failure::{Failure, FailureKind};
 use crate::memory::unwritten;
 use crate::whole_text::whole_text;
 
-/// Which record was carried out last; of this working copy.
+/// Note that names the last completed redo entry of this working copy.
 const DONE: &str = "file-writes";
-/// Where the program notes which record it last told its caller of. Not synced: lost, a request is answered once too often
-/// with "done already".
+/// File that holds the digest of the last redo entry whose caller received its answer.
+///
+/// Not synced to disk: if it is lost, one repeated request is answered with "already done".
 pub const ACKNOWLEDGED: &str = ".throughline/acknowledged";
-/// Files are read up to this size to find out whose content they have.
+/// Maximum size of a file that is read to identify its content.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
-/// After more operations than that nobody is still about to write files.
+/// An entry older than this many operations is not completed any more.
 const MAX_OPERATIONS_SINCE: usize = 1_000;
 
-/// What is noted about the last record.
+/// State of the last completed redo entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Done {
     record: Option<Digest32>,
-    /// The request it came from, unless its caller was told for sure: the process may have died before it could.
+    /// The request it came from, unless its caller certainly got the answer: the process may have
+    /// died before it could reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interrupted: Option<Interrupted>,
 }
@@ -54,21 +61,24 @@ struct Interrupted {
 struct Unwritten {
     path: String,
     why: String,
-    /// Whether it is drawn from the state: then nothing is lost by its coming later, and nobody has to wait for it.
+    /// Whether it is rendered from the state: then a later command can write it without loss, and
+    /// no other operation has to wait for it.
     is_drawn: bool,
 }
 
-/// Returns the digest by which a repeated request is recognised.
+/// Returns the digest that identifies a repeated request.
 pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
     VersionHash::of(format!("{what:?}").as_bytes())
 }
 
-/// Completes what an interrupted process left to be written. Edges call this before every use case.
+/// Completes the file writes of an interrupted process. Edges call this before every use case.
 ///
-/// What cannot be completed now is told, and tried again by the next command; until then the files count as they were recorded.
+/// What cannot be completed now is reported and retried by the next command; until then the files
+/// count as they were recorded.
 pub fn complete_file_writes(ctx: &Context<'_>) {
     let left = || -> Result<(bool, bool), StoreFault> {
-        // A replica is not asked to contact its server for this: the use case does, and reports that it does not answer.
+        // Only the local replica is read. The use case contacts the server and reports when it does
+        // not answer; asking here would swallow that error.
         let state = ctx.store.read_known()?;
         Ok((
             pending(&*state)?.is_some(),
@@ -97,14 +107,14 @@ pub fn complete_file_writes(ctx: &Context<'_>) {
     }
 }
 
-/// Takes the write lock and completes what an interrupted process left.
+/// Takes the write lock and completes the writes of an interrupted process.
 pub(crate) fn begin<'s>(ctx: &Context<'s>) -> Result<Box<dyn Transaction + 's>, Failure> {
     let mut tx = ctx.store.write()?;
     complete_within(ctx, &mut *tx)?;
     Ok(tx)
 }
 
-/// The same in a transaction that was begun, and that has recorded no files of its own yet.
+/// Completes pending writes in a running transaction that has recorded no files of its own yet.
 pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
     let Some(writes) = pending(&*tx)? else {
         return Ok(());
@@ -125,12 +135,15 @@ pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Re
         .as_ref()
         .map(|head| head.summary.clone())
         .unwrap_or_default();
-    // It died, or is about to write them itself: nobody can tell.
+    // The other process died or is about to write them itself; the two cannot be distinguished, so
+    // the message does not claim an interruption.
     let what = format!(
         "operation {} ({summary}) was recorded before; its files are written now",
         writes.operation
     );
     ctx.notice(Noticed::CaughtUp { what });
+    // The caller of that process may never have got an answer. Keeping its request lets the same
+    // command, run again, be answered with "already done" instead of being carried out twice.
     let interrupted = head.zip(writes.request).map(|(head, request)| Interrupted {
         operation: writes.operation,
         request,
@@ -146,7 +159,7 @@ pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Re
     )
 }
 
-/// Returns the record that is still to be carried out.
+/// Returns the redo entry that is still to be completed.
 fn pending(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
     let copy = state.working_copy();
     let Some(writes) = record::read::<FileWrites>(state, &FileWrites::key(&copy))? else {
@@ -154,9 +167,13 @@ fn pending(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
     };
     let is_pending = match state.note(DONE)? {
         Some(done) => read_done(&done).record != Some(identity(&writes)),
-        // The first one, or the notes were lost with the database: then whatever followed it has seen its files.
+        // Either it is the first entry, or the notes were lost with the database. In the latter
+        // case only the newest operation can be incomplete: any later one completed it before it
+        // began.
         None => state.head()? == writes.operation,
     };
+    // Others may write to the same store; without the seal their entries could make this working
+    // copy write files that nobody here asked for.
     Ok((is_pending && writes.is_made_by(&copy)).then_some(writes))
 }
 
@@ -164,7 +181,7 @@ fn session_file(stamp: &Stamp) -> String {
     format!("{}/{stamp}.md", domain::session::FOLDER)
 }
 
-/// Returns the files that are recorded but not written: what is in them says nothing about what somebody did.
+/// Returns the files that are recorded but not written: their content on disk is not a user's edit.
 pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, StoreFault> {
     Ok(pending(state)?
         .into_iter()
@@ -173,7 +190,9 @@ pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, 
         .collect())
 }
 
-/// Returns the operation of an interrupted process that did what is requested again now. It answers once.
+/// Returns the operation of an interrupted process that already did what is requested now.
+///
+/// Answers once: a further repetition is a new request.
 pub(crate) fn take_interrupted(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -189,6 +208,7 @@ pub(crate) fn take_interrupted(
     else {
         return Ok(None);
     };
+    // The first caller did get its answer, so the same request means "do it again".
     if let Reading::Text { text, .. } = ctx.files.read(ACKNOWLEDGED, 256)
         && done
             .record
@@ -207,7 +227,7 @@ pub(crate) fn take_interrupted(
     Ok(Some(found.operation))
 }
 
-/// Says that what is requested was done by a process that was interrupted.
+/// Builds the failure for a request that an interrupted process already carried out.
 pub(crate) fn done_already(
     state: &dyn Snapshot,
     operation: OperationId,
@@ -217,11 +237,11 @@ pub(crate) fn done_already(
         .map(|head| head.summary)
         .unwrap_or_default();
     let what = format!(
-        "this is done already: operation {operation} ({summary}) was recorded before it was interrupted"
+        "already done: operation {operation} ({summary}) was recorded before it was interrupted"
     );
     Ok(Failure::new(FailureKind::Refused, what)
         .step(format!("tl log   # operation {operation}"))
-        .step("the same command again, if it is to be done once more"))
+        .step("run the same command again to do it once more"))
 }
 
 fn read_done(text: &str) -> Done {
@@ -233,7 +253,9 @@ fn keep_done(ctx: &Context<'_>, tx: &mut dyn Transaction, done: &Done) -> Result
     Ok(tx.keep_note(DONE, Some(&text), ctx.clock.now())?)
 }
 
-/// Names a record. Its number alone would not do: a restored backup gives the same number again.
+/// Returns the digest that identifies a redo entry.
+///
+/// The operation number alone is not enough: a restored backup assigns the same number again.
 fn identity(writes: &FileWrites) -> Digest32 {
     Digest32::of(serde_json::to_string(writes).unwrap_or_default().as_bytes())
 }
@@ -261,7 +283,8 @@ fn write(
             });
         }
     }
-    // Drawn from the state as it is now, they are never behind a later operation.
+    // Session files are rendered from the current state, so they cannot overwrite the result of a
+    // later operation and need no check of their former content.
     for stamp in &writes.sessions {
         if let Err((path, why)) = crate::sessions::render_session(ctx, tx, stamp)? {
             unwritten.push(Unwritten {
@@ -291,6 +314,8 @@ fn write_one(
             why,
         });
     };
+    // An unchanged stamp proves the content that was read while planning; reading and hashing the
+    // file again would only cost time.
     let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
         file.before
     } else {
@@ -314,7 +339,8 @@ fn write_one(
             }
         }),
         (Some(_), Some(text)) => write_text(ctx, file, text),
-        // Kept without its secrets, a text is written only where the file as it is gives them back.
+        // The store keeps texts with secrets masked. Such a text is written only if the current
+        // file supplies the masked parts; a mask never reaches a plan.
         (Some(after), None) => match whole_text(ctx, state, after, path) {
             Ok(text) => write_text(ctx, file, &text),
             Err(failure) if failure.is_answer() => {
@@ -329,6 +355,7 @@ fn write_one(
     };
     Ok(match written {
         Ok(()) => Ok(()),
+        // The file appeared between the check and `create`: it is a user's.
         Err(FileFault::Exists { .. }) => {
             left_alone();
             Ok(())
@@ -344,13 +371,18 @@ fn write_text(ctx: &Context<'_>, file: &FileWrite, text: &str) -> Result<(), Fil
     }
 }
 
-/// Returns the files of which a later operation says something else: where notes were lost, an old record seems to be pending.
+/// Returns the files that a later operation changed again.
+///
+/// Where the notes were lost, an old entry looks pending; writing its files would revert newer
+/// text.
 fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<String>, Failure> {
     let since = state.head()?.0.saturating_sub(writes.operation.0);
     let since = usize::try_from(since).unwrap_or(usize::MAX);
     if since == 0 {
         return Ok(BTreeSet::new());
     }
+    // Reading thousands of operations before every command is too slow, and after that many no
+    // process is still about to write its files.
     if since > MAX_OPERATIONS_SINCE {
         return Ok(writes.files.iter().map(|file| file.path.clone()).collect());
     }
@@ -372,7 +404,7 @@ fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<Stri
 }
 
 impl PlannedFiles<'_> {
-    /// Records an operation together with the files it writes.
+    /// Records an operation together with its redo entry.
     pub(crate) fn record(
         &self,
         tx: &mut dyn Transaction,
@@ -382,10 +414,13 @@ impl PlannedFiles<'_> {
             return Ok(tx.record(operation)?);
         }
         let planned = self.writes();
-        // What this transaction recorded before is recorded again with the rest.
+        // There is one redo entry per working copy. An entry of this same transaction is extended,
+        // not treated as left over from another process.
         let own = self.recorded.get().map(|(_, record)| record);
         let left = pending(&*tx)?.filter(|left| own != Some(identity(left)));
         if let Some(left) = left.as_ref().filter(|left| !left.files.is_empty()) {
+            // Replacing the entry now would forget those files for good, so this operation has to
+            // wait.
             let files: Vec<&str> = left.files.iter().map(|file| file.path.as_str()).collect();
             let what = format!(
                 "operation {} is recorded, but not all of its files are written: {}",
@@ -395,7 +430,8 @@ impl PlannedFiles<'_> {
             return Err(Failure::new(FailureKind::Unavailable, what)
                 .step("make them writable, then try again"));
         }
-        // Session files that could not be written are left to this operation.
+        // Session files do not block: they are rendered from the state, so this operation takes
+        // over those that are left.
         left.into_iter()
             .flat_map(|left| left.sessions)
             .for_each(|stamp| self.put_session(stamp));
@@ -406,6 +442,8 @@ impl PlannedFiles<'_> {
             .iter()
             .map(|planned| planned.write.clone())
             .collect();
+        // The entry names its own operation, so the number is needed before the operation is
+        // recorded.
         let id = tx.next_operation()?;
         let after = FileWrites {
             operation: id,
@@ -423,6 +461,8 @@ impl PlannedFiles<'_> {
             .flat_map(|planned| [&planned.before, &planned.text])
             .flatten()
         {
+            // Both texts go into the store: `after` to complete the write, `before` because
+            // it is about to be replaced and may never have been observed.
             if !operation.texts.contains(text) {
                 operation.texts.push(text.clone());
             }
@@ -434,6 +474,9 @@ impl PlannedFiles<'_> {
     }
 
     /// Commits, then writes the files.
+    ///
+    /// In this order, because a file that is written first and never recorded looks like a user's
+    /// edit, and a repeated command would act on it.
     pub(crate) fn commit(
         &self,
         ctx: &Context<'_>,
@@ -443,7 +486,7 @@ impl PlannedFiles<'_> {
         self.write(ctx)
     }
 
-    /// Writes the files of the operation, which is committed.
+    /// Writes the files of the committed operation.
     pub(crate) fn write(&self, ctx: &Context<'_>) -> Result<(), Failure> {
         let Some((operation, record)) = self.recorded.take() else {
             return Ok(());
@@ -451,7 +494,8 @@ impl PlannedFiles<'_> {
         let unwritten = self
             .write_now(ctx, operation, record)
             .unwrap_or_else(|failure| {
-                // Nothing of it may look as if it could be done again: it is recorded.
+                // The operation is committed, so the error must not read like "nothing happened"
+                // and invite a retry. Every file is reported as unwritten instead.
                 let unwritten = |path, is_drawn| Unwritten {
                     path,
                     why: failure.message.clone(),
@@ -471,6 +515,8 @@ impl PlannedFiles<'_> {
             });
         let (drawn, unwritten): (Vec<_>, Vec<_>) =
             unwritten.into_iter().partition(|file| file.is_drawn);
+        // A notice is enough for a rendered file: the store has its content, the next command
+        // writes it.
         for Unwritten { path, why, .. } in drawn {
             ctx.notice(Noticed::NotWritten { path, why });
         }
@@ -495,7 +541,9 @@ impl PlannedFiles<'_> {
         record: Digest32,
     ) -> Result<Vec<Unwritten>, Failure> {
         let mut tx = ctx.store.write()?;
-        // Another process may have written them since the commit, and even others after them.
+        // The lock was released by the commit: another process may have completed these files
+        // since, and written others after them. With eight concurrent writers this is the common
+        // case.
         let pending = pending(&*tx)?.filter(|writes| writes.operation == operation);
         let unwritten = match &pending {
             Some(writes) => write(ctx, &mut *tx, writes, &self.writes())?,
@@ -522,7 +570,8 @@ impl PlannedFiles<'_> {
                     interrupted,
                 },
             )?;
-            // Lost, it is noted by the next command, which finds the files as they should be.
+            // A failed commit loses only the note; the next command finds the files already correct
+            // and writes it.
             let _ = tx.commit();
         }
         Ok(unwritten)

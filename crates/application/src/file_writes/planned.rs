@@ -1,6 +1,7 @@
-//! The project's files as they will be once planned writes are carried out.
+//! Overlay over the project's files that shows planned writes as if they were carried out.
 //!
-//! Whoever reads through this sees what was planned; whoever writes through it plans. Nothing reaches the disk.
+//! Reads see the planned content; writes only add to the plan. Nothing reaches the disk here, so a
+//! use case that fails halfway leaves no file behind.
 
 use std::cell::{Cell, Ref, RefCell};
 
@@ -19,23 +20,23 @@ use crate::failure::{Failure, FailureKind};
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedWrite {
     pub(super) write: FileWrite,
-    /// The text it is to have.
+    /// The text to write; `None` deletes the file.
     pub(super) text: Option<String>,
-    /// The text it has, where the store may not know it.
+    /// The current text, where the store may not have it.
     pub(super) before: Option<String>,
-    /// By which the file is known again without reading it.
+    /// Detects a change of the file without reading it.
     pub(super) stamp: Option<FileStamp>,
 }
 
 impl PlannedWrite {
-    /// Says whether the file is still the one that was read.
+    /// Returns whether the file is still the one that was read.
     pub(super) fn is_untouched(&self, files: &dyn PlanFiles) -> bool {
         self.stamp
             .is_some_and(|stamp| files.look(&self.write.path) == FileLook::Present(stamp))
     }
 }
 
-/// Files, and what is planned to be written to them.
+/// The project's files, overlaid with planned writes.
 pub(crate) struct PlannedFiles<'f> {
     files: &'f dyn PlanFiles,
     max_bytes: u64,
@@ -71,7 +72,7 @@ impl<'f> PlannedFiles<'f> {
         self.sessions.borrow().clone()
     }
 
-    /// Plans to bring the files of a session up to date with the state as it will be committed.
+    /// Plans to render the files of a session from the state as it will be committed.
     pub(crate) fn put_session(&self, stamp: Stamp) {
         let mut sessions = self.sessions.borrow_mut();
         if !sessions.contains(&stamp) {
@@ -79,9 +80,10 @@ impl<'f> PlannedFiles<'f> {
         }
     }
 
-    /// Plans to replace a file, or with nothing to take it away.
+    /// Plans to replace a file, or to delete it when `text` is `None`.
     pub(crate) fn put(&self, path: &str, text: Option<&str>) -> Result<(), Failure> {
         let most = self.max_bytes;
+        // A larger file would be written, then count as unreadable in the next scan.
         if text.is_some_and(|text| text.len() as u64 > most) {
             let what = format!(
                 "{path} would have more than policy.max_plan_bytes ({most}) and could not be read again"
@@ -97,7 +99,9 @@ impl<'f> PlannedFiles<'f> {
         })
     }
 
-    /// Plans to replace a file that was read before as `before`, and that the store knows.
+    /// Plans to replace a file that was read as `before` and whose text the store has.
+    ///
+    /// Saves the second read that [`Self::put`] needs.
     pub(crate) fn put_over(
         &self,
         path: &str,
@@ -105,6 +109,8 @@ impl<'f> PlannedFiles<'f> {
         stamp: Option<FileStamp>,
         text: &str,
     ) -> Result<(), Failure> {
+        // Without a stamp a later change of the file could not be detected; a path that is planned
+        // already no longer shows what is on disk.
         if stamp.is_none() || text.len() as u64 > self.max_bytes || self.is_planned(path) {
             return self.put(path, Some(text));
         }
@@ -123,7 +129,7 @@ impl<'f> PlannedFiles<'f> {
         Ok(())
     }
 
-    /// Says whether nothing is to be written.
+    /// Returns whether nothing is to be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.writes.borrow().is_empty() && self.sessions.borrow().is_empty()
     }
@@ -144,12 +150,15 @@ impl<'f> PlannedFiles<'f> {
             planned.text = text;
             return Ok(());
         }
+        // Not `max_plan_bytes`: a file that has grown beyond the policy can still be replaced by a
+        // restore.
         let reading = self.files.read(path, MAX_FILE_BYTES);
         let was = content_of(self.files, path, &reading)?;
         let (before, stamp) = match reading {
             Reading::Text { text, stamp, .. } => (Some(text), stamp),
             Reading::Missing | Reading::Unreadable { .. } => (None, None),
         };
+        // Writing the same bytes would change the stamp and make every scan read the file again.
         if was != after {
             let write = FileWrite {
                 path: path.to_owned(),
@@ -166,7 +175,7 @@ impl<'f> PlannedFiles<'f> {
         Ok(())
     }
 
-    /// Returns what is planned for a path: a text, or that it goes.
+    /// Returns the planned text of a path; `Some(None)` if it is planned to be deleted.
     fn planned(&self, path: &str) -> Option<Option<String>> {
         self.writes
             .borrow()
@@ -176,9 +185,11 @@ impl<'f> PlannedFiles<'f> {
     }
 }
 
-/// Returns which content a reading showed, for a later comparison; `None` where there is no file.
+/// Returns a hash of the content a reading showed, for a later comparison; `None` if there is no
+/// file.
 ///
-/// What can be replaced but not read (it is binary, or too large) is told by the reason alone.
+/// A file that can be replaced but not read (binary, or too large) is identified by the reason
+/// alone.
 pub(super) fn content_of(
     files: &dyn PlanFiles,
     path: &str,
@@ -187,7 +198,8 @@ pub(super) fn content_of(
     match reading {
         Reading::Text { text, .. } => Ok(Some(VersionHash::of(text.as_bytes()))),
         Reading::Missing => Ok(None),
-        // A link, a folder or a device is not replaced.
+        // A link, a folder or a device is refused before anything is recorded; so is a transient
+        // error, which says nothing about the content.
         Reading::Unreadable { why, transient }
             if *transient || !matches!(files.look(path), FileLook::Present(_)) =>
         {
@@ -199,9 +211,10 @@ pub(super) fn content_of(
     }
 }
 
-/// The stamp of a file that is not written yet; no file on disk has it.
+/// Returns a stamp for a file that is not written yet; no file on disk has it.
 fn stamp_of(text: &str) -> FileStamp {
     FileStamp {
+        // A stamp that a disk could return would be kept, and the real file never read.
         size: text.len() as u64,
         modified_ns: i64::MIN,
         changed_ns: i64::MIN,
@@ -263,6 +276,7 @@ impl PlanFiles for PlannedFiles<'_> {
                     name: name.to_owned(),
                     kind,
                 }),
+                // A folder stays listed: other files in it may not be planned for deletion.
                 (Some(at), None) if kind == EntryKind::File => drop(found.remove(at)),
                 _ => {}
             }
@@ -271,7 +285,7 @@ impl PlanFiles for PlannedFiles<'_> {
         found
     }
 
-    // Looks at planned files are not kept: the disk does not show them yet.
+    // The scan cache is bypassed: it would hold stamps of files that are not on disk yet.
     fn note_looks(&self) {}
 
     fn keep_looks(&self, _mark: &str) {}

@@ -1,4 +1,4 @@
-//! What is worth telling an agent about what happened to plans.
+//! Messages to the agent about plans: changes, cascades, consistency warnings, the parent's plan.
 
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::locate::{parent, path_of};
 use crate::settle::count_stale;
 
-/// So many plans are named in one message.
+/// Maximum number of plans named in one message.
 const MOST_NAMED: usize = 6;
 
-/// Says what these operations mean, and what the checks say about the plans that were touched.
+/// Describes the given operations, and the consistency warnings of the touched plans.
 pub(super) fn tell(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -45,6 +45,7 @@ pub(super) fn tell(
             ));
         }
         if stale > 0 {
+            // First, because the cascade is what the agent has to act on; single changes follow.
             lines.insert(
                 0,
                 format!(
@@ -61,7 +62,8 @@ pub(super) fn tell(
         };
         let above = parent(state, &node)?;
         let found = warnings(ctx, state, &node, above.as_ref())?;
-        // The same words about the same text are no news, also where a host tells of one call twice.
+        // The same warnings about the same text are not repeated, not even for hosts that send the
+        // event of one call twice.
         let digest = Digest32::of(format!("{:?}{found:?}", node.content.version()).as_bytes());
         if !found.is_empty() && memory.warned.insert(*id, digest) != Some(digest) {
             lines.push(format!(
@@ -79,7 +81,7 @@ pub(super) fn tell(
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
-/// Returns the plans whose text is another one, without those that only follow.
+/// Returns the plans whose text changed, without those that only became stale.
 fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
     let mut found = Vec::new();
     for fact in facts {
@@ -95,7 +97,7 @@ fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
     found
 }
 
-/// Returns what an agent has to know about one changed plan.
+/// Returns the line about one changed plan, if the agent needs it.
 fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String>, Failure> {
     let path = path_of(state, node)?;
     let above = parent(state, node)?.filter(|parent| parent.status() != Status::Approved);
@@ -112,7 +114,7 @@ fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String
             parent.alias,
             parent.status()
         ),
-        // The agent knows what it wrote itself; that the text waits for a word is in its status.
+        // The agent knows what it wrote; only a draft needs a next step, a person's approval.
         (Content::Text { .. }, None) if meant => match node.status() {
             Status::Draft => {
                 format!(
@@ -126,7 +128,7 @@ fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String
     Ok(Some(line))
 }
 
-/// Returns the parent's plan, unless the session has it before it already.
+/// Returns the parent's plan, unless the session has already read it or been given it.
 pub(super) fn parent_context(
     state: &dyn Snapshot,
     memory: &SessionMemory,
@@ -135,6 +137,7 @@ pub(super) fn parent_context(
     let Some(version) = parent.content.version() else {
         return Ok(None);
     };
+    // By version, not by node: a parent that changed since is given again.
     let known = [memory.given.get(&parent.id), memory.read.get(&parent.id)];
     if known.contains(&Some(&version)) {
         return Ok(None);
@@ -155,7 +158,7 @@ pub(super) fn parent_context(
     })))
 }
 
-/// Returns what happened outside, as an agent needs it.
+/// Renders a notice for an agent, if it concerns it.
 pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
     match noticed {
         Noticed::Changes {

@@ -1,4 +1,4 @@
-//! Files of plan documents: those of a frozen one are not changed by a tool.
+//! Gate for files of plan documents: a tool may not change those of a frozen document.
 
 use domain::gates::{self, FrozenFile, evaluate_frozen};
 use domain::host_event::Reply;
@@ -9,9 +9,10 @@ use super::Handled;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Asks about the files a call would change.
+/// Evaluates the `frozen` gate for the files a call would change.
 pub(super) fn before(ctx: &Context<'_>, files: &[String]) -> Result<Handled, Failure> {
     let of_documents: Vec<(&str, &str)> = files.iter().filter_map(|file| file_at(file)).collect();
+    // Most calls touch no plan document and must not pay for opening the store.
     if of_documents.is_empty() {
         return Ok(Handled::default());
     }
@@ -22,6 +23,7 @@ pub(super) fn before(ctx: &Context<'_>, files: &[String]) -> Result<Handled, Fai
             continue;
         };
         let is_frozen = match name {
+            // `context.json` freezes earlier than the plan: the plan is written against it.
             "plan.json" | "plan.md" => record.frozen.is_some(),
             "context.json" => record.context.is_some(),
             _ => false,

@@ -1,4 +1,8 @@
-//! Notes which sessions a host's process serves, so that a command that runs below it finds its own.
+//! Registers which sessions a host process serves, so that a `tl` command started below it finds
+//! its own session.
+//!
+//! One note per host process, not one per project: with a single note, parallel sessions of one
+//! host took over each other's focus, claims and intents.
 
 use domain::caller::{HostProcess, ProcessIdentity};
 use domain::host_event::{Happening, HostEvent, ToolCall, ToolKind};
@@ -7,7 +11,8 @@ use domain::ports::{Snapshot, Transaction};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Says whether an event tells which session a process serves: its start and end, and a call of ours.
+/// Returns whether an event identifies the session a process serves: its start, its end, or a call
+/// of `tl`.
 #[must_use]
 pub fn names_a_session(event: &HostEvent) -> bool {
     match &event.happening {
@@ -17,9 +22,11 @@ pub fn names_a_session(event: &HostEvent) -> bool {
     }
 }
 
-/// Says whether a call may run a command of ours.
+/// Returns whether a call may run a `tl` command.
 #[must_use]
 pub fn calls_us(call: &ToolCall) -> bool {
+    // A word anywhere in the line, not the first one: `env A=1 tl`, `bin/tl`, `cd x && tl`. A false
+    // hit costs one comparison of notes, a miss loses the session.
     let delimited = |text: &str| {
         text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
             .any(|word| word == "tl")
@@ -28,7 +35,7 @@ pub fn calls_us(call: &ToolCall) -> bool {
         || (call.kind == ToolKind::Mcp && call.name.contains("throughline"))
 }
 
-/// Notes the session, in a transaction of its own, if that is not noted yet: mostly it is.
+/// Registers the session in a transaction of its own, unless it is registered already.
 pub(super) fn note_session(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -37,6 +44,7 @@ pub(super) fn note_session(
     let Some(process) = process.filter(|_| !event.session.is_empty()) else {
         return Ok(());
     };
+    // Nearly always the case; the write lock would be taken before every call of `tl`.
     if changed(&*ctx.store.read()?, event, process)?.is_none() {
         return Ok(());
     }
@@ -45,7 +53,7 @@ pub(super) fn note_session(
     Ok(tx.commit()?)
 }
 
-/// The same within a transaction that is made anyway.
+/// Registers the session within a running transaction.
 pub(super) fn note_session_within(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -63,7 +71,7 @@ pub(super) fn note_session_within(
     Ok(())
 }
 
-/// Returns the note as it should be, if it is not so.
+/// Returns the note as it should be, or `None` if it is up to date.
 fn changed(
     state: &dyn Snapshot,
     event: &HostEvent,
@@ -74,6 +82,7 @@ fn changed(
     match &event.happening {
         Happening::SessionEnded => after.remove(&event.session),
         happening => {
+            // A digest of the command tells several sessions of one process apart.
             let command = happening.call().and_then(|call| call.command.as_deref());
             after.add(event.host.word(), &event.session, command);
         }

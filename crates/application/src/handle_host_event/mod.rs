@@ -1,7 +1,9 @@
-//! One event of an agent host: observe, ask the gates, tell what is worth telling.
+//! Handles one event of an agent host: scans the plan files, evaluates the gates, returns what the
+//! agent should know.
 //!
-//! One process, one event, at most one transaction that writes. What is recorded as an operation is in the
-//! synced journal; what is only noted (who has read what) may be lost without harm.
+//! One process, one event, at most one write transaction. Operations go into the synced journal;
+//! session memory (which plans a session has read) is kept as notes, which may be lost without
+//! harm.
 
 mod effects;
 mod frozen;
@@ -26,7 +28,7 @@ pub(crate) use self::tool_about_to_run::override_key;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What a host's event led to.
+/// The outcome of a host's event.
 #[derive(Clone, Debug, Default)]
 pub struct Handled {
     pub reply: Reply,
@@ -34,12 +36,12 @@ pub struct Handled {
     pub blocked: Vec<Fired>,
     /// Gates that only warned.
     pub warned: Vec<Fired>,
-    /// The reply holds what went wrong in hooks.
+    /// Whether the reply reports earlier hook errors.
     pub faults_told: bool,
 }
 
 impl Handled {
-    /// Adds what another part of the same event led to.
+    /// Merges the outcome of another handler of the same event.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
         let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
@@ -71,16 +73,16 @@ impl Handled {
     }
 }
 
-/// What the edge knows and the event does not say.
+/// Facts about an event that only the edge knows.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'a> {
-    /// Who sits before the host: whose decision a typed command is.
+    /// The person at the host: a typed command is their decision.
     pub person: &'a Principal,
     /// The plans the event's tool call touches.
     pub plans: &'a [TouchedPlan<'a>],
     /// Other files of the project the call changes, relative to it.
     pub files: &'a [String],
-    /// What went wrong in hooks since the last contact, to be told once.
+    /// Hook errors since the last contact, to be reported once.
     pub faults: Option<&'a str>,
     /// The host's process, where it is known and the event names a session.
     pub host_process: Option<&'a ProcessIdentity>,
@@ -89,7 +91,7 @@ pub struct Surroundings<'a> {
 /// Handles one event.
 ///
 /// # Errors
-/// Faults of the state only; a gate's no is an answer.
+/// Store errors only; a gate that blocks is a regular outcome.
 pub fn handle_host_event(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -112,12 +114,15 @@ pub fn handle_host_event(
         }
         Happening::SessionStarted { source } => {
             let started = session::started(ctx, event, *source, surroundings)?;
+            // The briefing already lists the open signals, so they must not be repeated after the
+            // first tool call.
             signals::briefed(ctx)?;
             Ok(started)
         }
         Happening::Compacting => session::compacting(ctx, event),
         Happening::Compacted => session::compacted(ctx, event),
         Happening::Stopping { again } => session::stopping(ctx, event, *again),
+        // A subagent's turn is part of the main agent's, whose own stop is handled.
         Happening::SubagentStopping => Ok(Handled::default()),
         Happening::SessionEnded => session::ended(ctx, event, surroundings),
     }

@@ -1,4 +1,4 @@
-//! From the files a tool call names to the plans they are.
+//! Resolves the files a tool call names to plans and their nodes.
 
 use domain::host_event::{Effect, HostEvent, ToolCall};
 use domain::node::Node;
@@ -16,7 +16,7 @@ pub struct TouchedPlan<'p> {
     pub effect: Effect,
 }
 
-/// Returns the plans a tool call touches. Asks the disk where paths lead to, never the store.
+/// Returns the plans a tool call touches. Resolves paths on disk, never reads the store.
 #[must_use]
 pub fn touched_plans<'p>(
     files: &dyn PlanFiles,
@@ -41,14 +41,15 @@ pub fn touched_plans<'p>(
         .iter()
         .filter_map(|touch| plan_at(&touch.path, &touch.effect))
         .collect();
-    // A host without a tool for reading reads with the shell: a file that a command names counts as read.
+    // A host without a read tool reads with the shell (`cat`), so a file that a command names
+    // counts as read; otherwise `read-before-write` would block every later edit.
     if call.command.is_some() {
         found.extend(words(call).filter_map(|word| plan_at(word, &Effect::Read)));
     }
     found
 }
 
-/// Returns the files a tool call changes that are no plans, relative to the project.
+/// Returns the changed files of a tool call that are not plans, relative to the project.
 #[must_use]
 pub fn touched_files(
     files: &dyn PlanFiles,
@@ -74,7 +75,8 @@ fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
         .as_deref()
         .unwrap_or_default()
         .split(separators);
-    // A word without a folder or an ending is a program, an option, a text.
+    // A word without a slash or a dot is a program, an option or text. The limits bound the work
+    // for a command line with a whole document in it: every word left costs a path resolution.
     words
         .filter(|word| word.contains(['/', '.']) && word.len() < 512)
         .take(256)
@@ -87,7 +89,7 @@ pub(crate) struct Recorded {
     pub(crate) parent: Option<Node>,
 }
 
-/// Finds the node of a place.
+/// Finds the node of a plan file's place, and its parent.
 pub(crate) fn recorded(
     state: &dyn Snapshot,
     place: &PlanPlace<'_>,
@@ -99,7 +101,7 @@ pub(crate) fn recorded(
             (_, Some(above)) => state.children_by_alias(above.id, alias)?,
             (_, None) => return Ok(Recorded::default()),
         };
-        // Files that lie side by side name their parent themselves.
+        // In a flat level (tickets) the path says nothing about the parent; the front matter does.
         let flat = place.level.lies_flat();
         let fits = |node: &Node| {
             node.profile == place.profile.name && (depth > 0 || flat || node.parent.is_none())

@@ -1,4 +1,4 @@
-//! A person sent a prompt: commands that hooks act on, and what happened since the last one.
+//! Handles a submitted prompt: typed commands that hooks act on, and notices since the last prompt.
 
 use domain::approval::Force;
 use domain::gates::{Fired, Objection};
@@ -16,7 +16,7 @@ use crate::observe::observed;
 use crate::plan_node::{PlanRequest, plan_node};
 use crate::survey::Scope;
 
-/// Acts on a typed command, and tells what changed outside meanwhile.
+/// Acts on a typed command, and reports changes made outside the session.
 pub(super) fn handle(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -25,7 +25,8 @@ pub(super) fn handle(
 ) -> Result<Handled, Failure> {
     drop(observed(ctx, Scope::Everything)?);
     work::new_turn(ctx)?;
-    // What a subagent is sent was not typed by a person.
+    // A subagent's prompt is written by the main agent; honouring `/approve-plan` there would let
+    // an agent approve its own plan.
     let command = read(prompt).filter(|_| event.agent.is_none());
     let mut handled = match command {
         Some(TypedCommand::Approve { node }) => approved_by_person(ctx, node, surroundings)?,
@@ -40,13 +41,15 @@ pub(super) fn handle(
         .filter_map(effects::in_words)
         .collect();
     if handled.reply.block.is_some() {
-        // The model does not hear this prompt: what there is to tell waits for the next one.
+        // A blocked prompt does not reach the model, so its notices wait for the next one.
         if !noticed.is_empty() {
             session::change(ctx, event, |memory| memory.untold.extend(noticed))?;
         }
         return Ok(handled);
     }
     let memory = session::memory(&*ctx.store.read()?, event)?;
+    // Some hosts send one prompt twice. The digest covers prompt and answer, so that a second
+    // approval of another node is still answered.
     let answered = handled
         .reply
         .context
@@ -68,7 +71,8 @@ pub(super) fn handle(
     let mut is_news = false;
     let (owed, untold) = (memory.owed_a_briefing, memory.untold);
     session::change(ctx, event, |memory| {
-        // Only what is told here: more may have come since it was read.
+        // Clears only what this reply contains: a parallel call may have added notices since the
+        // memory was read outside the transaction.
         memory.owed_a_briefing &= !owed;
         memory.untold.retain(|line| !untold.contains(line));
         memory.briefed_this_turn = false;
@@ -86,12 +90,13 @@ fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
         .any(|profile| profile.level(name).is_some())
 }
 
-/// A person typed that a plan is approved.
+/// Approves a plan on a person's typed command.
 fn approved_by_person(
     ctx: &Context<'_>,
     node: Vec<String>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
+    // The hook runs as the agent, and under policy `human` only a person's approval counts.
     let as_person = Context::new(
         ctx.store,
         ctx.files,
@@ -111,7 +116,8 @@ fn approved_by_person(
         },
     ) {
         Ok(outcome) => {
-            // The same words whether it was approved just now or is already: some hosts tell of one prompt twice.
+            // The same text whether it was approved now or before: a host that sends the prompt
+            // twice must not see two different answers.
             let text = format!(
                 "Throughline: `{}` is approved (typed by {}).",
                 outcome.path, surroundings.person
@@ -130,7 +136,7 @@ fn approved_by_person(
     }
 }
 
-/// A person asked for a node to be planned: its prompt with the parent's plan, or why not.
+/// Returns the planning prompt of a node with the parent's plan, or the reason for a refusal.
 fn plan(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -146,6 +152,8 @@ fn plan(
         },
     ) {
         Ok(outcome) => {
+            // The prompt contains the parent's plan, which need not be given again before the first
+            // write.
             session::change(ctx, event, |memory| memory.given.extend(outcome.parent))?;
             Ok(Handled::saying(Some(outcome.prompt)))
         }

@@ -1,4 +1,4 @@
-//! What is remembered of a session, and its beginning and end.
+//! Session memory, and the start, compaction, stop and end of a session.
 
 use domain::host_event::{HostEvent, StartSource};
 use domain::ports::{Snapshot, Transaction};
@@ -12,16 +12,17 @@ use crate::failure::Failure;
 use crate::observe::observed;
 use crate::survey::Scope;
 
-/// Returns what is remembered of the event's session.
+/// Loads the memory of the event's session.
 pub(super) fn memory(state: &dyn Snapshot, event: &HostEvent) -> Result<SessionMemory, Failure> {
     let note = state.note(&SessionMemory::key(event.host, &event.session))?;
-    // A note of another version of this program is a note that was lost.
+    // A note that another version wrote counts as lost. The session then reads its plans again,
+    // which is cheaper than an error that stops the agent.
     Ok(note
         .and_then(|body| serde_json::from_str(&body).ok())
         .unwrap_or_default())
 }
 
-/// Keeps what is remembered.
+/// Stores the session memory.
 pub(super) fn remember(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -36,20 +37,21 @@ pub(super) fn remember(
     )?)
 }
 
-/// Changes what is remembered, in a transaction of its own.
+/// Updates the session memory in a transaction of its own.
 pub(super) fn change(
     ctx: &Context<'_>,
     event: &HostEvent,
     how: impl FnOnce(&mut SessionMemory),
 ) -> Result<(), Failure> {
     let mut tx = ctx.store.write()?;
+    // Read inside the transaction: a parallel call of the session may have changed it.
     let mut memory = memory(&*tx, event)?;
     how(&mut memory);
     remember(ctx, &mut *tx, event, &memory)?;
     Ok(tx.commit()?)
 }
 
-/// A session starts, goes on after a break, or begins anew after `clear` or a compaction.
+/// Handles a session that starts, resumes, or starts over after `clear` or a compaction.
 pub(super) fn started(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -64,6 +66,7 @@ pub(super) fn started(
     memory.owed_a_briefing = false;
     match source {
         StartSource::Startup | StartSource::Resume => {}
+        // The compacted conversation no longer contains the parents' plans it was given.
         StartSource::Compact => memory.forget_what_was_shown(),
         StartSource::Clear => {
             memory = SessionMemory {
@@ -72,7 +75,8 @@ pub(super) fn started(
             }
         }
     }
-    // Told or not, a session that starts is told where it stands; the next one must not repeat it.
+    // A starting session always gets the briefing, even one it has seen. Registering it as seen
+    // only keeps the next prompt from repeating it.
     memory.is_news(&text);
     remember(ctx, &mut *tx, event, &memory)?;
     hosting::note_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
@@ -85,7 +89,7 @@ pub(super) fn started(
     })
 }
 
-/// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
+/// Handles an imminent compaction: passes a briefing and, where the host accepts one, a prompt.
 pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     let prompt = signals::compacting(ctx)?;
     let text = brief(ctx, None)?;
@@ -95,17 +99,18 @@ pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled
     Ok(handled)
 }
 
-/// The conversation was compacted.
+/// Handles a finished compaction.
 pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     change(ctx, event, |memory| {
         memory.forget_what_was_shown();
         memory.owed_a_briefing =
+            // Hosts that send a start event after a compaction get the briefing there.
             !memory.briefed_this_turn && !event.host.starts_again_after_compaction();
     })?;
     Ok(Handled::default())
 }
 
-/// The turn is over: what a command in the background did is noticed, and told at the next prompt.
+/// Handles the end of a turn: records what background commands changed, for the next prompt.
 pub(super) fn stopping(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -120,14 +125,14 @@ pub(super) fn stopping(
     if !noticed.is_empty() {
         change(ctx, event, |memory| memory.untold.extend(noticed))?;
     }
-    // A host that asks again was told already: an agent must be able to stop.
+    // The second question of the same stop: blocking again would keep the agent from ever stopping.
     match event.host.follows_up() && !again {
         true => work::follow_up(ctx),
         false => Ok(Handled::default()),
     }
 }
 
-/// The session is over.
+/// Handles the end of a session.
 pub(super) fn ended(
     ctx: &Context<'_>,
     event: &HostEvent,

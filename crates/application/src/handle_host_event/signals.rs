@@ -1,6 +1,8 @@
-//! What a session's calls show about its trail: counted after each, told once; and what strict governance holds back.
+//! Hook side of the trail: counts a session's tool calls, reports each signal once, and enforces
+//! strict governance.
 //!
-//! Only in projects that keep a trail. What a subagent does is not counted: signals are about the main line.
+//! Only in projects that keep a trail. Calls of subagents are not counted: signals are about the
+//! main line of work.
 
 use domain::detection::{PREFIX, Seen, Signal, classify};
 use domain::gates::{self, Fired, Objection};
@@ -21,10 +23,10 @@ use crate::sessions::{
     standing,
 };
 
-/// The most of a session file that is looked at.
+/// Maximum size of a session file that is hashed.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Before a tool runs: may it write without an intent, and has it read the session file it overwrites?
+/// Evaluates the `intent` and `read-before-write` gates before a tool runs.
 pub(super) fn before(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -38,9 +40,11 @@ pub(super) fn before(
     Ok(undeclared.and(unread(ctx, event, call)?))
 }
 
-/// Under strict governance nothing is written before an intent is declared, in this session or by its host's other half.
+/// Blocks writes under strict governance until an intent is declared, in this session or by an
+/// active earlier session of its host.
 ///
-/// A command is held back too, unless it plainly only looks: nobody can say what it writes.
+/// A shell command is blocked too unless it is recognisably read-only, because its writes cannot be
+/// known in advance.
 fn undeclared(
     ctx: &Context<'_>,
     call: &ToolCall,
@@ -70,7 +74,7 @@ fn undeclared(
     if declared {
         return Ok(Handled::default());
     }
-    let why = format!("{how}, but this session has not said what it is for");
+    let why = format!("{how}, but this session has not declared an intent");
     let steps = vec![
         "tl intent \"what this session is for\"".to_owned(),
         "tl map tactic \"how\"".to_owned(),
@@ -83,7 +87,7 @@ fn undeclared(
     ))
 }
 
-/// A session file is overwritten only by who has read what stands in it.
+/// Blocks overwriting a session file whose current content the session has not read.
 fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handled, Failure> {
     let mode = ctx.policy.gates.read_before_write;
     let overwritten = call
@@ -98,7 +102,7 @@ fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handl
         let counters = counters_of(&*ctx.store.read()?, &ctx.session)?;
         if counters.read_files.get(&file) != Some(&digest) && mode != GateMode::Off {
             let why = format!(
-                "`{file}` is not what this session last read of it, and would be overwritten"
+                "`{file}` would be overwritten, but this session has not read its current content"
             );
             let steps = vec![
                 format!("read {file}"),
@@ -140,6 +144,8 @@ fn fired(gate: &'static str, plan: &str, objection: Objection, mode: GateMode) -
 
 /// Returns the session file a path leads to.
 fn session_file(ctx: &Context<'_>, event: &HostEvent, path: &str) -> Option<String> {
+    // A cheap test of the text first: resolving a path costs system calls, and nearly no call names
+    // a session file.
     let named = path.contains("sessions/") && path.ends_with(".md");
     let file = named
         .then(|| ctx.files.lead(event.directory.as_deref(), path))
@@ -154,7 +160,7 @@ fn digest_of(ctx: &Context<'_>, file: &str) -> Option<Digest32> {
     }
 }
 
-/// After a tool ran: counts it, and tells what has become worth telling.
+/// Counts a finished call, and returns the signals that are new.
 pub(super) fn after(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -173,6 +179,7 @@ pub(super) fn after(
         .iter()
         .filter(|plan| plan.effect.changes())
         .map(|plan| plan.file.as_str());
+    // The program's own folder is bookkeeping, not work: it would raise signals about drift.
     let own = |file: &str| file.starts_with(".throughline/");
     let files: Vec<&str> = plans
         .chain(surroundings.files.iter().map(String::as_str))
@@ -196,12 +203,15 @@ pub(super) fn after(
         &ctx.policy.signals,
     );
     for file in named {
+        // A session knows a file as well after writing it as after reading it; a failed call shows
+        // nothing.
         if let (Some(digest), false) = (digest_of(ctx, &file), failed) {
             counters.read_files.insert(file, digest);
         }
     }
     let found = signals(ctx, trail.as_ref(), &counters);
     let told = match ctx.policy.governance {
+        // Still counted: `tl signals` shows them on request.
         Governance::Permissive => None,
         Governance::Assisted | Governance::Strict => in_words(&counters.news(&found)),
     };
@@ -223,7 +233,7 @@ fn in_words(news: &[&Signal]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// A briefing was given: what it said about signals need not be said again.
+/// Marks the current signals as reported, because a briefing has listed them.
 pub(super) fn briefed(ctx: &Context<'_>) -> Result<(), Failure> {
     if !trail::is_kept(ctx.profiles) {
         return Ok(());
@@ -233,6 +243,7 @@ pub(super) fn briefed(ctx: &Context<'_>) -> Result<(), Failure> {
     let mut counters = counters_of(&*tx, &ctx.session)?;
     counters.news(&signals(ctx, trail.as_ref(), &counters.clone()));
     keep_counters(ctx, &mut *tx, &counters)?;
+    // Once per session start is often enough to expire the counters of sessions that never ended.
     tx.forget_notes(
         PREFIX,
         Timestamp::from_millis(ctx.clock.now().as_millis() - KEPT_FOR_MS),
@@ -240,7 +251,7 @@ pub(super) fn briefed(ctx: &Context<'_>) -> Result<(), Failure> {
     Ok(tx.commit()?)
 }
 
-/// A conversation is about to be compacted: returns the prompt for hosts that let theirs be replaced.
+/// Returns the compaction prompt, for hosts that let theirs be replaced.
 pub(super) fn compacting(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
     if !trail::is_kept(ctx.profiles) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Before a tool runs: may it touch the plans it names?
+//! Evaluates the gates before a tool runs: may it change the plans and files it names?
 
 use domain::gates::{self, Doing, Fired, Parent, Step, Verdict};
 use domain::host_event::{HostEvent, Reply, ToolCall};
@@ -15,7 +15,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::observe::observed;
 use crate::survey::Scope;
 
-/// Asks the gates about everything the call would change.
+/// Evaluates all gates about what the call would change.
 pub(super) fn handle(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -32,7 +32,7 @@ pub(super) fn handle(
         .and(work::before(ctx, event, surroundings.files)?))
 }
 
-/// Asks the gates about every plan the call would change.
+/// Evaluates the gates for every plan the call would change.
 fn about_plans(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -43,13 +43,14 @@ fn about_plans(
         return Ok(Handled::default());
     }
     let (state, found) = look(ctx, &plans)?;
-    // A plan changed and the state cannot say so: then nobody can say what may be done.
+    // A change that could not be recorded makes the state unreliable: fail closed, because a gate
+    // would decide on the plan as it was before.
     if let Some(why) = ctx
         .take_noticed()
         .into_iter()
         .find_map(|noticed| match noticed {
             Noticed::NotRecorded { why } => Some(why),
-            // What is recorded of it may not be what would be overwritten.
+            // The recorded text may not be the one that would be overwritten.
             Noticed::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
                 Some(format!("`{path}` cannot be read now: {why}"))
             }
@@ -61,6 +62,7 @@ fn about_plans(
     let memory = session::memory(&*state, event)?;
     let mut holders = Vec::with_capacity(found.len());
     for one in &found {
+        // A new file has no claim of its own yet; whoever holds its parent decides.
         let node = one.node.as_ref().or(one.parent.as_ref());
         let holder = node
             .map(|node| claim_node::holder(ctx, &*state, node))
@@ -68,6 +70,8 @@ fn about_plans(
             .flatten();
         holders.push(holder.map(|(_, claim)| claim.session));
     }
+    // Evaluated without overrides first: their notes are looked up only where a gate blocks, and
+    // one that is not needed is not used up.
     let plain = ask(ctx, &memory, &plans, &found, &holders, &[]);
     let used = if plain.blocks.is_empty() {
         Vec::new()
@@ -87,6 +91,7 @@ fn about_plans(
         told.push(gates::explain(&verdict.warnings));
     }
     let mut given: Vec<NodeId> = Vec::new();
+    // Other hosts drop context that comes before a tool; they get it after the call.
     if event.host.hears_before_tools() {
         for parent in found.iter().filter_map(|one| one.parent.as_ref()) {
             if given.contains(&parent.id) {
@@ -101,7 +106,8 @@ fn about_plans(
     drop(state);
     if !given.is_empty() || !used.is_empty() {
         let kept = note(ctx, event, &found, &given, &used);
-        // A person's word counts once, so it must be used up; that a parent's plan is given again harms nobody.
+        // An override is valid once. If it cannot be marked as used, the call stays blocked; a
+        // failed note about the parent's plan only means that it is given again.
         if !used.is_empty() && !kept? {
             return Ok(blocked(plain));
         }
@@ -125,8 +131,9 @@ fn blocked(verdict: Verdict) -> Handled {
     }
 }
 
-/// Notes what the session was given, and uses up the overrides it needed. `false` when another call was faster and used
-/// one of them: then nothing is noted.
+/// Records the given parent plans and consumes the overrides.
+///
+/// Returns `false`, and records nothing, if a parallel call consumed one of them first.
 fn note(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -158,7 +165,7 @@ fn note(
     Ok(true)
 }
 
-/// Looks at the files above the plans, so that a gate is asked about what is, and finds the nodes.
+/// Scans the files above the plans, so that the gates see their current text, and finds the nodes.
 fn look<'s>(
     ctx: &Context<'s>,
     plans: &[&TouchedPlan<'_>],
@@ -171,17 +178,18 @@ fn look<'s>(
         let scope = match (&one.node, &one.parent) {
             (Some(node), _) => Scope::Lineage(node.id),
             (None, Some(parent)) => Scope::Lineage(parent.id),
-            // The parent may have been written a moment ago.
+            // The parent itself may have been written a moment ago and be unknown yet.
             (None, None) => Scope::Everything,
         };
         state = observed(ctx, scope)?;
+        // Resolved again: the scan may have added the node or its parent.
         one = recorded(&*state, &plan.place)?;
         found.push(one);
     }
     Ok((state, found))
 }
 
-/// A gate and the path alias of the plan it may be passed for.
+/// A gate, and the path alias of the plan it is overridden for.
 type Override = (&'static str, String);
 
 fn ask(
@@ -215,6 +223,8 @@ fn ask(
             node: found.node.as_ref(),
             parent: match &found.parent {
                 Some(parent) => Parent::Known(parent),
+                // A nested path without a recorded parent is an orphan; a path of one alias is a
+                // root.
                 None if plan.place.aliases.len() > 1 => Parent::Missing,
                 None => Parent::None,
             },
@@ -235,7 +245,7 @@ fn ask(
     gates::evaluate(&steps, ctx.policy)
 }
 
-/// Returns which of these gates a person has let pass, once, for the same plan.
+/// Returns the overrides that a person granted for these gates and plans.
 fn overrides(state: &dyn Snapshot, blocks: &[Fired]) -> Result<Vec<Override>, Failure> {
     let mut found = Vec::new();
     for fired in blocks {
@@ -249,7 +259,7 @@ fn overrides(state: &dyn Snapshot, blocks: &[Fired]) -> Result<Vec<Override>, Fa
     Ok(found)
 }
 
-/// Under which key a person's word is kept until it is used.
+/// Returns the note key of an unused override.
 pub(crate) fn override_key(gate: &str, plan: &str) -> String {
     format!("override/{gate}/{plan}")
 }

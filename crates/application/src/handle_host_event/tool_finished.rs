@@ -1,4 +1,4 @@
-//! After a tool ran: what did it really do, and what follows?
+//! Handles a finished tool call: records what changed and reports the consequences to the agent.
 
 use domain::host_event::{Effect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::observe::observe_within;
 use crate::survey::{Scope, survey};
 
-/// Records what changed, with everything that follows, and tells the agent.
+/// Records the changes with their cascade, and returns what the agent should know.
 pub(super) fn handle(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -27,12 +27,15 @@ pub(super) fn handle(
         || works
         || (anything && something_to_do(ctx, event)?)
         || owes_a_briefing(ctx, event, call)?;
+    // The usual end of a hook: no write lock, no note.
     if !concerns_us {
         return Ok(Handled::default());
     }
     let mut tx = ctx.store.write()?;
     let mut operations: Vec<OperationId> = Vec::new();
     if anything {
+        // A shell command may have changed any plan. Where files are named, their lineage is
+        // enough.
         operations.extend(observe_within(ctx, &mut *tx, Scope::Everything)?);
     } else {
         for plan in plans {
@@ -46,7 +49,7 @@ pub(super) fn handle(
     for plan in plans {
         let found = recorded(&*tx, &plan.place)?;
         let Some(node) = &found.node else { continue };
-        // Who has written it knows it as well as who has read it.
+        // A session that wrote a text knows it as well as one that read it.
         if let (Some(version), false) = (node.content.version(), failed) {
             memory.read.insert(node.id, version);
         }
@@ -82,23 +85,25 @@ pub(super) fn handle(
     ))
 }
 
-/// A briefing that a compaction took is given with the next command, also with one that only looks.
+/// Returns whether a briefing lost in a compaction is due. Read-only commands deliver it too.
 fn owes_a_briefing(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<bool, Failure> {
+    // Only with commands, so that the other calls need not open the store for it.
     Ok(call.command.is_some()
         && !event.host.starts_again_after_compaction()
         && session::memory(&*ctx.store.read()?, event)?.owed_a_briefing)
 }
 
-/// Looks at every plan file without taking the right to write.
+/// Scans every plan file without the write lock, and returns whether anything changed.
 fn something_to_do(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, Failure> {
     let state = ctx.store.read()?;
     if session::memory(&*state, event)?.owed_a_briefing {
         return Ok(true);
     }
+    // The result is thrown away, so any node number that no real node has will do.
     Ok(!survey(ctx, &*state, Scope::Everything, NodeId(u32::MAX / 2))?.shows_nothing())
 }
 
-/// Returns the smallest look that shows what happened to a plan.
+/// Returns the smallest scan scope that shows what happened to a plan.
 fn scope_of(tx: &dyn Transaction, plan: &TouchedPlan<'_>) -> Result<Scope, Failure> {
     let found = recorded(tx, &plan.place)?;
     Ok(match (found.node, found.parent) {

@@ -1,7 +1,8 @@
-//! The work on files that are no plans: what the gates about work are asked, and what is noted after a tool ran.
+//! Work gates (`loc`, `phase`, `context`, `scope`): evaluated before an edit of files that are not
+//! plans, updated after a tool ran.
 //!
-//! Reading starts no git process. Before an edit one is started only to make sure of a block, or when nobody has
-//! counted yet; after something changed, one counts.
+//! Reading starts no git process. Before an edit, one is started only to confirm a block or when
+//! there is no count yet; after a change, one counts the changed files.
 
 use domain::gates::{self, NewPhase, Verdict, WorkStep};
 use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
@@ -20,7 +21,7 @@ use crate::follow_commits::follow_commits;
 use crate::standing::{Standing, Ticket, head, phase_of, remember_work, standing, work_memory};
 use crate::where_am_i::{authors, changed_files, counts, is_exempt, of_session, uncommitted};
 
-/// Says whether a project has gates about work at all.
+/// Returns whether a profile of the project has work gates.
 pub(super) fn has_gates(ctx: &Context<'_>) -> bool {
     ctx.profiles.iter().any(|profile| {
         profile.gates.is_some() && WORK_GATES.iter().any(|gate| profile.has_gate(gate))
@@ -29,7 +30,7 @@ pub(super) fn has_gates(ctx: &Context<'_>) -> bool {
 
 const WORK_GATES: [&str; 4] = ["loc", "phase", "context", "scope"];
 
-/// Asks the gates about an edit of files that are no plans.
+/// Evaluates the work gates for an edit of files that are not plans.
 pub(super) fn before(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -46,7 +47,7 @@ pub(super) fn before(
     answered(ctx, event, files.len(), &memory, found)
 }
 
-/// What the gates said, and what is to be remembered of it.
+/// The verdict of the work gates, and the memory to store with it.
 struct Asked {
     verdict: Verdict,
     memory: WorkMemory,
@@ -55,7 +56,7 @@ struct Asked {
     path: String,
 }
 
-/// Asks the gates about the next edit.
+/// Evaluates the work gates for the next edit.
 fn ask(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -66,6 +67,7 @@ fn ask(
     let mut memory = memory.clone();
     let now = head(ctx);
     let busy = ctx.git.under_way().is_some();
+    // In a merge or rebase the index holds other people's changes, and a commit cannot be demanded.
     let lines = if busy {
         None
     } else {
@@ -73,6 +75,8 @@ fn ask(
     };
     let context = context_due(ctx, state, &place, &memory)?;
     let phase = match (&place.ticket, busy) {
+        // The context contains the guide of the current phase; announcing the phase as well would
+        // repeat it.
         (Some(ticket), false) if context.is_none() => {
             phase_due(ctx, state, ticket, &mut memory, now.as_deref())?
         }
@@ -112,7 +116,8 @@ fn ask(
     };
     let has_gate = |name: &str| ctx.profiles.iter().any(|profile| profile.has_gate(name));
     let plain = gates::evaluate_work(&step, &has_gate, ctx.policy);
-    // A person's word counts where it is needed, and is looked for only there.
+    // Overrides are looked up only where a gate blocks: each lookup reads a note, and this runs
+    // before every edit.
     let mut overridden = Vec::new();
     for fired in plain
         .blocks
@@ -135,7 +140,8 @@ fn ask(
         ),
     };
     let blocks_on = |gate: &str| verdict.blocks.iter().any(|fired| fired.gate == gate);
-    // A context that nobody holds back counts as given, else a later phase would not be seen to begin.
+    // A context counts as given even if its gate only warns or is off; otherwise the start of a
+    // later phase would not be detected.
     if let Some(ticket) = &place.ticket {
         let guided = context.is_some()
             || phase
@@ -157,7 +163,8 @@ fn ask(
     })
 }
 
-/// Returns what is not committed: as noted when nothing moved and it is under the limit, else counted now.
+/// Returns the uncommitted line count: the noted one while HEAD is unchanged and it is below the
+/// limit, else a fresh one.
 fn known_lines(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -170,6 +177,9 @@ fn known_lines(
         .filter(|_| memory.head.as_deref() == head && head.is_some())
     {
         let found = of_session(ctx, state, noted);
+        // A noted count above the limit is verified, because a block on outdated numbers cannot be
+        // resolved by the agent. One below it may be stale as well, but is corrected after the
+        // edit.
         if found.lines <= ctx.policy.gates.loc_limit {
             return Some(found);
         }
@@ -183,7 +193,7 @@ fn known_lines(
     found
 }
 
-/// Returns what the session has to know about its ticket and was not given yet.
+/// Returns the context of the session's ticket, unless it was given already.
 fn context_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -198,7 +208,7 @@ fn context_due(
     }
 }
 
-/// A phase that began.
+/// A phase that began and was not announced yet.
 struct PhaseDue {
     from: Option<String>,
     to: String,
@@ -206,7 +216,8 @@ struct PhaseDue {
     needs_commit: bool,
 }
 
-/// Looks whether the ticket is in another phase than the session was guided for, with no commit since.
+/// Returns the ticket's phase if it differs from the one the session was guided for, with no commit
+/// since.
 fn phase_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -227,6 +238,7 @@ fn phase_due(
         memory.pending = None;
         return Ok(None);
     }
+    // Remembers HEAD from when the phase was first seen, so that a commit in between ends the wait.
     let pending = match memory.pending.clone() {
         Some(pending) if pending.ticket == ticket.node.id && pending.to == phase => pending,
         _ => PendingPhase {
@@ -241,7 +253,7 @@ fn phase_due(
         return Ok(None);
     }
     memory.pending = Some(pending);
-    // Whether there is anything to commit decides whether a commit can be asked for.
+    // With a clean tree no commit can be demanded; the agent could never satisfy the gate.
     let needs_commit = head.is_some()
         && uncommitted(ctx, state)
             .0
@@ -256,7 +268,8 @@ fn phase_due(
     }))
 }
 
-/// Says whether this session committed something since HEAD was at `then`; a checkout or a reset is no commit.
+/// Returns whether this session committed since HEAD was at `then`; a checkout or reset does not
+/// count.
 fn committed_since(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -282,11 +295,12 @@ impl Asked {
     }
 }
 
-/// Words the verdict and keeps what is to be remembered.
+/// Renders the verdict and stores the memory.
 ///
-/// `before` is the memory the verdict was reached with, outside a transaction. Where another call of the session changed
-/// it meanwhile, or used up an override, the gates are asked again inside the transaction: storing what was read
-/// before would undo the other call's counts, which the `loc` gate trusts.
+/// `before` is the memory the verdict is based on, read outside a transaction. Where a parallel
+/// call of the session changed it meanwhile, or consumed an override, the gates are evaluated again
+/// inside the transaction: storing the old memory would undo the other call's counts, which the
+/// `loc` gate trusts.
 fn answered(
     ctx: &Context<'_>,
     event: &HostEvent,
@@ -330,10 +344,11 @@ fn answered(
     })
 }
 
-/// Notes what a finished call did to the work: who wrote what, what was committed, what is not. Returns what is
-/// worth telling.
+/// Updates the work memory after a call: authorship, commits, uncommitted lines. Returns messages
+/// for the agent.
 ///
-/// Where a call named its files, just those are counted. Where it may have changed anything, the next edit counts.
+/// If the call named its files, only those are counted. If it may have changed anything, the next
+/// edit counts.
 pub(super) fn after(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -360,6 +375,8 @@ pub(super) fn after(
         && let Some(then) = memory.head.as_deref()
     {
         let moves = ctx.git.moves_since(then)?.unwrap_or_default();
+        // Only a call that may have committed gets the credit: HEAD may have moved through another
+        // session in the same working copy.
         if runs_git(call) {
             for one in moves.iter().filter(|one| one.kind.commits_work()) {
                 news |= authors.committed(&ctx.session, &one.to);
@@ -373,6 +390,7 @@ pub(super) fn after(
     }
     let limit = ctx.policy.gates.loc_limit;
     match &mut memory.uncommitted {
+        // Unknown, rather than a wrong number: the next edit counts again.
         _ if ctx.git.under_way().is_some() || now.is_none() => memory.uncommitted = None,
         Some(known) if !moved && !call.may_change_anything() => {
             if !files.is_empty()
@@ -380,9 +398,11 @@ pub(super) fn after(
             {
                 recount(known, files, counted);
                 let found = count(known, &authors, &ctx.session, &|path| counts(ctx, path));
+                // Warns when the limit is crossed, not after every edit beyond it: the gate itself
+                // does that.
                 if found.lines > limit && before.is_none_or(|before| before <= limit) {
                     told.push(format!(
-                        "Throughline: {} changed lines are not committed, {limit} are the most: commit before the next edit.",
+                        "Throughline: {} uncommitted changed lines, the limit is {limit}: commit before the next edit.",
                         found.lines
                     ));
                 }
@@ -401,9 +421,11 @@ pub(super) fn after(
     Ok(told)
 }
 
-/// Says whether a call may have committed something itself.
+/// Returns whether a call may have committed something itself.
 fn runs_git(call: &ToolCall) -> bool {
     match &call.command {
+        // Deliberately broad: a script named `commit` counts, a missed one would leave the commit
+        // without its session.
         Some(command) => ["git", "commit", "merge", "jj", "gh "]
             .iter()
             .any(|word| command.contains(word)),
@@ -411,7 +433,7 @@ fn runs_git(call: &ToolCall) -> bool {
     }
 }
 
-/// A new turn begins: what was said when the last one ended may be said again.
+/// Starts a new turn: the follow-up of the last one may be given again.
 pub(super) fn new_turn(ctx: &Context<'_>) -> Result<(), Failure> {
     if work_memory(&*ctx.store.read()?, &ctx.session)?
         .followed_up
@@ -428,7 +450,8 @@ pub(super) fn new_turn(ctx: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where a host could not hold an edit back, its agent is told before it stops: the same words, once a turn.
+/// Blocks the stop of an agent whose host could not block an edit: with the same text, once per
+/// turn.
 pub(super) fn follow_up(ctx: &Context<'_>) -> Result<Handled, Failure> {
     if !has_gates(ctx) {
         return Ok(Handled::default());
@@ -438,7 +461,8 @@ pub(super) fn follow_up(ctx: &Context<'_>) -> Result<Handled, Failure> {
         return Ok(Handled::default());
     };
     drop(state);
-    // Decided again where it is noted: another call of the session may have said it, or committed, meanwhile.
+    // Decided again inside the transaction: a parallel call of the session may have followed up or
+    // committed meanwhile.
     let mut tx = ctx.store.write()?;
     let Some(asked) = to_follow_up(ctx, &*tx)? else {
         return Ok(Handled::default());
@@ -457,7 +481,7 @@ pub(super) fn follow_up(ctx: &Context<'_>) -> Result<Handled, Failure> {
     })
 }
 
-/// Returns what the agent is still to be told this turn.
+/// Returns the blocking verdict that is still due this turn.
 fn to_follow_up(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Asked>, Failure> {
     let before = work_memory(state, &ctx.session)?;
     let mut asked = ask(ctx, state, &before, 0)?;

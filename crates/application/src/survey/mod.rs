@@ -1,7 +1,10 @@
-//! Looking at the plan files: which are new, changed, gone or unreadable.
+//! Scan of the plan files: which are new, changed, deleted or unreadable.
 //!
-//! A file is read only when its size, times or inode differ from when it was last read, so a survey
-//! of ten thousand unchanged files reads none.
+//! A file is read only if its size, times or inode differ from when it was last read, so a scan of
+//! ten thousand unchanged files reads none.
+//!
+//! The scan compares and changes nothing: its sightings become facts in `observe`. A transient read
+//! error (EIO, EMFILE) is never a sighting, because it says nothing about the plan.
 
 mod tickets;
 mod unchanged;
@@ -19,24 +22,25 @@ use crate::context::{Context, Noticed};
 use crate::failure::Failure;
 use crate::file_writes::unwritten_paths;
 
-/// What part of the files is looked at.
+/// The part of the files that is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// A node and all above it, and whether there are new files right below it.
+    /// A node and its ancestors, and new files directly below it.
     Lineage(NodeId),
-    /// The same, and the files right below it.
+    /// The same, and the known files directly below it.
     Family(NodeId),
+    /// All files; the scan cache may answer for those that did not change.
     Everything,
-    /// The same, and every recorded node is returned.
+    /// All files, without the scan cache; every recorded node is returned.
     WholeTree,
-    /// Everything, and every file is read whatever its stamp says.
+    /// All files, each read even if its stamp is unchanged.
     EverythingAnew,
 }
 
-/// What a survey found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// New, changed, gone and unreadable plans, parents first.
+    /// New, changed, deleted and unreadable plans, parents first.
     pub(crate) sightings: Vec<Sighting>,
     /// The texts of the new and changed ones.
     pub(crate) texts: Vec<String>,
@@ -44,18 +48,18 @@ pub(crate) struct Survey {
     pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
     /// Nodes whose file names another parent now.
     pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
-    /// Every recorded node, where the whole tree was asked for.
+    /// Every recorded node, if the scope includes the whole tree.
     pub(crate) nodes: Rc<Vec<Node>>,
 }
 
 impl Survey {
-    /// Says whether everything is as it is recorded.
+    /// Returns whether everything is as recorded.
     pub(crate) fn shows_nothing(&self) -> bool {
         self.sightings.is_empty() && self.moves.is_empty()
     }
 }
 
-/// Looks at the files in `scope` and compares them with the recorded nodes.
+/// Scans the files in `scope` and compares them with the recorded nodes.
 pub(crate) fn survey(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -90,26 +94,27 @@ struct Surveyor<'c, 'a> {
     ctx: &'c Context<'a>,
     files: &'c dyn PlanFiles,
     state: &'c dyn Snapshot,
-    /// Where the known children of a node stand in `survey.nodes`, by alias.
+    /// Indexes of a node's known children in `survey.nodes`, sorted by alias.
     children: HashMap<Option<NodeId>, Vec<usize>>,
-    /// By node.
+    /// Sorted by node.
     stamps: Vec<(NodeId, FileStamp, VersionHash)>,
     trust_stamps: bool,
     next_node: u32,
     survey: Survey,
-    /// By node number, one bit each: whether its file was looked at.
+    /// Bit set of visited nodes, by node number.
     met: Vec<u64>,
-    /// Aliases of known children that are not looked at, sorted.
+    /// Aliases of known children to skip, sorted.
     passed_by: Vec<String>,
-    /// Whether a file had to be read, so that its stamp alone does not tell what is in it.
+    /// Whether a file had to be read: then its stamp alone does not prove its content, and the scan
+    /// must not be cached.
     has_read: bool,
-    /// The paths that were looked at.
+    /// The paths that were checked.
     looked_at: Vec<String>,
     /// Files of a recorded operation that are still to be written: they count as recorded.
     unwritten: BTreeSet<String>,
 }
 
-/// The parent under which a level is looked for.
+/// The parent whose folder is searched for a level's nodes.
 #[derive(Clone, Debug)]
 struct Above {
     id: Option<NodeId>,
@@ -119,7 +124,7 @@ struct Above {
 
 impl<'a> Surveyor<'_, 'a> {
     fn everything(&mut self) -> Result<(), Failure> {
-        // What lives in the store alone need not be looked at.
+        // Trail nodes live in the store alone; a long session has thousands of them.
         self.remember(self.state.nodes_outside(&[domain::trail::PROFILE])?);
         self.stamps = self.state.stamps()?;
         self.stamps.sort_by_key(|(node, ..)| *node);
@@ -137,7 +142,7 @@ impl<'a> Surveyor<'_, 'a> {
                 self.entries(profile, level, &above, Depth::All)?;
             }
         }
-        // Nodes whose entry is gone altogether were not met on the way.
+        // Nodes whose directory entry is gone were not visited above.
         self.unmet()
     }
 
@@ -147,6 +152,8 @@ impl<'a> Surveyor<'_, 'a> {
             self.children.entry(node.parent).or_default().push(index);
         }
         for siblings in self.children.values_mut() {
+            // Sorted once for binary search: a folder with thousands of entries looks up each of
+            // them.
             siblings.sort_unstable_by_key(|index| &nodes[*index].alias);
         }
         self.survey.nodes = Rc::new(nodes);
@@ -167,6 +174,7 @@ impl<'a> Surveyor<'_, 'a> {
             above = node.parent;
             chain.push(node);
         }
+        // Parents first: a child's sighting is judged against its parent's.
         chain.reverse();
         for node in &chain {
             self.load_stamp(node.id)?;
@@ -195,6 +203,7 @@ impl<'a> Surveyor<'_, 'a> {
                 .iter()
                 .try_for_each(|child| self.load_stamp(child.id))?;
         } else {
+            // Only names: known children are skipped in this scope, new files are what matters.
             self.passed_by = self
                 .state
                 .child_names(node.id)?
@@ -237,7 +246,7 @@ impl<'a> Surveyor<'_, 'a> {
         let Some(pattern) = &level.file else {
             return Ok(());
         };
-        // A level that is its own parent lies flat: it is found once, as a root.
+        // A level that can be its own parent is flat: its files are found once, as roots.
         if level.root && above.id.is_some() {
             return Ok(());
         }
@@ -245,6 +254,7 @@ impl<'a> Surveyor<'_, 'a> {
             let Some(alias) = pattern.alias_in(&entry.name) else {
                 continue;
             };
+            // A stray file whose name looks like a node's folder.
             if !pattern.entry_is_file() && entry.kind == EntryKind::File {
                 continue;
             }
@@ -280,6 +290,7 @@ impl<'a> Surveyor<'_, 'a> {
                 continue;
             };
             let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
+            // Recorded but not on disk yet, or the reverse: the redo log decides, not the scan.
             if self.unwritten.contains(&path) {
                 continue;
             }
@@ -287,7 +298,7 @@ impl<'a> Surveyor<'_, 'a> {
                 self.ctx.notice(Noticed::Misplaced {
                     path,
                     why: format!(
-                        "`{}` does not belong to this parent: its number says otherwise",
+                        "`{}` does not belong to this parent: the parent's number in its id differs",
                         read.alias
                     ),
                 });
@@ -298,7 +309,7 @@ impl<'a> Surveyor<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the recorded child of that alias.
+    /// Returns the recorded child with that alias.
     fn recorded<'n>(
         &self,
         nodes: &'n [Node],
@@ -334,7 +345,9 @@ impl<'a> Surveyor<'_, 'a> {
             path: Some(path.clone()),
         };
         match self.files.look(&path) {
-            // A folder without its plan counts only if there are plans below it.
+            // A folder without its own plan counts only if there are plans below it: empty folders
+            // are no nodes. The sighting is added first, because those below name it as their
+            // parent.
             FileLook::Missing => {
                 let (sightings, next_node) = (self.survey.sightings.len(), self.next_node);
                 self.survey.sightings.push(Sighting {
@@ -349,7 +362,7 @@ impl<'a> Surveyor<'_, 'a> {
                 }
                 Ok(())
             }
-            // Nothing is known of it yet, and nothing can be found out now: it is new when it can be read.
+            // Not recorded yet and not readable now: it becomes a new node once it can be read.
             FileLook::Unavailable(why) => {
                 self.unavailable(&path, why);
                 Ok(())
@@ -392,7 +405,7 @@ impl<'a> Surveyor<'_, 'a> {
         Ok(())
     }
 
-    /// Looks at a known node's file and reads it if it may have changed.
+    /// Checks a known node's file and reads it if it may have changed.
     fn known(&mut self, node: &Node) -> Result<(), Failure> {
         let (word, bit) = (node.id.0 as usize / 64, 1 << (node.id.0 % 64));
         if self.met.len() <= word {
@@ -424,7 +437,7 @@ impl<'a> Surveyor<'_, 'a> {
                     Some(found) => found,
                     None => return Ok(()),
                 },
-                // Its profile is not in use here: nobody can say what its text means.
+                // Its profile is not enabled here, so there are no rules to read its text by.
                 None => return Ok(()),
             },
             FileLook::Missing => Found::Missing,
@@ -456,9 +469,9 @@ impl<'a> Surveyor<'_, 'a> {
         Ok(())
     }
 
-    /// Notes that a file cannot be read now. What is recorded of it stays as it is.
+    /// Reports a file that cannot be read now. Its recorded state is kept.
     pub(super) fn unavailable(&mut self, path: &str, why: String) {
-        // The next survey has to look again, whatever the stamps say.
+        // Keeps this scan out of the cache, so that the next one tries again.
         self.has_read = true;
         self.ctx.notice(Noticed::Unavailable {
             path: path.to_owned(),
@@ -507,7 +520,8 @@ impl<'a> Surveyor<'_, 'a> {
                     if let Some(stamp) = stamp {
                         self.survey.stamps.push((id, stamp, version));
                     }
-                    // The same bytes say the same: nothing to read out of them again.
+                    // Same bytes, e.g. after `touch` or a checkout back and forth: parsing is
+                    // skipped.
                     if let Some(node) = known
                         && let Content::Text {
                             version: same,
@@ -524,6 +538,8 @@ impl<'a> Surveyor<'_, 'a> {
                             known_basis: Some(*basis),
                         }));
                     }
+                    // A text the node had before keeps the basis it was written against, so that
+                    // going back to it also brings its approval back.
                     let known_basis = match known {
                         Some(node) => self
                             .state

@@ -1,4 +1,8 @@
-//! Files that lie side by side and name their parent themselves, and files whose items are nodes: tickets, scenarios.
+//! Scan of flat levels and item files: tickets, whose front matter names the parent, and scenarios,
+//! which are items of one file.
+//!
+//! In a flat level the folder says nothing about the tree, so parents, moves and cycles are
+//! resolved here from the texts.
 
 use std::collections::HashMap;
 
@@ -24,7 +28,7 @@ struct Fresh {
 }
 
 impl Surveyor<'_, '_> {
-    /// Goes through a level whose files lie side by side: each names its parent in its front matter.
+    /// Scans a flat level, whose files name their parent in the front matter.
     pub(super) fn flat(&mut self, profile: &Profile, level: &Level) -> Result<(), Failure> {
         let Some(pattern) = &level.file else {
             return Ok(());
@@ -63,7 +67,8 @@ impl Surveyor<'_, '_> {
                 self.note_duplicate(path, other, &read.alias);
                 continue;
             }
-            // Its number is given when its parent is known; nothing else is filed under it before.
+            // The node number is assigned once its parent is known; `u32::MAX` is a placeholder,
+            // and the stamp that was filed under it is dropped again.
             let Some(found) = self.read(NodeId(u32::MAX), None, level, &path)? else {
                 continue;
             };
@@ -84,12 +89,14 @@ impl Surveyor<'_, '_> {
         in_order.sort_by_cached_key(|node| (depth(&recorded, node.id), node.id));
         for node in &in_order {
             self.known(node)?;
-            // Right after it: both files lie in one folder.
+            // Directly after the ticket, because both files are in one folder.
             self.items_of(node, &self.children_of(&nodes, node))?;
         }
         let parents = self.parents(&known, &fresh);
         self.add(profile, level, &known, fresh, &parents)?;
-        // What comes to stand above others goes first: a node that is to stand below its own child would go round.
+        // Moves are recorded from the top down: a node that swaps places with its child would
+        // otherwise be moved below its own descendant for a moment, which the tree refuses as a
+        // cycle.
         in_order.sort_by_cached_key(|node| (depth(&parents, node.alias.clone()), node.id));
         for node in in_order {
             self.note_move(
@@ -101,17 +108,18 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    /// Reports a file that has the id of another one. Which of them is meant only a person can say.
+    /// Reports a file with the id of another one. Only a person can decide which of them is meant.
     pub(super) fn note_duplicate(&self, path: String, other: &str, alias: &str) {
-        // A file whose recorded place is empty was moved; that one is reported as missing.
+        // If the recorded file is gone, this one was moved; the old path is reported as missing.
         if !matches!(self.files.look(other), FileLook::Missing) {
-            let why = format!("`{other}` has the id `{alias}` too: each needs an id of its own");
+            let why = format!("duplicate id `{alias}`, also used by `{other}`: give one of them another id");
             self.ctx.notice(Noticed::Misplaced { path, why });
         }
     }
 
-    /// Returns every file's parent, by alias; a parent that is not there or that would close a circle is told and
-    /// left out.
+    /// Returns every file's parent, by alias.
+    ///
+    /// A parent that does not exist, or that would close a cycle, is reported and left out.
     fn parents(
         &self,
         known: &HashMap<&str, &Node>,
@@ -142,19 +150,21 @@ impl Surveyor<'_, '_> {
         }
         let mut parents: HashMap<String, Option<String>> = HashMap::new();
         let mut aliases: Vec<&String> = wants.keys().collect();
+        // A stable order of the notices: `HashMap` iterates differently in every process.
         aliases.sort();
         for alias in aliases {
             let (parent, path) = &wants[alias];
             let broken = parent.as_ref().and_then(|parent| {
                 if !wants.contains_key(parent) {
-                    return Some(format!("its front matter names the parent `{parent}`, which is not there"));
+                    return Some(format!("its front matter names the parent `{parent}`, which does not exist"));
                 }
                 let mut above = Some(parent);
                 let mut steps = 0;
                 while let Some(one) = above {
+                    // The step limit ends a walk into a cycle that `alias` is not part of.
                     if one == alias || steps > wants.len() {
                         return Some(format!(
-                            "its front matter names the parent `{parent}`, which leads back to itself"
+                            "its front matter names the parent `{parent}`, which creates a cycle"
                         ));
                     }
                     steps += 1;
@@ -173,7 +183,7 @@ impl Surveyor<'_, '_> {
         parents
     }
 
-    /// Adds what is new, each after its parent.
+    /// Adds the new nodes, each after its parent.
     fn add(
         &mut self,
         profile: &Profile,
@@ -189,7 +199,7 @@ impl Surveyor<'_, '_> {
                 None => true,
                 Some(parent) => known.contains_key(parent.as_str()) || added.contains_key(&parent),
             });
-            // Circles were left out before, so one is always ready.
+            // Cycles were removed by `resolve_parents`, so one is always ready.
             let one = fresh.remove(ready.unwrap_or_default());
             let parent = parent_of(&one).and_then(|parent| {
                 known
@@ -218,7 +228,7 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    /// Looks whether a node's file names another parent now.
+    /// Checks whether a node's file names another parent now.
     pub(super) fn moved(&mut self, node: &Node) -> Result<(), Failure> {
         if !self.level_of(node).is_some_and(Level::lies_flat) {
             return Ok(());
@@ -252,7 +262,7 @@ impl Surveyor<'_, '_> {
         let Some(parent) = candidates.iter().find(fits) else {
             return Ok(());
         };
-        // A circle is told by the look at everything; here it only must not be made.
+        // A cycle is reported by the full scan; here it only has to be avoided.
         let mut above = Some(parent.id);
         while let Some(id) = above {
             if id == node.id {
@@ -295,7 +305,7 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    /// Says whether nodes below come from the items of a file beside this one's.
+    /// Returns whether the level below a node comes from the items of a file next to its own.
     pub(super) fn items_are_below(&self, node: &Node) -> bool {
         let profile = self.ctx.profile(&node.profile);
         profile.is_some_and(|profile| {
@@ -315,7 +325,7 @@ impl Surveyor<'_, '_> {
             .collect()
     }
 
-    /// Looks at the items below a recorded node.
+    /// Scans the items below a recorded node.
     pub(super) fn items_of(&mut self, node: &Node, children: &[&Node]) -> Result<(), Failure> {
         let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.clone())
         else {
@@ -327,7 +337,7 @@ impl Surveyor<'_, '_> {
         self.items(profile, level, node.id, &path, children)
     }
 
-    /// Looks at the files beside `path` whose items are nodes below `parent`.
+    /// Scans the files next to `path` whose items are nodes below `parent`.
     fn items(
         &mut self,
         profile: &Profile,
@@ -376,7 +386,8 @@ impl Surveyor<'_, '_> {
             self.survey.sightings.extend(gone.collect::<Vec<_>>());
             return Ok(());
         };
-        // Every item was read when the file was as it is: there is nothing new in it.
+        // All items share the file's stamp: if every recorded one has the current stamp, the file
+        // is unchanged and can have no new item.
         let unchanged = |node: &&Node| {
             self.stamp_of(node.id).is_ok_and(|at| {
                 let (_, known, version) = &self.stamps[at];
@@ -413,7 +424,9 @@ impl Surveyor<'_, '_> {
                 return Ok(());
             }
         };
-        // A file without items has nowhere to keep its stamp, and is read each time.
+        // A stamp that differs from the one checked means the file changed while it was read, so
+        // the scan must not be cached. A file without items has no node to keep its stamp and is
+        // read by every scan.
         self.has_read |= stamp != Some(looked);
         let items = scenarios::read(&text);
         for node in recorded
@@ -476,13 +489,14 @@ impl Surveyor<'_, '_> {
     }
 }
 
-/// Returns how many stand above one; circles end where everything was passed.
+/// Returns the number of nodes from `one` up to its root; cycles end after as many steps as there
+/// are nodes.
 fn depth<K: Clone + Eq + std::hash::Hash>(parents: &HashMap<K, Option<K>>, one: K) -> usize {
     let above = std::iter::successors(Some(one), |one| parents.get(one).cloned().flatten());
     above.take(parents.len() + 1).count()
 }
 
-/// Returns the parent a text names.
+/// Returns the parent that a text's front matter names.
 fn wanted(found: &Found) -> Option<String> {
     match found {
         Found::Text { description, .. } => description

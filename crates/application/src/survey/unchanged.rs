@@ -1,7 +1,8 @@
-//! A look at everything that asks the state only about what may have changed since the last one.
+//! Cached scan of everything: compares only what may have changed since the last clean scan.
 //!
-//! A survey that found everything as recorded depends on what the files showed, on the recorded nodes and on the profiles.
-//! While the files show the same, only nodes that operations touched since have to be compared again.
+//! The result of a scan depends on the files' stat data, on the recorded nodes and on the profiles.
+//! While the stat data is the same, only nodes touched by operations since then have to be compared
+//! again. A wrong hit would hide a change, so every doubt leads to a full scan.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +12,23 @@ use domain::ports::LookedAgain;
 use super::{Survey, Surveyor};
 use crate::failure::Failure;
 
-/// So many nodes that operations touched are looked at one by one; with more, everything is.
+/// Maximum number of touched nodes compared one by one; with more, everything is scanned.
 const MOST_NODES: usize = 16;
-/// So many operations are gone through, and so many more the more files there are: each costs a part of what a node does.
+/// Number of operations that are always replayed; more are allowed the more files there are,
+/// because each costs a fraction of checking a file.
 const FEW_OPERATIONS: usize = 32;
+/// Files per additional operation that may be replayed.
 const FILES_AN_OPERATION: usize = 8;
 
 impl Surveyor<'_, '_> {
-    /// Looks at everything, at no more than needed.
+    /// Scans everything, at the lowest cost that finds every change.
     pub(super) fn whatever_changed(&mut self) -> Result<(), Failure> {
         let next_node = self.next_node;
         if self.is_as_kept()? {
             return Ok(());
         }
-        // From the beginning: what was looked at is seen again.
+        // Starts over: the partial comparison above may have left sightings that the full scan
+        // finds again.
         self.next_node = next_node;
         self.has_read = false;
         self.survey = Survey::default();
@@ -35,14 +39,16 @@ impl Surveyor<'_, '_> {
         self.files.note_looks();
         self.everything()?;
         let sure = self.survey.shows_nothing() && !self.has_read && self.survey.stamps.is_empty();
-        // What is told must be told again the next time.
+        // A scan with notices is not cached either: a misplaced file has to be reported by every
+        // command until it is fixed.
         if sure && self.ctx.noticed_so_far() == noticed {
             self.files.keep_looks(&self.mark(self.state.head()?)?);
         }
         Ok(())
     }
 
-    /// Says whether the last look still holds, and nothing that was touched since differs from its file.
+    /// Returns whether the cached scan is still valid and no node touched since differs from its
+    /// file.
     fn is_as_kept(&mut self) -> Result<bool, Failure> {
         let Some(LookedAgain {
             mark,
@@ -59,6 +65,7 @@ impl Surveyor<'_, '_> {
             return Ok(false);
         };
         let head = self.state.head()?;
+        // A smaller head means a restored backup: the subtraction fails and the cache is ignored.
         let since = head
             .0
             .checked_sub(kept.0)
@@ -67,6 +74,7 @@ impl Surveyor<'_, '_> {
         let Some(since) = since.filter(|since| *since <= most) else {
             return Ok(false);
         };
+        // The number alone would match another history with as many operations.
         if self.mark(kept)? != mark {
             return Ok(false);
         }
@@ -84,7 +92,7 @@ impl Surveyor<'_, '_> {
         }
         for id in touched {
             match self.state.node(id)? {
-                // Its file may be there still: it would be a new one.
+                // Its file may still exist; it would then be a new node.
                 None => return Ok(false),
                 Some(node) if node.profile == domain::trail::PROFILE => {}
                 Some(_) => self.lineage(id, false)?,
@@ -92,15 +100,17 @@ impl Surveyor<'_, '_> {
         }
         let holds =
             self.survey.shows_nothing() && changed.iter().all(|path| self.looked_at.contains(path));
-        // The next look need not go through the same operations again.
+        // Moves the cache forward, so that the next scan does not replay the same operations. Only
+        // after many, because each update writes a file.
         if holds && changed.is_empty() && since > FEW_OPERATIONS {
             self.files.keep_looks(&self.mark(head)?);
         }
         Ok(holds)
     }
 
-    /// Names everything but the files that a survey at `head` depends on.
+    /// Returns the cache key: everything but the files that a scan at `head` depends on.
     fn mark(&self, head: OperationId) -> Result<String, Failure> {
+        // The operation's time distinguishes histories that branched after a restored backup.
         let at = self
             .state
             .operation_head(head)?

@@ -179,7 +179,7 @@ fn an_interrupted_request_that_is_repeated_is_not_done_twice() {
     complete_file_writes(&world.ctx());
     let repeated = restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap_err();
     assert!(
-        repeated.message.contains("done already: operation 3"),
+        repeated.message.contains("already done: operation 3"),
         "{}",
         repeated.message
     );
@@ -225,7 +225,7 @@ fn an_interrupted_split_makes_each_child_once() {
     interrupted(&world, |ctx| split_ticket(ctx, &words("017"), &titles));
     let repeated = split_ticket(&world.ctx(), &words("017"), &titles).unwrap_err();
     assert!(
-        repeated.message.contains("done already"),
+        repeated.message.contains("already done"),
         "{}",
         repeated.message
     );
@@ -362,7 +362,7 @@ fn an_interrupted_workflow_start_does_not_make_a_second_document() {
     interrupted(&world, |ctx| start_new(ctx, "planner", "Add search"));
     let repeated = start_new(&world.ctx(), "planner", "Add search").unwrap_err();
     assert!(
-        repeated.message.contains("done already"),
+        repeated.message.contains("already done"),
         "{}",
         repeated.message
     );

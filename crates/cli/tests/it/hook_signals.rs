@@ -287,7 +287,7 @@ fn modes_of_governance() {
     let input = json!({ "file_path": strict.root().join("src/a.rs"), "content": "x" });
     let blocked = session.before("Write", &input).block().unwrap();
     assert!(
-        blocked.contains("has not said what it is for") && blocked.contains("tl intent"),
+        blocked.contains("has not declared an intent") && blocked.contains("tl intent"),
         "{blocked}"
     );
     assert!(
@@ -357,7 +357,7 @@ fn a_session_file_is_overwritten_only_by_who_has_read_it() {
     let input = json!({ "file_path": path, "content": "mine" });
     let blocked = session.before("Write", &input).block().unwrap();
     assert!(
-        blocked.contains("is not what this session last read"),
+        blocked.contains("has not read its current content"),
         "{blocked}"
     );
     assert!(session.read(&file).context().is_none());

@@ -327,14 +327,14 @@ fn two_tickets_with_one_id_are_told_and_found_by_check() {
         shown.stderr
     );
     assert!(
-        shown.stderr.contains("has the id `045` too"),
+        shown.stderr.contains("duplicate id `045`"),
         "{}",
         shown.stderr
     );
     let found = project.run(&["check"]);
     assert_eq!(found.code, 3, "{}", found.stdout);
     assert!(
-        found.stdout.contains("has the id `045` too"),
+        found.stdout.contains("duplicate id `045`"),
         "{}",
         found.stdout
     );
