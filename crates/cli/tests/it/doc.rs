@@ -396,7 +396,7 @@ fn refusals_name_the_place_and_change_nothing() {
         (
             &["remove", "DL-001", "--version", "1"],
             "refused",
-            &["referred to by CI-001"],
+            &["referenced by CI-001"],
         ),
         (&["revise"], "refused", &["`add-search` is not frozen"]),
         (
@@ -438,7 +438,7 @@ fn a_batch_is_one_operation_or_none() {
         &project,
         &["doc", "apply", "half.jsonl"],
         "refused",
-        &["change 2 of the batch", "referred to by CI-001"],
+        &["change 2 of the batch", "referenced by CI-001"],
     );
     project.write(
         "torn.jsonl",
@@ -698,7 +698,7 @@ fn a_corrupted_file_is_reported_precisely_and_never_overwritten() {
         (
             "torn",
             |text| text.as_bytes()[..text.len() / 2].to_vec(),
-            &["is no plan any more", "this is no JSON", "(line "],
+            &["is no plan any more", "not valid JSON", "(line "],
         ),
         ("empty", |_| Vec::new(), &["is no plan any more"]),
         (

@@ -1,6 +1,8 @@
-//! Changes of a plan: each is one command, applied to a plan or refused with the reason; nothing is half done.
+//! Editing commands of a plan document, applied all together or not at all.
 //!
-//! Every entity has a version. Whoever changes or removes one says which version they saw.
+//! Optimistic concurrency: every entity has a version, and a command that changes or removes one
+//! names the version its caller read. A lock would not do: the caller is often a language model
+//! that reads now and writes minutes later.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +19,7 @@ use super::model::{
 use crate::suggest::{nearest, with_suggestion};
 use crate::time::Timestamp;
 
-/// One change, as a command, a line of a batch or a tool call says it.
+/// One editing command, as given on the command line, in a batch line or by an MCP tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Change {
@@ -77,7 +79,7 @@ pub enum Change {
     },
     AddChange {
         intent_ref: String,
-        /// Without it, the intent's.
+        /// Defaults to the intent's file.
         #[serde(default)]
         file: Option<String>,
         diff: String,
@@ -104,7 +106,7 @@ pub enum Change {
     },
 }
 
-/// Where documentation goes.
+/// Kind of documentation a text belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DocPlace {
@@ -115,7 +117,7 @@ pub enum DocPlace {
 }
 
 impl DocPlace {
-    /// Every place.
+    /// Every kind with its name.
     pub const ALL: [(&str, Self); 4] = [
         ("module", Self::Module),
         ("docstring", Self::Docstring),
@@ -125,7 +127,7 @@ impl DocPlace {
 }
 
 impl Change {
-    /// Returns the command it is, as roles are allowed it.
+    /// Returns the command's name, as workflow roles list it among their allowed commands.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -143,16 +145,16 @@ impl Change {
     }
 }
 
-/// What a change came to.
+/// Result of one command.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Applied {
     /// The entity that was added or changed.
     pub id: String,
-    /// As it is now; nothing when it was removed.
+    /// Its new value; `None` when it was removed.
     pub entity: Option<Value>,
 }
 
-/// Why a change was not made.
+/// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChangeRefused {
     #[error("there is no {what} `{id}`{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
@@ -161,18 +163,18 @@ pub enum ChangeRefused {
         id: String,
         near: Option<String>,
     },
-    #[error("`{id}` is at version {is}, not {given}: it changed since you saw it")]
+    #[error("`{id}` is at version {is}, not {given}: it changed since you read it")]
     AnotherVersion {
         id: String,
         given: u64,
         is: u64,
         current: Value,
     },
-    #[error("which version of `{id}` did you see? it is at version {is}")]
+    #[error("missing version of `{id}`: name the one you read; it is now at version {is}")]
     NoVersion { id: String, is: u64, current: Value },
-    #[error("`{id}` cannot be removed: it is referred to by {}", by.join(", "))]
+    #[error("`{id}` cannot be removed: it is referenced by {}", by.join(", "))]
     Referred { id: String, by: Vec<String> },
-    #[error("`{field}` of `{id}` is not set this way: {why}")]
+    #[error("cannot set `{field}` of `{id}`: {why}")]
     Field {
         id: String,
         field: String,
@@ -180,14 +182,15 @@ pub enum ChangeRefused {
     },
     #[error("`{field}` is empty")]
     Empty { field: &'static str },
-    #[error("the plan would contradict itself: {}", problems.iter().map(Problem::in_words).collect::<Vec<_>>().join("; "))]
+    #[error("the plan would be inconsistent: {}", problems.iter().map(Problem::in_words).collect::<Vec<_>>().join("; "))]
     Broken { problems: Vec<Problem> },
 }
 
-/// Applies changes to a plan that is whole, all of them or none.
+/// Applies commands to a consistent plan, all of them or none.
 ///
 /// # Errors
-/// The position and reason of the first one that is refused; `plan` and `numbers` are then to be thrown away.
+/// The index and reason of the first command that is refused. `plan` and `numbers` are then half
+/// edited: the caller drops them.
 pub fn apply(
     plan: &mut Plan,
     numbers: &mut Numbers,
@@ -196,6 +199,8 @@ pub fn apply(
 ) -> Result<Vec<Applied>, (usize, ChangeRefused)> {
     let mut applied = Vec::with_capacity(changes.len());
     for (at, change) in changes.iter().enumerate() {
+        // Rebuilt for each command, because `entity_value` below needs the plan while the editor
+        // would still hold it mutably.
         let mut editor = Editor { plan, numbers, now };
         let id = editor.change(change).map_err(|refused| (at, refused))?;
         applied.push(Applied {
@@ -203,7 +208,9 @@ pub fn apply(
             id,
         });
     }
-    // Once for all of them: lines of a batch may lean on one another.
+    // Checked once, after the last command: a batch may pass through an inconsistent plan, such as
+    // an intent that names a decision added two lines later. Checking per command would also make a
+    // batch quadratic.
     let problems: Vec<Problem> = check(plan)
         .into_iter()
         .filter(|problem| problem.grade == Grade::Broken)
@@ -212,6 +219,7 @@ pub fn apply(
         Ok(applied)
     } else {
         Err((
+            // An inconsistency belongs to the batch as a whole; it is reported at its last line.
             changes.len().saturating_sub(1),
             ChangeRefused::Broken { problems },
         ))
@@ -234,6 +242,7 @@ fn filled(field: &'static str, text: &str) -> Result<String, ChangeRefused> {
 
 impl Editor<'_> {
     fn unknown(&self, what: &'static str, id: &str) -> ChangeRefused {
+        // `PARTS` too, because `overview` and its like are given where an id is expected.
         let near = nearest(id, ids(self.plan).chain(PARTS), 1)
             .first()
             .map(|near| (*near).to_owned());
@@ -251,18 +260,26 @@ impl Editor<'_> {
             .iter()
             .position(|milestone| milestone.id == id)
         {
+            // By index: returning the borrow of `iter_mut().find()` would keep the plan mutably
+            // borrowed
+            // in the branch that has to search it for a suggestion.
             Some(at) => Ok(&mut self.plan.milestones[at]),
             None => Err(self.unknown("milestone", id)),
         }
     }
 
     fn change(&mut self, change: &Change) -> Result<String, ChangeRefused> {
+        // Everything that is added starts at version 1, the default the schema gives to entities
+        // of hand-written plans.
         let version = 1;
         match change.clone() {
             Change::AddDecision {
                 decision,
                 reasoning,
             } => {
+                // An id that is drawn before a field turns out empty is lost with the whole batch:
+                // the
+                // caller drops the counters together with the plan.
                 let id = self.numbers.give(EntityKind::Decision);
                 self.plan.planning_context.decision_log.push(Decision {
                     id: id.clone(),
@@ -337,6 +354,8 @@ impl Editor<'_> {
                 delegated_to,
             } => {
                 let id = self.numbers.give(EntityKind::Milestone);
+                // Milestone numbers are for people and follow the plan, so unlike ids they may be
+                // used again after the last milestone was removed.
                 let number = self
                     .plan
                     .milestones
@@ -373,6 +392,8 @@ impl Editor<'_> {
                 params,
             } => {
                 let behavior = filled("behavior", &behavior)?;
+                // Looked up before an id is drawn and again to push: the borrow of the first lookup
+                // must end before the counters can be changed.
                 self.milestone(&milestone)?;
                 let id = self.numbers.give(EntityKind::Intent);
                 let intent = CodeIntent {
@@ -394,11 +415,14 @@ impl Editor<'_> {
                 context_lines,
                 why_comments,
             } => {
+                // Only checked, not replaced by its trimmed form: leading blanks and the final line
+                // end of a diff are significant.
                 filled("diff", &diff)?;
                 let found = self
                     .plan
                     .intents()
                     .find(|(_, intent)| intent.id == intent_ref);
+                // The milestone follows from the intent. A separate argument could contradict it.
                 let Some((milestone, file)) = found.map(|(milestone, intent)| {
                     (
                         milestone.id.clone(),
@@ -427,6 +451,7 @@ impl Editor<'_> {
                 text,
             } => {
                 let text = filled("text", &text)?;
+                // A module comment belongs to the milestone's files as a whole.
                 if place != DocPlace::Module {
                     filled("target", &target)?;
                 }
@@ -439,6 +464,7 @@ impl Editor<'_> {
                     DocPlace::Algorithm => documentation.algorithm_blocks.push(comment),
                     DocPlace::Inline => documentation.inline_comments.push(comment),
                 }
+                // Documentation has no ids of its own; the milestone's version covers it.
                 found.version += 1;
                 Ok(milestone)
             }
@@ -451,9 +477,11 @@ impl Editor<'_> {
         }
     }
 
-    /// Compares the version somebody saw with the one that is there.
+    /// Compares the version the caller read with the current one; returns the current value.
     fn seen(&self, id: &str, version: Option<u64>) -> Result<Value, ChangeRefused> {
         let current = entity_value(self.plan, id).ok_or_else(|| self.unknown("entity", id))?;
+        // The refusals carry the current value, so that an agent can redo its edit without another
+        // read.
         let is = current["version"].as_u64().unwrap_or(1);
         let id = id.to_owned();
         match version {
@@ -483,7 +511,7 @@ impl Editor<'_> {
         for (field, wanted) in fields {
             match field.as_str() {
                 "id" | "version" => {
-                    return Err(refused(field, "it is given by Throughline".to_owned()));
+                    return Err(refused(field, "it is assigned by Throughline".to_owned()));
                 }
                 "code_intents" | "code_changes" => {
                     return Err(refused(
@@ -501,11 +529,13 @@ impl Editor<'_> {
     }
 
     fn put(&mut self, id: &str, value: Value) -> Result<(), String> {
+        // Through `serde`: the reader that accepts `plan.json` decides about a field, so a command
+        // cannot write a document that the next command cannot read.
         fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
             serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))
         }
         fn replace<T: DeserializeOwned>(place: Option<&mut T>, value: Value) -> Result<(), String> {
-            let place = place.ok_or("it is gone")?;
+            let place = place.ok_or("it no longer exists")?;
             *place = read(value)?;
             Ok(())
         }
@@ -519,7 +549,7 @@ impl Editor<'_> {
             }
             _ => {}
         }
-        let (kind, _) = EntityKind::of_id(id).ok_or("it has no id of a known kind")?;
+        let (kind, _) = EntityKind::of_id(id).ok_or("its id is of no known kind")?;
         match kind {
             EntityKind::Decision => replace(
                 context.decision_log.iter_mut().find(|one| one.id == id),
@@ -545,8 +575,11 @@ impl Editor<'_> {
                     .milestones
                     .iter_mut()
                     .find(|one| one.id == id)
-                    .ok_or("it is gone")?;
+                    .ok_or("it no longer exists")?;
                 let mut changed: Milestone = read(value)?;
+                // `entity_value` leaves both lists out, so the value just read has none; taken over
+                // here,
+                // or setting a milestone's name would delete its intents.
                 changed.code_intents = std::mem::take(&mut place.code_intents);
                 changed.code_changes = std::mem::take(&mut place.code_changes);
                 *place = changed;
@@ -571,6 +604,7 @@ impl Editor<'_> {
 
     fn remove(&mut self, id: &str, version: Option<u64>) -> Result<(), ChangeRefused> {
         self.seen(id, version)?;
+        // The schema requires these parts, so a plan without one could not be read again.
         if PARTS.contains(&id) {
             let why = "it is a part every plan has; set its fields instead".to_owned();
             return Err(ChangeRefused::Field {
@@ -579,6 +613,8 @@ impl Editor<'_> {
                 why,
             });
         }
+        // Refused instead of cascading: what leans on a decision has to be rethought, not deleted
+        // with it.
         let by = self.referring(id);
         if !by.is_empty() {
             return Err(ChangeRefused::Referred {
@@ -587,6 +623,7 @@ impl Editor<'_> {
             });
         }
         let context = &mut self.plan.planning_context;
+        // Ids are unique over all kinds, so every list can be filtered without asking for the kind.
         context.decision_log.retain(|one| one.id != id);
         context.rejected_alternatives.retain(|one| one.id != id);
         context.constraints.retain(|one| one.id != id);
@@ -599,7 +636,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Returns what would point into the void.
+    /// Lists everything that would refer to a missing id if this one were removed.
     fn referring(&self, id: &str) -> Vec<String> {
         let plan = &*self.plan;
         let context = &plan.planning_context;
@@ -617,6 +654,7 @@ impl Editor<'_> {
             .filter(|one| one.decision_ref.as_deref() == Some(id));
         by.extend(risks.map(|one| one.id.clone()));
         for milestone in &plan.milestones {
+            // What a milestone contains counts as a reference: it must be empty before it goes.
             let mine = milestone.id == id;
             if mine || milestone.depends_on.iter().any(|needed| needed == id) {
                 by.extend((!mine).then(|| milestone.id.clone()));
@@ -642,14 +680,21 @@ impl Editor<'_> {
     }
 }
 
-/// Sets a field, also one inside another: `tests.skip_reason`. A text that is given for a list or a flag is read as JSON.
+/// Sets a field, possibly a nested one such as `tests.skip_reason`.
+///
+/// A string given for a list, number or flag is parsed as JSON, because `tl doc set key=value` has
+/// only strings.
 fn put_field(entity: &mut Value, path: &str, wanted: &Value) {
     let (place, field) = match path.split_once('.') {
+        // Descends only into objects that are there: a name that really contains a dot, as `params`
+        // may have, is a field of its own.
         Some((outer, inner)) if entity.get(outer).is_some_and(Value::is_object) => {
             return put_field(&mut entity[outer], inner, wanted);
         }
         _ => (entity, path),
     };
+    // A missing or null field counts as text: a skipped optional one is a string in every type of
+    // the schema. The typed read in `replace_entity` reports a wrong guess.
     let is_text = place
         .get(field)
         .is_none_or(|now| now.is_string() || now.is_null());
@@ -660,12 +705,15 @@ fn put_field(entity: &mut Value, path: &str, wanted: &Value) {
     place[field] = read.unwrap_or_else(|| wanted.clone());
 }
 
-/// Reads a batch: one change a line, as JSON. A line may name what it adds (`"as": "x"`), and later lines say `"@x"`
-/// wherever they mean its id.
+/// Parses a batch: one command per line, as JSON.
+///
+/// A line may name the entity it adds (`"as": "x"`); later lines write `"@x"` where they mean its
+/// id.
 ///
 /// # Errors
-/// Every line that cannot be read, with its number.
+/// Every line that cannot be parsed, with its number.
 pub fn in_batch(text: &str, numbers: &Numbers) -> Result<Vec<Change>, Vec<Problem>> {
+    // A copy: ids are predicted here and really drawn in `apply_changes`, from the same start.
     let mut numbers = numbers.clone();
     let mut names: HashMap<String, String> = HashMap::new();
     let (mut changes, mut problems) = (Vec::new(), Vec::new());
@@ -676,6 +724,7 @@ pub fn in_batch(text: &str, numbers: &Numbers) -> Result<Vec<Change>, Vec<Proble
     {
         match in_line(line, &mut numbers, &mut names) {
             Ok(change) => changes.push(change),
+            // Goes on after a bad line, so that one run reports them all.
             Err(message) => problems.push(Problem {
                 line: Some(at + 1),
                 ..Problem::broken("", message)
@@ -695,14 +744,17 @@ fn in_line(
     names: &mut HashMap<String, String>,
 ) -> Result<Change, String> {
     let mut value: Value =
-        serde_json::from_str(line).map_err(|error| format!("this is no JSON: {error}"))?;
+        serde_json::from_str(line).map_err(|error| format!("not valid JSON: {error}"))?;
     let name = value
         .as_object_mut()
+        // Taken out before the typed read, which denies unknown fields.
         .and_then(|members| members.remove("as"));
     let mut unknown = None;
     named(&mut value, names, &mut unknown);
     if let Some(unknown) = unknown {
-        return Err(format!("`@{unknown}` is the name of no earlier line"));
+        return Err(format!(
+            "undefined name `@{unknown}`: no earlier line is named so"
+        ));
     }
     let change: Change =
         serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))?;
@@ -716,23 +768,28 @@ fn in_line(
         Change::AddChange { .. } => Some(EntityKind::Change),
         Change::AddDoc { .. } | Change::Set { .. } | Change::Remove { .. } => None,
     };
-    // Ids are given in order, so the one this line will get is known before it is applied.
+    // Ids are drawn in order, so the id this line will get is known before it is applied. A line
+    // without `as` draws one too, or later predictions would be off by one.
     let id = kind.map(|kind| numbers.give(kind));
     match (name, id) {
         (None, _) => {}
         (Some(Value::String(name)), Some(id)) => {
             names.insert(name, id);
         }
-        (Some(_), _) => return Err("`as` names what a line adds, with a text".to_owned()),
+        (Some(_), _) => {
+            return Err("`as` must be a string, on a line that adds an entity".to_owned());
+        }
     }
     Ok(change)
 }
 
-/// Puts ids where names are.
+/// Replaces `@name` by the id it stands for, at any depth.
 fn named(value: &mut Value, names: &HashMap<String, String>, unknown: &mut Option<String>) {
     match value {
         Value::String(text) => {
-            // A handle alone is a name; a text that begins with one, such as a mail address, is a text.
+            // Only a whole string is a name. Text that merely starts with one, such as a mail
+            // handle in
+            // a sentence, stays as it is.
             let name = text
                 .strip_prefix('@')
                 .filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));

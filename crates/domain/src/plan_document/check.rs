@@ -1,4 +1,7 @@
-//! What is wrong with a plan, all of it at once, each with the place where it is.
+//! Validation of a plan: reports every problem at once, each with its JSON pointer.
+//!
+//! Checks what the schema cannot express: references, ids, waves, completeness. The shape of the
+//! file is checked when it is read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,32 +11,32 @@ use super::entity::EntityKind;
 use super::model::{CodeChange, Milestone, Plan, SCHEMA_VERSION};
 use super::waves::computed;
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
-    /// The plan contradicts itself: nothing is done with it before that is mended.
+    /// The plan is inconsistent: commands refuse to work on it until that is fixed.
     Broken,
-    /// Something is still to be written: the plan cannot be frozen yet.
+    /// Something is missing: the plan cannot be frozen yet.
     Unfinished,
-    /// Worth a look; stops nothing.
+    /// Worth a look; blocks nothing.
     Hint,
 }
 
-/// Something that is wrong, and where.
+/// A problem and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// A JSON pointer into `plan.json`.
     pub pointer: String,
     pub message: String,
     pub grade: Grade,
-    /// The line in the file, where it is known.
+    /// Line in the file, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
 
 impl Problem {
-    /// Returns a problem that breaks the plan.
+    /// Creates a problem of grade `broken`.
     #[must_use]
     pub fn broken(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -44,9 +47,10 @@ impl Problem {
         }
     }
 
-    /// Returns it in one line for people.
+    /// Formats the problem as one line for people.
     #[must_use]
     pub fn in_words(&self) -> String {
+        // The pointer of the whole document is the empty string, which would read as a missing one.
         let place = if self.pointer.is_empty() {
             "/"
         } else {
@@ -59,7 +63,7 @@ impl Problem {
     }
 }
 
-/// Returns every problem of a plan, the worst first, then in the order of the file.
+/// Returns all problems of a plan, the most severe first, then in document order.
 #[must_use]
 pub fn check(plan: &Plan) -> Vec<Problem> {
     let mut checker = Checker {
@@ -72,6 +76,7 @@ pub fn check(plan: &Plan) -> Vec<Problem> {
     checker.milestones();
     checker.order();
     let mut problems = checker.problems;
+    // A stable sort: within a grade the order of the checks is the order of the file.
     problems.sort_by_key(|problem| problem.grade);
     problems
 }
@@ -95,13 +100,11 @@ impl<'p> Checker<'p> {
         self.say(Grade::Broken, pointer, message);
     }
 
+    // Pointers are closures throughout, formatted only for a problem: a plan with 2,000 intents has
+    // thousands of places to check, and nearly all of them are fine.
     fn filled(&mut self, pointer: impl FnOnce() -> String, text: &str) {
         if text.trim().is_empty() {
-            self.say(
-                Grade::Unfinished,
-                pointer(),
-                "nothing is written here yet".to_owned(),
-            );
+            self.say(Grade::Unfinished, pointer(), "is still empty".to_owned());
         }
     }
 
@@ -126,10 +129,11 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Ids are of their kind, and there once.
+    /// Checks that ids have the form of their kind and are unique.
     fn ids(&mut self) {
         let plan = self.plan;
         let context = &plan.planning_context;
+        // One set over all kinds: commands address an entity by its id alone.
         let mut seen: HashSet<&'p str> = HashSet::new();
         for (at, one) in context.decision_log.iter().enumerate() {
             self.id(
@@ -201,12 +205,12 @@ impl<'p> Checker<'p> {
             self.broken(
                 pointer(),
                 format!(
-                    "`{id}` is no id of a {}: expected one like `{expected}`",
+                    "`{id}` is not a valid id of a {}: expected one like `{expected}`",
                     kind.word()
                 ),
             );
         } else if !seen.insert(id) {
-            self.broken(pointer(), format!("`{id}` is there twice"));
+            self.broken(pointer(), format!("duplicate id `{id}`"));
         }
     }
 
@@ -259,6 +263,9 @@ impl<'p> Checker<'p> {
 
     fn milestones(&mut self) {
         let plan = self.plan;
+        // Owning milestone by intent. Over all milestones, to tell a reference into another
+        // milestone
+        // from one to an intent that does not exist.
         let owner: HashMap<&str, &str> = plan
             .intents()
             .map(|(milestone, intent)| (intent.id.as_str(), milestone.id.as_str()))
@@ -268,7 +275,7 @@ impl<'p> Checker<'p> {
             if !numbers.insert(milestone.number) {
                 self.broken(
                     format!("/milestones/{at}/number"),
-                    format!("{} is there twice", milestone.number),
+                    format!("duplicate number {}", milestone.number),
                 );
             }
             self.filled(|| format!("/milestones/{at}/name"), &milestone.name);
@@ -309,7 +316,7 @@ impl<'p> Checker<'p> {
         match owner.get(change.intent_ref.as_str()) {
             None => {
                 let message = format!(
-                    "there is no code intent `{}`: the change belongs to nothing",
+                    "there is no code intent `{}` for this change",
                     change.intent_ref
                 );
                 self.broken(pointer("intent_ref"), message);
@@ -326,9 +333,10 @@ impl<'p> Checker<'p> {
                     .code_intents
                     .iter()
                     .find(|intent| intent.id == change.intent_ref);
+                // Only a hint: implementing an intent may need an edit in a neighbouring file.
                 if let Some(intent) = intent.filter(|intent| intent.file != change.file) {
                     let message = format!(
-                        "changes `{}`, but `{}` speaks of `{}`",
+                        "changes `{}`, but `{}` is about `{}`",
                         change.file, intent.id, intent.file
                     );
                     self.say(Grade::Hint, pointer("file"), message);
@@ -337,7 +345,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// What a milestone must have before somebody can carry it out from the plan alone.
+    /// Checks that a milestone can be implemented from the plan alone.
     fn finished(&mut self, at: usize, milestone: &Milestone, carried_out: &HashSet<&str>) {
         let mut unfinished = |part: &str, message: &str| {
             self.say(
@@ -347,8 +355,9 @@ impl<'p> Checker<'p> {
             )
         };
         if milestone.acceptance_criteria.is_empty() {
-            unfinished("acceptance_criteria", "nothing says when it is done");
+            unfinished("acceptance_criteria", "no acceptance criteria");
         }
+        // Documentation has criteria to meet, but no code to intend or test.
         if milestone.is_documentation_only {
             return;
         }
@@ -362,6 +371,9 @@ impl<'p> Checker<'p> {
             unfinished("tests", "neither test files nor a `skip_reason`");
         }
         for (index, intent) in milestone.code_intents.iter().enumerate() {
+            // Diffs may be written later, by a developer who starts from the intents; a plan
+            // without
+            // them can be frozen.
             if !carried_out.contains(intent.id.as_str()) {
                 let pointer = format!("/milestones/{at}/code_intents/{index}");
                 self.say(
@@ -374,6 +386,9 @@ impl<'p> Checker<'p> {
     }
 
     fn path(&mut self, pointer: impl FnOnce() -> String, path: &str) {
+        // Both separators and drive letters, on every platform: the plan is shared, and a path that
+        // is
+        // harmless here may leave the project on a colleague's machine.
         let parts = path.split(['/', '\\']);
         let leaves = path.starts_with('/')
             || path.contains(':')
@@ -382,13 +397,13 @@ impl<'p> Checker<'p> {
             self.broken(
                 pointer(),
                 format!(
-                    "`{path}` is no file of the project: expected a relative path without `..`"
+                    "`{path}` is not inside the project: expected a relative path without `..`"
                 ),
             );
         }
     }
 
-    /// Dependencies name milestones and go in no circle; given waves agree with them.
+    /// Checks that dependencies exist and have no cycle, and that given waves respect them.
     fn order(&mut self) {
         let plan = self.plan;
         let known: HashSet<&str> = plan
@@ -407,6 +422,7 @@ impl<'p> Checker<'p> {
         let mut early: HashMap<String, u32> = HashMap::new();
         match computed(plan) {
             Err(circle) => {
+                // Reported once, at the first milestone of the cycle; the message lists the others.
                 let first = circle.milestones.first();
                 let at = plan
                     .milestones
@@ -422,12 +438,16 @@ impl<'p> Checker<'p> {
             }
         }
         let given = &plan.milestone_dependencies.waves;
+        // Without waves in the file the computed ones are used, which cannot contradict the
+        // dependencies.
         if given.is_empty() {
             self.shared_files(&early);
             return;
         }
         let mut place: HashMap<String, u32> = HashMap::new();
         for (at, wave) in given.iter().enumerate() {
+            // The position counts, whatever number is written: one misnumbered wave would otherwise
+            // bring a follow-up error for each milestone in it.
             let expected = u32::try_from(at + 1).unwrap_or(u32::MAX);
             if wave.wave != expected {
                 let pointer = format!("/milestone_dependencies/waves/{at}/wave");
@@ -463,6 +483,7 @@ impl<'p> Checker<'p> {
                 .iter()
                 .filter(|needed| place.get(*needed).is_some_and(|wave| wave >= own))
             {
+                // `own` was taken from the position above, so this is the index again.
                 let at = own - 1;
                 let message = format!(
                     "`{}` is in wave {own}, but needs `{needed}`, which is in wave {}",
@@ -474,7 +495,8 @@ impl<'p> Checker<'p> {
         self.shared_files(&place);
     }
 
-    /// Two milestones of one wave that touch one file will be in each other's way.
+    /// Hints at files that two milestones of one wave touch, since they will conflict in parallel
+    /// work.
     fn shared_files(&mut self, place: &HashMap<String, u32>) {
         let mut first: HashMap<(u32, &str), &str> = HashMap::new();
         for (at, milestone) in self.plan.milestones.iter().enumerate() {

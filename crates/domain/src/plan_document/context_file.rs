@@ -1,10 +1,14 @@
-//! `context.json`: what the user said and what was found out, captured before the design begins. Loose on purpose.
+//! Validation of `context.json`: the user's requirements and the findings of the research, captured
+//! before the design.
+//!
+//! Deliberately loose: only the eight known lists are checked and other keys are allowed, so that
+//! nothing the user said is left out for lack of a field.
 
 use serde_json::Value;
 
 use super::check::{Grade, Problem};
 
-/// The lists a context has, with what belongs into each. More keys are welcome.
+/// Known lists of a context, with a description of their items. Other keys are allowed.
 pub const CONTEXT_LISTS: [(&str, &str); 8] = [
     ("task_spec", "goal, scope, out of scope"),
     ("constraints", "MUST: …, SHOULD: …"),
@@ -16,7 +20,7 @@ pub const CONTEXT_LISTS: [(&str, &str); 8] = [
     ("user_quotes", "verbatim words of the user"),
 ];
 
-/// Returns what is wrong with the text of `context.json`.
+/// Returns the problems in the text of `context.json`.
 #[must_use]
 pub fn check_context(text: &str) -> Vec<Problem> {
     let value: Value = match serde_json::from_str(text) {
@@ -25,19 +29,22 @@ pub fn check_context(text: &str) -> Vec<Problem> {
             let line = Some(error.line()).filter(|line| *line > 0);
             return vec![Problem {
                 line,
-                ..Problem::broken("", format!("this is no JSON: {error}"))
+                ..Problem::broken("", format!("not valid JSON: {error}"))
             }];
         }
     };
     let Some(members) = value.as_object() else {
         return vec![Problem::broken(
             "",
-            "expected an object with lists of texts",
+            "expected an object with lists of strings",
         )];
     };
     let mut problems = Vec::new();
     for (name, meaning) in CONTEXT_LISTS {
         match members.get(name) {
+            // The only list a design cannot start without. Unfinished, not broken: the others may
+            // be
+            // filled first.
             None if name == "task_spec" => problems.push(Problem {
                 grade: Grade::Unfinished,
                 ..Problem::broken("/task_spec", format!("is missing: {meaning}"))
@@ -47,7 +54,7 @@ pub fn check_context(text: &str) -> Vec<Problem> {
                 for (at, one) in list.iter().enumerate().filter(|(_, one)| !one.is_string()) {
                     problems.push(Problem::broken(
                         format!("/{name}/{at}"),
-                        format!("expected a text, found {one}"),
+                        format!("expected a string, found {one}"),
                     ));
                 }
             }

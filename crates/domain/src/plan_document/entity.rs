@@ -1,4 +1,4 @@
-//! The entities of a plan: their kinds, ids, and how one is found by its id.
+//! Entities of a plan: kinds, ids, id counters, and lookup by id.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::model::Plan;
 
-/// The kinds of things in a plan that have an id.
+/// Kind of a plan entity that has an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntityKind {
     Decision,
@@ -31,7 +31,7 @@ impl EntityKind {
         Self::Change,
     ];
 
-    /// Returns what ids of this kind start with.
+    /// Returns the prefix of this kind's ids.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl EntityKind {
         }
     }
 
-    /// Returns the word for people.
+    /// Returns the kind's name for messages.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -59,29 +59,34 @@ impl EntityKind {
         }
     }
 
-    /// Returns the kind and number of an id: `CI-004` is intent 4.
+    /// Parses an id into kind and number: `CI-004` is intent 4.
     #[must_use]
     pub fn of_id(id: &str) -> Option<(Self, u32)> {
         let (prefix, digits) = id.split_once('-')?;
         let kind = Self::ALL.into_iter().find(|kind| kind.prefix() == prefix)?;
         let number = digits.parse().ok().filter(|number| *number > 0)?;
+        // Round trip, so that each number has one spelling: `M-1`, `M-0001` and `M-+01` all parse
+        // as
+        // 1 and would otherwise be three ids for the same counter.
         (kind.id(number) == id).then_some((kind, number))
     }
 
-    /// Returns the id with this number.
+    /// Formats the id with this number.
     #[must_use]
     pub fn id(self, number: u32) -> String {
         format!("{}-{number:03}", self.prefix())
     }
 }
 
-/// The highest number ever given out, by kind: an id that was removed is never given again.
+/// Id counters: the highest number ever used, by kind.
+///
+/// The id of a removed entity is never reused, because commits and reviews may still name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Numbers(BTreeMap<String, u32>);
 
 impl Numbers {
-    /// Returns the numbers as they follow from the ids in a plan.
+    /// Derives the counters from the ids in a plan.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         let mut numbers = Self::default();
@@ -94,17 +99,20 @@ impl Numbers {
         numbers
     }
 
-    /// Returns a new id.
+    /// Draws the next id of a kind.
     pub fn give(&mut self, kind: EntityKind) -> String {
         let known = self.0.entry(kind.prefix().to_owned()).or_default();
         *known += 1;
         kind.id(*known)
     }
 
-    /// Returns numbers that are at least those of both.
+    /// Returns the maximum of both counters, kind by kind.
     #[must_use]
     pub fn at_least(mut self, other: &Self) -> Self {
         for (kind, number) in &other.0 {
+            // A plan edited by hand may be ahead of the record, and the record is ahead of the plan
+            // after
+            // a removal; neither alone is safe.
             let known = self.0.entry(kind.clone()).or_default();
             *known = (*number).max(*known);
         }
@@ -112,7 +120,7 @@ impl Numbers {
     }
 }
 
-/// Returns every id in a plan, in order.
+/// Returns every entity id of a plan, in document order.
 pub(super) fn ids(plan: &Plan) -> impl Iterator<Item = &str> {
     let context = &plan.planning_context;
     let decisions = context.decision_log.iter().map(|one| one.id.as_str());
@@ -136,10 +144,12 @@ pub(super) fn ids(plan: &Plan) -> impl Iterator<Item = &str> {
         .chain(milestones)
 }
 
-/// Parts of a plan that are changed by name, not by id.
+/// Parts of a plan that are addressed by name instead of an id; every plan has exactly one of each.
 pub(super) const PARTS: [&str; 3] = ["overview", "invisible_knowledge", "milestone_dependencies"];
 
-/// Returns an entity as it stands in the plan; a milestone without its intents and changes, which have ids of their own.
+/// Returns an entity as JSON, or a part by its name.
+///
+/// A milestone comes without its intents and changes, which are entities themselves.
 #[must_use]
 pub fn entity_value(plan: &Plan, id: &str) -> Option<Value> {
     fn value<T: Serialize>(found: Option<&T>) -> Option<Value> {
@@ -165,6 +175,9 @@ pub fn entity_value(plan: &Plan, id: &str) -> Option<Value> {
         EntityKind::Milestone => {
             let mut found = value(plan.milestone(id))?;
             if let Some(members) = found.as_object_mut() {
+                // With them, editing one intent would change the value of its milestone, and
+                // versions of
+                // both would have to be kept in step.
                 members.retain(|name, _| name != "code_intents" && name != "code_changes");
             }
             Some(found)

@@ -1,11 +1,13 @@
-//! `plan.md`: a plan for people. The same plan gives the same text, always.
+//! Renders `plan.md`, the readable form of a plan.
+//!
+//! Deterministic: the same plan gives the same text, so that a regenerated page has no diff.
 
 use std::fmt::Write as _;
 
 use super::model::{Architecture, DocComment, Milestone, Plan, Wave};
 use super::waves::computed;
 
-/// Renders a plan. `version` names the `plan.json` it was made from.
+/// Renders a plan as Markdown; `version` names the `plan.json` it was made from.
 #[must_use]
 pub fn render(plan: &Plan, version: &str) -> String {
     let mut page = Page(String::new());
@@ -41,14 +43,14 @@ impl Page {
         let _ = writeln!(self.0, "{text}");
     }
 
-    /// A heading and a text, where there is one.
+    /// Appends a heading and a text, unless the text is empty.
     fn part(&mut self, heading: &str, text: &str) {
         if !text.trim().is_empty() {
             self.line(&format!("\n{heading}\n\n{}", text.trim()));
         }
     }
 
-    /// A heading and a list, where there is one.
+    /// Appends a heading and a list, unless the list is empty.
     fn list(&mut self, heading: &str, items: &[String]) {
         if !items.is_empty() {
             self.line(&format!("\n{heading}\n"));
@@ -58,12 +60,13 @@ impl Page {
         }
     }
 
-    /// A diagram or diff, byte for byte.
+    /// Appends a diagram or diff as a fenced block, verbatim.
     fn block(&mut self, kind: &str, text: &str) {
         if text.trim().is_empty() {
             return;
         }
-        // A fence longer than any inside.
+        // Longer than any run of backticks inside, as CommonMark requires; diffs of Markdown files
+        // contain fences themselves.
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
         self.line(&format!(
@@ -74,6 +77,7 @@ impl Page {
 }
 
 fn one_line(text: &str) -> String {
+    // Headings end at a line break; a title with one would leave half of itself in the body.
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -81,10 +85,11 @@ fn indented(text: &str, by: &str) -> String {
     text.trim()
         .lines()
         .collect::<Vec<_>>()
+        // Continuation lines must be indented to stay inside their list item.
         .join(&format!("\n{by}"))
 }
 
-/// `[DL-001](#dl-001)`: decisions have an anchor of their own.
+/// Links to a decision's anchor: `[DL-001](#dl-001)`.
 fn decision_link(id: &str) -> String {
     format!("[{id}](#{})", id.to_lowercase())
 }
@@ -94,6 +99,9 @@ fn context(page: &mut Page, plan: &Plan) {
     if !context.decision_log.is_empty() {
         page.line("\n## Decisions");
         for decision in &context.decision_log {
+            // An explicit anchor: the one a renderer derives from the heading contains the
+            // decision's
+            // wording and would change with it.
             let anchor = decision.id.to_lowercase();
             page.line(&format!(
                 "\n### <a id=\"{anchor}\"></a>{}: {}",
@@ -174,6 +182,8 @@ fn knowledge(page: &mut Page, plan: &Plan) {
 
 fn order(page: &mut Page, plan: &Plan) {
     let given = &plan.milestone_dependencies;
+    // A cycle only leaves the section out: `tl doc validate` reports it, and the rest of the page
+    // is still worth reading.
     let waves: Vec<Wave> = if given.waves.is_empty() {
         computed(plan).unwrap_or_default()
     } else {

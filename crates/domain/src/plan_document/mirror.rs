@@ -1,6 +1,7 @@
-//! A plan document as a tree: the plan, its milestones, their intents.
+//! Nodes that mirror a plan document as a tree: plan, milestones, intents.
 //!
-//! The tree follows the document and never leads: it is what focus, gates, evidence and `tl next` work on.
+//! The tree is derived from the document, never the other way round. It exists so that focus,
+//! gates, evidence and `tl next` work on plan documents without knowing them.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +11,23 @@ use super::entity::{EntityKind, entity_value};
 use super::model::{CodeIntent, Milestone, Plan};
 use crate::node::{Content, Description};
 
-/// A node as the document wants it.
+/// A node as the document prescribes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mirrored {
     pub level: &'static str,
     pub alias: String,
     pub order: i64,
     pub description: Description,
-    /// What the node says.
+    /// The node's content.
     pub text: String,
 }
 
 impl Mirrored {
-    /// Returns the content of its node. It rests on no text of its parent: the plan is one text, written as a whole.
+    /// Returns the content of the node.
     #[must_use]
     pub fn content(&self) -> Content {
+        // No basis: the document is written as a whole, so a milestone cannot become stale against
+        // another part of the same text.
         let (version, canonical) = crate::version::hashes(&self.text);
         Content::Text {
             version,
@@ -39,6 +42,7 @@ fn number(id: &str) -> i64 {
 }
 
 fn titled(title: &str) -> Description {
+    // Behaviours, which serve as titles of intents, are often several paragraphs long.
     let line = title
         .lines()
         .find(|line| !line.trim().is_empty())
@@ -50,12 +54,13 @@ fn titled(title: &str) -> Description {
 }
 
 fn pretty(value: &Value) -> String {
+    // Pretty-printed, because versions of nodes are shown to people as line diffs.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// Returns the root of a document's tree; `text` is that of the whole file.
+/// Returns the root node of a document's tree; `text` is the whole file.
 #[must_use]
 pub fn plan_node(document: &str, plan: &Plan, text: String) -> Mirrored {
     let description = titled(&plan.overview.title);
@@ -79,11 +84,13 @@ pub fn milestone_node(plan: &Plan, milestone: &Milestone) -> Mirrored {
             needs: milestone.depends_on.clone(),
             ..titled(&milestone.name)
         },
+        // Without its intents, which have nodes of their own: editing one must not make its
+        // milestone a new version.
         text: pretty(&entity_value(plan, &milestone.id).unwrap_or_default()),
     }
 }
 
-/// Returns the node of an intent, with the changes that carry it out.
+/// Returns the node of an intent, with the code changes that implement it.
 #[must_use]
 pub fn intent_node(milestone: &Milestone, intent: &CodeIntent) -> Mirrored {
     let changes: Vec<_> = milestone
@@ -100,13 +107,15 @@ pub fn intent_node(milestone: &Milestone, intent: &CodeIntent) -> Mirrored {
     }
 }
 
-/// Returns the milestones that are new, changed or gone.
+/// Returns the ids of milestones that were added, changed or removed.
 #[must_use]
 pub fn touched_milestones(before: Option<&Plan>, after: &Plan) -> Vec<String> {
     let before = before
         .map(|plan| plan.milestones.as_slice())
         .unwrap_or_default();
-    // Mostly one of many is another one: those at the same place are compared first.
+    // Compared index by index, without a lookup table: mostly one milestone of many changed and
+    // the rest keep their positions. After a removal the later ones are reported as well, which
+    // costs time but is never wrong.
     let mut touched: BTreeSet<&str> = BTreeSet::new();
     for at in 0..before.len().max(after.milestones.len()) {
         let (old, new) = (before.get(at), after.milestones.get(at));

@@ -1,6 +1,8 @@
-//! Plan documents: `plan.json` in schema version 2, checked, changed by commands, frozen, rendered.
+//! Plan documents: `plan.json` (schema version 2), its validation, editing commands, freezing and
+//! rendering.
 //!
-//! Pure: texts in, plans, problems and facts out. Where the files lie is said here, who reads and writes them is not.
+//! Pure: texts in; plans, problems and facts out. The paths of the files are defined here, reading
+//! and writing them is left to `application::plan_documents`.
 
 mod change;
 mod check;
@@ -36,28 +38,31 @@ use std::sync::OnceLock;
 
 use crate::profile::Profile;
 
-/// The folder in which every document has its own.
+/// Folder with one subfolder per document, relative to the project.
 pub const FOLDER: &str = ".throughline/plans";
 
-/// The name of the profile on which documents appear as trees.
+/// Name of the built-in profile on which documents appear as trees.
 pub const PROFILE: &str = "milestones";
 
-/// Returns the profile of the trees that documents bring with them, whatever kinds of tree a project has.
+/// Returns the profile of the trees that mirror documents, whichever profile the project itself
+/// uses.
 #[must_use]
 pub fn profile() -> &'static Profile {
+    // Parsed once per process: every command that touches a document asks for it, and the TOML it
+    // comes from is compiled in and cannot change.
     static OURS: OnceLock<Profile> = OnceLock::new();
     OURS.get_or_init(|| {
         crate::profile::built_in(PROFILE).expect("BUG: the profile of plan documents is built in")
     })
 }
 
-/// Returns the path of a document's file, relative to the project.
+/// Returns the path of one of a document's files, relative to the project.
 #[must_use]
 pub fn file(document: &str, name: &str) -> String {
     format!("{FOLDER}/{document}/{name}")
 }
 
-/// Returns the document and the name of the file that a path of the project is, if it is one of a document's.
+/// Splits a project path into document and file name, if it lies in a document's folder.
 #[must_use]
 pub fn file_at(path: &str) -> Option<(&str, &str)> {
     path.strip_prefix(FOLDER)?

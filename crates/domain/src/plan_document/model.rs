@@ -1,4 +1,7 @@
-//! The types of `plan.json`. They are the schema: `tl doc schema` is made from them.
+//! Types of `plan.json`. They are also its JSON Schema: `tl doc schema` is generated from them.
+//!
+//! Every type denies unknown fields. A misspelt optional field would otherwise vanish with the next
+//! write of the file, without a message.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +11,11 @@ use serde_json::Value;
 
 use crate::time::Timestamp;
 
-/// The version of the schema.
+/// Schema version that is read and written.
 pub const SCHEMA_VERSION: u32 = 2;
 
+// `version` may be missing in plans written by hand; `u64::default()` would be 0, which no command
+// ever assigns.
 fn one() -> u64 {
     1
 }
@@ -22,15 +27,15 @@ pub struct Plan {
     /// Always 2.
     #[schemars(range(min = 2, max = 2))]
     pub schema_version: u32,
-    /// A UUID, given once.
+    /// A UUID, assigned at creation.
     pub plan_id: String,
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub created_at: Timestamp,
-    /// Set when the plan was frozen; from then on nothing in it changes.
+    /// Time of the freeze; the plan is immutable from then on.
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub frozen_at: Option<Timestamp>,
-    /// The frozen plan this one is a new revision of.
+    /// The frozen plan this one revises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revises: Option<Revises>,
     pub overview: Overview,
@@ -44,7 +49,7 @@ pub struct Plan {
     pub milestone_dependencies: MilestoneDependencies,
 }
 
-/// The plan before this one.
+/// Reference to the frozen plan that is revised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Revises {
@@ -55,7 +60,7 @@ pub struct Revises {
     pub version_hash: String,
 }
 
-/// What the plan is about.
+/// Subject of the plan: title, problem and approach.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overview {
@@ -68,7 +73,7 @@ pub struct Overview {
     pub approach: String,
 }
 
-/// What was decided, left out, demanded and feared.
+/// Decisions, rejected alternatives, constraints and risks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlanningContext {
@@ -92,7 +97,7 @@ pub struct Decision {
     pub timestamp: Timestamp,
 }
 
-/// A way that was not taken.
+/// An alternative that was considered and rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RejectedAlternative {
@@ -106,7 +111,7 @@ pub struct RejectedAlternative {
     pub decision_ref: String,
 }
 
-/// Something the plan must respect.
+/// A constraint the plan has to satisfy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Constraint {
@@ -114,16 +119,16 @@ pub struct Constraint {
     pub id: String,
     #[serde(default = "one")]
     pub version: u64,
-    /// What kind it is: technical, organisational, MUST, SHOULD …
+    /// Kind of constraint: technical, organisational, MUST, SHOULD …
     #[serde(rename = "type")]
     pub kind: String,
     pub description: String,
-    /// Who or what demands it.
+    /// Person or document that requires it.
     #[serde(default)]
     pub source: String,
 }
 
-/// Something that may go wrong.
+/// A known risk and its mitigation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Risk {
@@ -133,14 +138,14 @@ pub struct Risk {
     pub version: u64,
     pub risk: String,
     pub mitigation: String,
-    /// Where in the code it sits.
+    /// Place in the code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision_ref: Option<String>,
 }
 
-/// What a reader of the code alone would not know.
+/// Design knowledge that cannot be read from the code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InvisibleKnowledge {
@@ -165,7 +170,7 @@ impl Default for InvisibleKnowledge {
     }
 }
 
-/// A picture in plain characters, and words for it.
+/// An ASCII diagram with its description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Architecture {
@@ -173,7 +178,7 @@ pub struct Architecture {
     pub description: String,
 }
 
-/// A part that can be built and checked by itself.
+/// A part of the plan that can be built and verified by itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Milestone {
@@ -210,7 +215,7 @@ pub struct Milestone {
     pub delegated_to: Option<String>,
 }
 
-/// How a milestone is tested, or why not.
+/// How a milestone is tested, or why it is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TestPlan {
@@ -218,7 +223,7 @@ pub struct TestPlan {
     /// unit, property, integration …
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What the kind of test was chosen on: the user's word, the project's habit …
+    /// Why this kind of test was chosen: the user's request, the project's convention …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backing: Option<String>,
     pub scenarios: Scenarios,
@@ -226,7 +231,7 @@ pub struct TestPlan {
     pub skip_reason: Option<String>,
 }
 
-/// What the tests go through.
+/// Test scenarios by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scenarios {
@@ -253,7 +258,7 @@ pub struct CodeIntent {
     pub params: BTreeMap<String, Value>,
 }
 
-/// How an intent is to be carried out, as a diff.
+/// A diff that implements an intent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeChange {
@@ -261,19 +266,19 @@ pub struct CodeChange {
     pub id: String,
     #[serde(default = "one")]
     pub version: u64,
-    /// The intent it carries out, of the same milestone.
+    /// The intent it implements, in the same milestone.
     pub intent_ref: String,
     pub file: String,
     /// A unified diff.
     pub diff: String,
-    /// Lines around the change, by which it is found when line numbers have moved.
+    /// Lines around the change, to locate it after line numbers have shifted.
     #[serde(default)]
     pub context_lines: String,
     #[serde(default)]
     pub why_comments: Vec<String>,
 }
 
-/// The documentation a milestone brings.
+/// Documentation that comes with a milestone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Documentation {
@@ -285,14 +290,14 @@ pub struct Documentation {
 }
 
 impl Documentation {
-    /// Says whether there is none.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A comment and where it belongs.
+/// A comment and the item it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocComment {
@@ -301,7 +306,7 @@ pub struct DocComment {
     pub text: String,
 }
 
-/// In which order milestones can be carried out.
+/// The order in which milestones can be implemented.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MilestoneDependencies {
@@ -320,7 +325,7 @@ impl Default for MilestoneDependencies {
     }
 }
 
-/// Milestones that can be worked on at the same time.
+/// Milestones that can be implemented in parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wave {
@@ -329,7 +334,7 @@ pub struct Wave {
 }
 
 impl Plan {
-    /// Returns a plan with nothing but a title.
+    /// Creates a draft that has only a title.
     #[must_use]
     pub fn new(plan_id: String, title: &str, created_at: Timestamp) -> Self {
         Self {
@@ -351,13 +356,13 @@ impl Plan {
         }
     }
 
-    /// Returns a milestone.
+    /// Returns the milestone with this id.
     #[must_use]
     pub fn milestone(&self, id: &str) -> Option<&Milestone> {
         self.milestones.iter().find(|milestone| milestone.id == id)
     }
 
-    /// Returns every intent with its milestone.
+    /// Iterates over all intents with their milestones.
     pub fn intents(&self) -> impl Iterator<Item = (&Milestone, &CodeIntent)> {
         self.milestones.iter().flat_map(|milestone| {
             milestone

@@ -1,4 +1,4 @@
-//! `plan.json` as text: read, written, compared, and what is wrong with it found with its line.
+//! JSON text of `plan.json`: reading, writing, schema errors with line numbers, and diffing.
 
 use std::sync::OnceLock;
 
@@ -16,7 +16,7 @@ pub fn schema() -> &'static Value {
     SCHEMA.get_or_init(|| schemars::schema_for!(Plan).to_value())
 }
 
-/// Returns a plan as it stands in the file.
+/// Serialises a plan as it is stored in the file.
 #[must_use]
 pub fn write(plan: &Plan) -> String {
     let mut bytes = Vec::with_capacity(size_of(plan));
@@ -25,14 +25,18 @@ pub fn write(plan: &Plan) -> String {
     String::from_utf8(bytes).expect("BUG: JSON is UTF-8")
 }
 
-/// About how many bytes a plan has: a text that grows while it is written is copied again and again.
+/// Estimates the size of the serialised plan, so that the buffer is not reallocated and copied
+/// while it grows to megabytes.
 fn size_of(plan: &Plan) -> usize {
+    // Field names, indentation and short values of one entity. Rough on purpose: only the diffs and
+    // behaviours, which make up nearly all of a large plan, are measured.
     const ENTITY: usize = 400;
     let changes = plan
         .milestones
         .iter()
         .flat_map(|milestone| &milestone.code_changes);
     let diffs: usize = changes
+        // An eighth more for escapes: each line end of a diff becomes two characters.
         .map(|change| change.diff.len() + change.diff.len() / 8 + ENTITY)
         .sum();
     let behaviors: usize = plan
@@ -42,25 +46,29 @@ fn size_of(plan: &Plan) -> usize {
     diffs + behaviors + (plan.milestones.len() + 10) * 2 * ENTITY
 }
 
-/// Reads `plan.json`.
+/// Parses `plan.json`.
 ///
 /// # Errors
-/// Everything that is wrong with its shape, with pointers and lines. What the plan says is looked at by [`super::check`].
+/// Every deviation from the schema, with pointers and lines. The plan's content is checked by
+/// [`super::check`].
 pub fn read(text: &str) -> Result<Plan, Vec<Problem>> {
+    // The typed parser stops at its first error, so it is only the fast path. Files that fail are
+    // validated against the schema, which reports every error with its pointer.
     serde_json::from_str(text).map_err(|error| {
         let value: Value = match serde_json::from_str(text) {
             Ok(value) => value,
             Err(error) => {
                 return vec![at_line(
                     "",
-                    format!("this is no JSON: {}", plain(&error)),
+                    format!("not valid JSON: {}", plain(&error)),
                     error.line(),
                 )];
             }
         };
         let problems = shape(&value);
         if problems.is_empty() {
-            // The schema is content, the reader is not: a moment that no calendar holds, say.
+            // The types are stricter than the schema: a timestamp such as 30 February has the right
+            // form. Then serde's own message is all there is.
             return vec![at_line("", plain(&error), error.line())];
         }
         located(text, problems)
@@ -74,17 +82,19 @@ fn at_line(pointer: &str, message: String, line: usize) -> Problem {
     }
 }
 
-/// The message without serde's own words about the place.
+/// Returns serde's message without its position, which `Problem::line` already carries.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ")
         .map_or(text.clone(), |(message, _)| message.to_owned())
 }
 
-/// Returns where a value is not what the schema says.
+/// Validates a value against the JSON Schema.
 fn shape(value: &Value) -> Vec<Problem> {
     static VALIDATOR: OnceLock<Option<jsonschema::Validator>> = OnceLock::new();
     let validator = VALIDATOR.get_or_init(|| jsonschema::validator_for(schema()).ok());
+    // The schema is generated from our own types, and a test compiles it. Should it fail anyway,
+    // serde's single error is reported instead of none.
     let Some(validator) = validator else {
         return Vec::new();
     };
@@ -94,10 +104,11 @@ fn shape(value: &Value) -> Vec<Problem> {
         .collect()
 }
 
-/// Adds to each problem the line it is at.
+/// Adds the line number to each problem that has only a pointer.
 #[must_use]
 pub fn located(text: &str, mut problems: Vec<Problem>) -> Vec<Problem> {
     let parsed =
+        // A parse of its own, since `serde_json` values carry no positions.
         jsonc_parser::parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default()).ok();
     let Some(root) = parsed.and_then(|parsed| parsed.value) else {
         return problems;
@@ -115,11 +126,12 @@ pub fn located(text: &str, mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// Returns where the value a pointer names begins; where it is missing, what it is missing from.
+/// Returns the byte offset of the value a pointer names, or of its nearest existing ancestor.
 fn place(root: &ast::Value<'_>, pointer: &str) -> usize {
     let mut value = root;
     let mut start = value.start();
     for part in pointer.split('/').skip(1) {
+        // RFC 6901: `~1` first, or the escaped tilde of `~01` would be read as the start of `~1`.
         let name = part.replace("~1", "/").replace("~0", "~");
         let next = match value {
             ast::Value::Object(object) => {
@@ -142,7 +154,8 @@ fn place(root: &ast::Value<'_>, pointer: &str) -> usize {
     start
 }
 
-/// Returns where two texts of a plan differ, as JSON pointers; just the root when one of them is no JSON.
+/// Returns the JSON pointers at which two texts of a plan differ; only `/` if one is not valid
+/// JSON.
 #[must_use]
 pub fn differences(before: &str, after: &str) -> Vec<String> {
     match (
@@ -178,6 +191,9 @@ fn compare(before: &Value, after: &Value, pointer: &mut String, found: &mut Vec<
             }
         }
         (Value::Array(before), Value::Array(after)) => {
+            // By index, without alignment: this only points a person to the edited places. The diff
+            // by
+            // entity is `revision::changes_between`.
             for at in 0..before.len().max(after.len()) {
                 pointer.push_str(&format!("/{at}"));
                 compare(

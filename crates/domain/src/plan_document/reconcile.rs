@@ -1,4 +1,6 @@
-//! Reconcile: what the plan says against what changed in the repository since it was frozen.
+//! Reconciliation: compares a frozen plan with what changed in the repository since the freeze.
+//!
+//! By file name only: whether a change does what the intent says is for a review to judge.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -7,27 +9,27 @@ use serde::Serialize;
 
 use super::model::Plan;
 
-/// What there is to compare a plan with.
+/// State of the repository and of the evidence, to compare a plan with.
 #[derive(Clone, Debug, Default)]
 pub struct Reality {
-    /// Files that differ from what they were when the plan was frozen, relative to the project.
+    /// Files that differ from their state at the freeze, relative to the project.
     pub changed: BTreeSet<String>,
-    /// How many pieces of evidence there are, by milestone.
+    /// Number of pieces of evidence, by milestone.
     pub evidence: BTreeMap<String, usize>,
 }
 
-/// Where plan and repository do not agree.
+/// Differences between plan and repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reconciliation {
     pub intents_without_changes: Vec<LonelyIntent>,
-    /// Files that changed although nothing in the plan speaks of them.
+    /// Changed files that the plan does not mention.
     pub changes_without_intents: Vec<String>,
     pub criteria_without_evidence: Vec<UnprovenCriteria>,
-    /// Intents whose file changed.
+    /// Number of intents whose file changed.
     pub carried_out: usize,
 }
 
-/// An intent whose file is as it was.
+/// An intent whose file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LonelyIntent {
     pub milestone: String,
@@ -36,7 +38,7 @@ pub struct LonelyIntent {
     pub behavior: String,
 }
 
-/// A milestone whose acceptance criteria nothing proves.
+/// A milestone whose acceptance criteria have no evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnprovenCriteria {
     pub milestone: String,
@@ -44,7 +46,7 @@ pub struct UnprovenCriteria {
 }
 
 impl Reconciliation {
-    /// Says whether plan and repository agree.
+    /// Whether plan and repository agree.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.intents_without_changes.is_empty()
@@ -52,7 +54,7 @@ impl Reconciliation {
             && self.criteria_without_evidence.is_empty()
     }
 
-    /// Returns the report for people.
+    /// Renders the report as Markdown.
     #[must_use]
     pub fn in_markdown(&self, title: &str, since: &str) -> String {
         let mut page =
@@ -108,7 +110,7 @@ impl Reconciliation {
     }
 }
 
-/// Compares a plan with reality.
+/// Compares a plan with the repository.
 #[must_use]
 pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
     let mut meant: BTreeSet<&str> = BTreeSet::new();
@@ -134,7 +136,9 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
         );
         for intent in &milestone.code_intents {
             meant.insert(&intent.file);
-            // A change may carry an intent out in another file than the intent names.
+            // A code change may implement its intent in another file than the intent names; either
+            // of
+            // the two counts.
             let changes = milestone
                 .code_changes
                 .iter()
@@ -158,6 +162,7 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
                 });
             }
         }
+        // Evidence is attached to milestones, so a milestone's criteria are proven together.
         let proven = reality.evidence.get(&milestone.id).copied().unwrap_or(0) > 0;
         if !proven && !milestone.acceptance_criteria.is_empty() {
             let criteria = milestone.acceptance_criteria.clone();
@@ -167,7 +172,8 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
             });
         }
     }
-    // A folder among the files of a milestone stands for everything in it.
+    // A folder among a milestone's files covers everything below it. The slash keeps `src/a` from
+    // covering `src/ab.rs`.
     let folders: Vec<String> = meant
         .iter()
         .map(|path| format!("{}/", path.trim_end_matches('/')))
@@ -178,6 +184,7 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
                 .iter()
                 .any(|folder| file.starts_with(folder.as_str()))
     };
+    // Throughline's own files change with every command; no plan mentions them or the ignore list.
     let ours = |file: &str| file.starts_with(".throughline/") || file == ".gitignore";
     found.changes_without_intents = reality
         .changed

@@ -1,4 +1,7 @@
-//! What is kept of a document beside its file: the version we wrote last, the freeze, the numbers given out.
+//! Bookkeeping of a document in the store: the last written version, the freeze, the id counters.
+//!
+//! Kept outside `plan.json`, so that an edit of the file by hand can be detected and cannot
+//! unfreeze it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +10,16 @@ use crate::ids::{Digest32, NodeId, Principal, StoreId, VersionHash};
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// A document's bookkeeping, under its id.
+/// Record of a document, stored under its id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentRecord {
     /// The root of its tree.
     pub node: NodeId,
-    /// The text of `plan.json` that we wrote last. Another one in the file was put there by somebody else.
+    /// Hash of the `plan.json` that Throughline wrote last. Any other text is a manual edit.
     pub written: VersionHash,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<Frozen>,
-    /// The text of `context.json` that the design rests on.
+    /// Hash of the `context.json` the design is based on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<VersionHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,18 +32,20 @@ impl Recorded for DocumentRecord {
     const KIND: &'static str = "document";
 }
 
-/// That a document was frozen.
+/// Time, author and version of a freeze.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frozen {
     pub version: VersionHash,
     pub at: Timestamp,
     pub by: Principal,
-    /// Where the repository stood.
+    /// Commit the repository was at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }
 
-/// The document that is meant when none is named; under the session's name, or under nothing for everybody.
+/// The default document of commands that name none.
+///
+/// Stored per session, and under the empty key for everyone without a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurrentDocument {
     pub document: String,
@@ -50,16 +55,20 @@ impl Recorded for CurrentDocument {
     const KIND: &'static str = "current-document";
 }
 
-/// Returns the id of a new document: its title in small letters and hyphens, with a number where `taken` says so.
+/// Returns the id of a new document: a slug of its title, numbered while `taken` says it is in use.
 #[must_use]
 pub fn document_id(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     let mut slug = String::new();
     for c in title.chars().flat_map(char::to_lowercase) {
+        // Letters of any script, not only ASCII: a Russian title keeps a readable folder name.
         if c.is_alphanumeric() {
             slug.push(c);
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
         }
+        // Bytes. Together with the number it stays far below the 255 that file systems allow, and
+        // is
+        // still short enough to type.
         if slug.len() >= 48 {
             break;
         }
@@ -79,10 +88,13 @@ pub fn document_id(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
         .unwrap_or_else(|| slug.to_owned())
 }
 
-/// Returns the UUID of a new plan: a hash of what nobody else has at that moment (UUID version 8).
+/// Returns the UUID of a new plan: version 8, from a hash of store, document and time.
+///
+/// Derived, not random, because the domain has no source of randomness.
 #[must_use]
 pub fn plan_id(store: &StoreId, document: &str, now: Timestamp) -> String {
     let mut bytes = Digest32::of(format!("{store}/{document}/{}", now.as_millis()).as_bytes()).0;
+    // Version and variant bits of RFC 9562.
     bytes[6] = (bytes[6] & 0x0f) | 0x80;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let digits = Digest32(bytes).to_string();

@@ -1,4 +1,4 @@
-//! Revisions: a new plan from a frozen one, and what lies between two plans.
+//! Revisions: a new plan derived from a frozen one, and the diff between two plans by entity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,9 @@ use super::entity::{PARTS, entity_value, ids};
 use super::model::{Plan, Revises};
 use crate::time::Timestamp;
 
-/// Returns the plan that goes on from a frozen one.
+/// Returns the draft that continues a frozen plan.
+///
+/// Entities keep their ids and versions, which is what lets [`changes_between`] match them up.
 #[must_use]
 pub fn revised(frozen: &Plan, from: Revises, plan_id: String, now: Timestamp) -> Plan {
     Plan {
@@ -21,18 +23,18 @@ pub fn revised(frozen: &Plan, from: Revises, plan_id: String, now: Timestamp) ->
     }
 }
 
-/// How an entity differs between two plans.
+/// Difference of one entity between two plans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EntityChange {
     pub id: String,
     /// `added`, `removed` or `changed`.
     pub change: &'static str,
-    /// The fields that differ, where it changed.
+    /// Names of the fields that differ; empty unless `changed`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
 }
 
-/// Returns what differs between two plans, by id.
+/// Returns the entities that differ between two plans, sorted by id.
 #[must_use]
 pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
     let all: BTreeSet<&str> = PARTS
@@ -48,7 +50,9 @@ pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
             (Some(before), Some(after)) if before != after => ("changed", fields(&before, &after)),
             _ => continue,
         };
-        // A version alone says that somebody wrote, not that anything is different.
+        // A new version alone means that an entity was written, possibly with the same content.
+        // That
+        // is not a difference a reader of the diff asks for.
         if change != "changed" || !fields.is_empty() {
             found.push(EntityChange {
                 id: id.to_owned(),

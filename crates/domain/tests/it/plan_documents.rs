@@ -57,8 +57,8 @@ fn a_plan_is_whole_and_complete() {
     assert_eq!(
         problems(&empty()),
         [
-            "/overview/problem: nothing is written here yet",
-            "/overview/approach: nothing is written here yet",
+            "/overview/problem: is still empty",
+            "/overview/approach: is still empty",
             "/milestones: there is no milestone yet"
         ]
     );
@@ -130,7 +130,7 @@ fn every_problem_of_a_shape_is_told_at_once_with_its_place() {
     let torn = &write(&search())[..400];
     let found = read(torn).unwrap_err();
     assert_eq!(found.len(), 1);
-    assert!(found[0].message.contains("this is no JSON"), "{found:?}");
+    assert!(found[0].message.contains("not valid JSON"), "{found:?}");
     assert!(found[0].line.is_some_and(|line| line > 5));
     let moment = write(&search()).replacen("\"created_at\": \"", "\"created_at\": \"x", 1);
     assert!(read(&moment).is_err());
@@ -162,11 +162,11 @@ fn what_points_into_the_void_is_told_with_its_pointer() {
         "/planning_context/known_risks/0/decision_ref: there is no decision `DL-008`",
         "/milestones/0/code_intents/0/decision_refs/1: there is no decision `DL-007`",
         "/milestones/0/code_changes/0/intent_ref: `CI-002` is an intent of `M-002`, not of this milestone",
-        "/milestones/1/code_changes/0/intent_ref: there is no code intent `CI-077`: the change belongs to nothing",
+        "/milestones/1/code_changes/0/intent_ref: there is no code intent `CI-077` for this change",
         "/milestones/1/depends_on/0: there is no milestone `M-044`",
-        "/milestones/2/id: `M-001` is there twice",
-        "/milestones/2/number: 2 is there twice",
-        "/milestones/1/files/0: `../../etc/passwd` is no file of the project",
+        "/milestones/2/id: duplicate id `M-001`",
+        "/milestones/2/number: duplicate number 2",
+        "/milestones/1/files/0: `../../etc/passwd` is not inside the project",
         "/milestones/1/files/1: `/etc/hosts`",
         "/milestones/1/files/2: `C:\\x`",
     ] {
@@ -214,7 +214,7 @@ fn waves_follow_from_needs_and_given_ones_must_agree() {
     plan.milestones[0].depends_on = vec!["M-002".to_owned()];
     assert_eq!(
         problems(&plan),
-        ["/milestones/0/depends_on: M-001 → M-002 → M-001 wait for one another"]
+        ["/milestones/0/depends_on: dependency cycle: M-001 → M-002 → M-001"]
     );
 }
 
@@ -240,7 +240,7 @@ fn every_refusal_says_why() {
     let cases = [
         (
             set("M-001", None, json!({ "name": "x" })),
-            "which version of `M-001` did you see? it is at version 2",
+            "missing version of `M-001`: name the one you read; it is now at version 2",
         ),
         (
             set("M-001", Some(1), json!({ "name": "x" })),
@@ -252,7 +252,7 @@ fn every_refusal_says_why() {
         ),
         (
             set("DL-001", Some(1), json!({ "id": "DL-002" })),
-            "`id` of `DL-001` is not set this way",
+            "cannot set `id` of `DL-001`",
         ),
         (
             set("DL-001", Some(1), json!({ "decison": "x" })),
@@ -268,21 +268,21 @@ fn every_refusal_says_why() {
         ),
         (
             set("M-001", Some(2), json!({ "depends_on": ["M-002"] })),
-            "wait for one another",
+            "dependency cycle",
         ),
         (
             Change::Remove {
                 id: "DL-001".to_owned(),
                 version: Some(1),
             },
-            "referred to by RA-001, R-001, CI-001",
+            "referenced by RA-001, R-001, CI-001",
         ),
         (
             Change::Remove {
                 id: "M-001".to_owned(),
                 version: Some(2),
             },
-            "referred to by CI-001, CC-001, M-002",
+            "referenced by CI-001, CC-001, M-002",
         ),
         (
             Change::Remove {
@@ -414,9 +414,9 @@ fn a_batch_that_cannot_be_read_names_every_line() {
     );
     for (at, part) in [
         "did you mean `reasoning`?",
-        "this is no JSON",
-        "`@m` is the name of no earlier line",
-        "`as` names what",
+        "not valid JSON",
+        "undefined name `@m`",
+        "`as` must be a string",
     ]
     .iter()
     .enumerate()
@@ -449,11 +449,11 @@ fn contexts_are_loose_but_lists() {
     };
     assert_eq!(
         said("{\n\"task_spec\": [1],\n\"user_quotes\": \"x\"}"),
-        "/task_spec/0 (line 2): expected a text, found 1; /user_quotes (line 3): expected a list, found \"x\""
+        "/task_spec/0 (line 2): expected a string, found 1; /user_quotes (line 3): expected a list, found \"x\""
     );
     assert!(said("{}").contains("/task_spec"));
     assert!(said("[]").contains("expected an object"));
-    assert!(said("{").contains("no JSON"));
+    assert!(said("{").contains("not valid JSON"));
 }
 
 #[test]
