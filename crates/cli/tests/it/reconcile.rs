@@ -78,7 +78,7 @@ fn a_plan_is_compared_with_the_repository_since_the_freeze() {
         &project,
         &["reconcile", "--since=--output=x"],
         "unavailable",
-        &["is no commit"],
+        &["is not a commit"],
     );
     assert_refused(
         &project,

@@ -1,4 +1,8 @@
-//! Files that differ from a commit, compared by their hashes alone (`hash-object --no-filters`).
+//! Files of the working tree that differ from a commit, compared by blob hash
+//! (`hash-object --no-filters`).
+//!
+//! Hashes of the bytes on disk need no content filter or textconv program of the repository, and
+//! whether a file differs is all that reconciling needs to know.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,20 +14,21 @@ use domain::time::Timestamp;
 use super::place::Place;
 use super::process;
 
-/// The repository a project lies in.
+/// The git repository that contains a project.
 #[derive(Clone, Debug)]
 pub struct GitChanges {
     root: PathBuf,
 }
 
-/// So many files are hashed by one process.
+/// Files hashed per `git hash-object` process; keeps the command line below the system's limit.
 const AT_ONCE: usize = 400;
 
-/// A person waits for the answer: a large repository is hashed as a whole.
+/// Time limit of one git process here. Generous, because a person waits for `tl reconcile` and a
+/// large repository is hashed completely.
 const MAX_SECONDS: Duration = Duration::from_secs(60);
 
 impl GitChanges {
-    /// Returns the repository around a project's directory.
+    /// Returns the repository that contains the project directory `root`.
     #[must_use]
     pub fn around(root: PathBuf) -> Self {
         Self { root }
@@ -46,13 +51,15 @@ impl GitChanges {
             .to_owned())
     }
 
-    /// Returns the regular files of a commit with the hashes of what is in them.
+    /// Returns the regular files of a commit with their blob hashes.
     fn committed(&self, commit: &str) -> Result<BTreeMap<String, String>, String> {
         let listed = self.git(&["ls-tree", "-r", "-z", commit, "--", "."])?;
         let entries = listed
             .split('\0')
             .filter_map(|entry| entry.split_once('\t'));
         let files = entries.filter_map(|(about, path)| {
+            // `100644 blob HASH`. Symlinks (120000) and submodules (160000) are skipped on both
+            // sides.
             let mut words = about.split(' ');
             let is_file = words.next().is_some_and(|mode| mode.starts_with("100"));
             is_file
@@ -63,7 +70,8 @@ impl GitChanges {
         Ok(files.collect())
     }
 
-    /// Returns the same of the working tree: files that git follows, and new ones it does not ignore.
+    /// Returns the regular files of the working tree with their blob hashes: tracked files, and
+    /// untracked ones that are not ignored.
     fn present(&self) -> Result<BTreeMap<String, String>, String> {
         let listed = self.git(&[
             "ls-files",
@@ -80,6 +88,7 @@ impl GitChanges {
                 .symlink_metadata()
                 .is_ok_and(|found| found.is_file())
         };
+        // A set, because a file with a merge conflict is listed once per stage.
         let paths: BTreeSet<&str> = listed
             .split('\0')
             .filter(|path| !path.is_empty())
@@ -120,8 +129,10 @@ impl RepositoryChanges for GitChanges {
     }
 
     fn changed_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
+        // The name comes from the user and goes onto a command line: one that starts with `-` would
+        // be an option of `git ls-tree`.
         if commit.is_empty() || commit.starts_with('-') || commit.contains(char::is_whitespace) {
-            return Err(format!("`{commit}` is no commit"));
+            return Err(format!("`{commit}` is not a commit"));
         }
         let (before, now) = (self.committed(commit)?, self.present()?);
         let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();

@@ -1,16 +1,18 @@
-//! The hardened `git` command line: nothing in a repository makes git run a program.
+//! Hardened `git` command line: nothing in a repository can make git run a program.
 //!
-//! A repository brings settings (`.git/config`, what it includes, `config.worktree`) and attributes (`.gitattributes`,
-//! `.git/info/attributes`) that name programs: a file system monitor, hooks, content filters. Settings given on the command
-//! line win over all of them. Attributes are read from the empty tree, so that no file has a filter; the two places that git
-//! reads all the same are covered apart: `core.attributesFile` is empty, and where the repository has its own
-//! `.git/info/attributes`, or git is older than 2.41 and knows no `--attr-source`, every configured filter is overridden by
-//! an empty one, which git skips. An empty program that converts text for diffs (`textconv`) would not be skipped, so in those
-//! places no diff is asked for that may run one (`uncommitted.rs`).
+//! A repository brings configuration (`.git/config`, its includes, `config.worktree`) and
+//! attributes (`.gitattributes`, `.git/info/attributes`) that name programs: a file system monitor,
+//! hooks, content filters. Configuration on the command line overrides all of it. Attributes are
+//! read from the empty tree (`--attr-source`), so that no file has a filter. Git still reads two
+//! other places: `core.attributesFile` is set to an empty file; and where `.git/info/attributes`
+//! exists, or git is older than 2.41 and lacks `--attr-source`, every configured filter is
+//! overridden by an empty one, which git skips. An empty `textconv` program would not be skipped,
+//! so there no diff is requested that may run one (`uncommitted.rs`).
 //!
-//! So content is compared as it is in the file. A file that a filter changes (Git LFS, `git-crypt`) counts with all its lines
-//! once it is touched, and as binary, which has none, where it is binary; line endings that git converts are left out of the
-//! count (`named.rs`). Counting too much is the safe side: a filter cannot hide lines from the `loc` gate.
+//! Content is therefore compared as it is on disk. A file that a filter changes (Git LFS,
+//! `git-crypt`) counts with all its lines once it is touched, or as binary with none; line endings
+//! that git converts are left out of the count (`DIFF_ARGUMENTS`). Counting too much is the safe
+//! side: a filter cannot hide lines from the `loc` gate.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -26,13 +28,13 @@ use domain::ports::StoreFault;
 use super::fault;
 use super::place::Place;
 
-/// The empty tree: git knows it without an object, by the hash function of the repository.
+/// Object id of the empty tree; git knows it without an object in the repository.
 const EMPTY_TREE_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
-/// More of a repository's settings is not read by us.
+/// How much of `.git/config` is read to find the hash function.
 const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
 
-/// Settings that name programs or lead to another repository, in the form git takes them.
+/// Global options that override configured programs and nested repositories.
 const SETTINGS: &[&str] = &[
     "--no-pager",
     "-c",
@@ -41,12 +43,13 @@ const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "-c",
     "core.attributesFile=/dev/null",
-    // A folder of the project that looks like a repository is none.
+    // A directory of the project laid out like a bare repository is not one: its config would
+    // count.
     "-c",
     "safe.bareRepository=explicit",
 ];
 
-/// The whole of git's environment: no lock on the index, no download, the repository that we found ourselves.
+/// Git's `GIT_*` environment: no index lock, no network, no prompts, paths taken literally.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_ATTR_NOSYSTEM", "1"),
@@ -59,28 +62,30 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
-/// Where the user keeps their own settings: what they ignore, which owners they trust. Programs named there are overridden too.
+/// Variables that locate the user's own configuration (ignore rules, `safe.directory`). They are
+/// kept; programs configured there are overridden as well.
 const KEPT_VARIABLES: &[&str] = &[
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_NOSYSTEM",
     "GIT_CONFIG_SYSTEM",
 ];
 
-/// How content filters are kept from running.
+/// How content filters are disabled.
 #[derive(Clone, Copy)]
 pub(super) enum Filters<'a> {
-    /// No file has attributes.
+    /// Attributes come from the empty tree: no file has any.
     NoAttributes,
-    /// No file has attributes but by `.git/info/attributes`, and these filters are empty.
+    /// As above, but `.git/info/attributes` still applies, so these filters are overridden too.
     NoAttributesAndEmpty(&'a [String]),
-    /// These filters, all that are configured, are empty: for a git that knows no `--attr-source`.
+    /// All configured filters are overridden by empty ones: for git before 2.41, which lacks
+    /// `--attr-source`.
     Empty(&'a [String]),
 }
 
-/// Builds the command; nothing is started.
+/// Builds the command without starting it.
 ///
 /// # Errors
-/// When there is no git outside the project, or a filter's name cannot be overridden.
+/// When PATH has no git outside the project.
 #[expect(
     clippy::disallowed_methods,
     reason = "only git can compare the index and the files with HEAD"
@@ -91,7 +96,8 @@ pub(super) fn git_command(
     arguments: &[&str],
 ) -> Result<Command, StoreFault> {
     let mut command = Command::new(git_program(place)?);
-    // A hook that git itself runs finds its repository, index and options in the environment; a user's may name programs.
+    // When tl runs inside a git hook, GIT_DIR, GIT_INDEX_FILE and others are set for that command
+    // and would redirect ours; GIT_EXTERNAL_DIFF, GIT_PAGER and the like name programs.
     for (name, _) in std::env::vars_os() {
         if name.as_bytes().starts_with(b"GIT_") && !KEPT_VARIABLES.iter().any(|kept| name == *kept)
         {
@@ -102,6 +108,7 @@ pub(super) fn git_command(
     if !matches!(filters, Filters::Empty(_)) {
         command.arg(format!("--attr-source={}", empty_tree(place)));
     }
+    // `required=false` as well: a required filter without a program makes git fail on the file.
     if let Filters::Empty(names) | Filters::NoAttributesAndEmpty(names) = filters {
         for name in names {
             for (key, value) in [
@@ -120,15 +127,16 @@ pub(super) fn git_command(
     Ok(command)
 }
 
-/// Says whether files may have attributes although none are read from a tree.
+/// Whether `.git/info/attributes` may give files attributes in spite of `--attr-source`.
 pub(super) fn has_own_attributes(place: &Place) -> bool {
+    // An unreadable file counts as present: the slower path with overridden filters is always safe.
     match place.common.join("info/attributes").metadata() {
         Ok(found) => !found.is_file() || found.len() > 0,
         Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
 
-/// What lists the keys of every filter that is configured anywhere, for `filter_names`.
+/// Arguments that list the keys of every configured filter, the input of `filter_names`.
 pub(super) const LIST_FILTERS: &[&str] = &[
     "config",
     "--null",
@@ -137,10 +145,10 @@ pub(super) const LIST_FILTERS: &[&str] = &[
     r"^filter\.",
 ];
 
-/// Reads the names of filters from their keys: `filter.NAME.clean`.
+/// Parses the filter names from their keys: `filter.NAME.clean`.
 ///
 /// # Errors
-/// When a name has a `=`: on a command line it would end there, and the filter would not be overridden.
+/// When a name contains `=`: `-c` would end the key there, and the filter would not be overridden.
 pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
     let named = |key: &str| Some(key.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned());
     let mut names: Vec<String> = keys.split_terminator('\0').filter_map(named).collect();
@@ -157,8 +165,10 @@ pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
     }
 }
 
-/// Returns the empty tree of the repository's hash function, which only the repository's own settings name: git itself
-/// follows no include for it. The wrong tree is no tree: git refuses, and nothing runs.
+/// Returns the empty tree's id in the repository's hash function.
+///
+/// Only `.git/config` itself is searched: git follows no include for `extensions.objectFormat`. A
+/// wrong guess is safe: the id names no tree, git refuses, and nothing runs.
 pub(super) fn empty_tree(place: &Place) -> &'static str {
     let mut settings = String::new();
     let read = File::open(place.common.join("config"));
@@ -174,27 +184,25 @@ pub(super) fn empty_tree(place: &Place) -> &'static str {
     }
 }
 
-/// Returns the first git in PATH that does not come with the project.
+/// Returns the first git in PATH that is not inside the project or its repository.
 fn git_program(place: &Place) -> Result<&'static Path, StoreFault> {
     static INSTALLED: OnceLock<Vec<InstalledGit>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| installed_gits(std::env::var_os("PATH").as_deref()));
     let found = installed
         .iter()
         .find(|git| !git.is_inside(&place.top) && !git.is_inside(&place.common));
-    found.map(|git| git.path.as_path()).ok_or_else(|| {
-        fault(
-            "cannot start `git`",
-            "there is none in PATH outside the project",
-        )
-    })
+    found
+        .map(|git| git.path.as_path())
+        .ok_or_else(|| fault("cannot start `git`", "no `git` in PATH outside the project"))
 }
 
-/// A git that PATH leads to.
+/// A git program found in PATH.
 #[derive(Debug)]
 struct InstalledGit {
-    /// As PATH says it: a program may be made to be called by a link.
+    /// As found in PATH, links not resolved: multi-call programs act by the name they are called
+    /// by.
     path: PathBuf,
-    /// The folder in PATH and the program itself, without links.
+    /// The PATH directory and the program, with links resolved.
     real: [PathBuf; 2],
 }
 
@@ -204,7 +212,8 @@ impl InstalledGit {
     }
 }
 
-/// Looks through PATH once. A relative entry means another folder wherever we are, such as the project's own.
+/// Searches PATH for git. Relative entries are skipped: they depend on the working directory, which
+/// may be the project's own.
 fn installed_gits(path: Option<&OsStr>) -> Vec<InstalledGit> {
     let entries = path.map(std::env::split_paths).into_iter().flatten();
     let found = entries

@@ -1,10 +1,12 @@
-//! What was counted the last time, taken up again where it still holds.
+//! Cache of uncommitted line counts, valid while the files' stat data is unchanged.
 //!
-//! A command that an agent runs may have changed anything, and mostly changed nothing that git follows. Then every file looks
-//! as the index says, or as it did when it was counted, and no folder has other entries than it had: the count stands, and git is
-//! not asked. Where a few files differ, git is asked about those alone.
+//! A shell command of an agent may change anything, but mostly changes no tracked file. Then every
+//! file's stat data equals the index or the cached entry, every folder is unchanged, and the cached
+//! counts hold without a `git` process. If a few files differ, git counts those alone.
 //!
-//! What is kept is a cache in our own folder: lost or not understood, everything is counted.
+//! A wrong hit would let the `loc` gate pass, so every doubt (racy mtime, other inode, unknown
+//! index version) is a miss. The cache file is in `.throughline`; lost or unreadable, everything is
+//! counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -25,63 +27,65 @@ use crate::layout::HOME;
 use crate::looks::Looks as Noted;
 use crate::plan_files::{each_entry, is_settled, stamp};
 
-/// With more files that differ, everything is counted.
+/// Maximum number of changed files that are recounted by name; with more, everything is counted.
 const MOST_OTHERS: usize = 64;
-/// So many files are worth a second thread.
+/// Number of index entries from which a second thread pays for its start.
 const WORTH_A_THREAD: usize = 1_000;
-/// With fewer files in a folder it is not worth opening.
+/// Number of files in a folder from which opening it saves more path lookups than it costs.
 const FEW_IN_A_FOLDER: usize = 8;
-/// The clock that stamps files ticks every ten milliseconds at the latest. A hook comes soon after an edit, and what is
-/// not trusted is counted again.
+/// Coarsest tick of the kernel clock that stamps files (10 ms at HZ=100). A file modified within
+/// the last tick could change again without a new mtime, so its stamp is not trusted.
 const TICK_NS: i64 = 10_000_000;
-/// Where git keeps the mode of a repository in a repository.
+/// File mode of a submodule (gitlink) in the index.
 const REPOSITORY: u32 = 0o160_000;
 
-/// What a file looks like.
+/// Stat data of a file, as far as it identifies its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Looks {
     Gone,
     Like([u64; 4]),
-    /// It may change again within the same tick of the clock, and look the same.
+    /// Modified within the current clock tick (racy): it may change again and keep this stamp.
     Unsure,
 }
 
-/// A file that was counted.
+/// The cached count of one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Counted {
     looks: Looks,
     added: u64,
     removed: u64,
     untracked: bool,
-    /// Whether it is another one than the committed; its stamps alone may differ.
+    /// Whether the content differs from the commit; otherwise only the stat data does.
     differs: bool,
 }
 
-/// What is kept beside the looks at folders.
+/// The cache's content, stored as the mark of the folder scan.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     head: String,
     /// By path below the project.
     files: BTreeMap<String, Counted>,
-    /// Folders that are ignored as a whole.
+    /// Completely ignored folders; they are not scanned for new files.
     ignored: BTreeSet<String>,
 }
 
-/// What became of a count that was kept.
+/// Result of a cache lookup.
 pub(super) enum TakenUp {
     Stands(Vec<ChangedLines>),
-    /// There is none, or too much is other than it was: these files look other than the index says.
+    /// A miss: no cache, or too many changes. `unlike` are the files whose stat data differs from
+    /// the index, as far as they are known.
     Not {
         unlike: Vec<String>,
     },
 }
 
-/// The place where a count is kept.
+/// Returns the path of the cache file.
 fn file(place: &Place) -> PathBuf {
     place.project.join(HOME).join("counted.bin")
 }
 
-/// Returns what is not committed, if it can be said from what was counted before; at most one process is started.
+/// Returns the uncommitted lines from the cache, after recounting the files that changed; starts at
+/// most one process.
 pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
     let not = || Ok(TakenUp::Not { unlike: Vec::new() });
     let root = open(&place.project)?;
@@ -91,12 +95,14 @@ pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
     let Ok(mut kept) = serde_json::from_str::<Kept>(&looked.mark) else {
         return not();
     };
+    // Counts are relative to HEAD: after a commit or a checkout none of them holds.
     if head::head(place)? != Head::At(kept.head.clone()) {
         return not();
     }
     let Some(unlike) = unlike_the_index(place, kept.head.len() / 2)? else {
         return not();
     };
+    // Stat before the count below, so that an edit in between makes the entry stale, not wrong.
     let mut others: BTreeMap<String, Looks> = BTreeMap::new();
     for path in unlike.iter().chain(kept.files.keys()) {
         let now = looks(&root, path);
@@ -109,7 +115,7 @@ pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
             others.insert(path.clone(), now);
         }
     }
-    // What says which files are git's decides about more than itself.
+    // A changed `.gitignore` or `.gitattributes` changes how other files count.
     let decides = |path: &String| path.ends_with(".gitignore") || path.ends_with(".gitattributes");
     if others.len() > MOST_OTHERS || others.keys().any(decides) {
         return Ok(TakenUp::Not { unlike });
@@ -158,7 +164,8 @@ pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
     Ok(TakenUp::Stands(lines(&kept)))
 }
 
-/// Keeps what git counted, and of which files it found that they only look other than its index says.
+/// Caches a full count. Files of `unlike` that git did not count have changed stat data only; they
+/// are cached as unchanged.
 pub(super) fn remember(place: &Place, found: &Found, unlike: &[String]) -> Result<(), StoreFault> {
     let Head::At(head) = head::head(place)? else {
         return Ok(());
@@ -202,17 +209,18 @@ pub(super) fn remember(place: &Place, found: &Found, unlike: &[String]) -> Resul
     )
 }
 
-/// What a few files look like before they are counted.
+/// Returns the stat data of a few files, to be taken before they are counted.
 pub(super) fn looks_of(place: &Place, paths: &[String]) -> Result<Vec<Looks>, StoreFault> {
     let root = open(&place.project)?;
     Ok(paths.iter().map(|path| looks(&root, path)).collect())
 }
 
-/// Puts what was counted of a few files over what is kept of them.
+/// Updates the cached counts of a few files. Best effort: without a cache file nothing happens.
 pub(super) fn correct(place: &Place, paths: &[String], before: &[Looks], counted: &[ChangedLines]) {
     Noted::mark_anew(&file(place), |mark| {
         let mut kept: Kept = serde_json::from_str(mark).ok()?;
         let at = Head::At(kept.head.clone());
+        // The counts belong to the present HEAD; the cached ones may belong to another.
         head::head(place)
             .is_ok_and(|head| head == at)
             .then_some(())?;
@@ -236,10 +244,11 @@ pub(super) fn correct(place: &Place, paths: &[String], before: &[Looks], counted
     });
 }
 
-/// Writes it, with a look at every folder that could get a new file.
+/// Writes the cache, with the stat data of every folder in which a new file could appear.
 fn keep(place: &Place, root: &OwnedFd, kept: &Kept) -> Result<(), StoreFault> {
     let noted = Noted::default();
     noted.begin();
+    // These three decide which files are tracked or ignored, so the cache depends on them too.
     let also = [
         place.own.join("index"),
         place.common.join("config"),
@@ -247,6 +256,7 @@ fn keep(place: &Place, root: &OwnedFd, kept: &Kept) -> Result<(), StoreFault> {
     ];
     for path in also.iter().filter_map(|path| path.to_str()) {
         let seen = stat_any(root, path);
+        // A racy stamp would hide a second change; no cache is written, and the next call counts.
         if seen.is_some_and(|seen| !is_settled(&seen, TICK_NS)) {
             return Ok(());
         }
@@ -260,7 +270,8 @@ fn keep(place: &Place, root: &OwnedFd, kept: &Kept) -> Result<(), StoreFault> {
     Ok(())
 }
 
-/// Notes a folder and those below it; `None` when an entry that comes now would not show later.
+/// Records a folder and all below it; `None` if one has a racy stamp, so that an entry added now
+/// would go unnoticed later.
 fn note_folders(
     noted: &Noted,
     root: &OwnedFd,
@@ -292,6 +303,7 @@ fn note_folders(
         }
     })
     .ok()?;
+    // Closed before the recursion, or a deep tree would use up the file descriptors.
     drop(handle);
     below
         .iter()
@@ -313,7 +325,8 @@ fn lines(kept: &Kept) -> Vec<ChangedLines> {
         .collect()
 }
 
-/// Returns the files git follows below the project that look other than its index says.
+/// Returns the tracked files below the project whose stat data differs from the index; `None` if
+/// the index cannot be parsed.
 fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, StoreFault> {
     let Some(bytes) = read_index(place) else {
         return Ok(None);
@@ -322,7 +335,8 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
         return Ok(None);
     };
     let root = open(&place.top)?;
-    // What was written in the moment the index was may have changed after it without looking other.
+    // Racy git: a file with the index's own mtime may have changed after git compared it and still
+    // have the recorded stat data. Git rehashes such files; here they count as changed.
     let index_modified = std::fs::symlink_metadata(place.own.join("index")).map(|found| {
         use std::os::unix::fs::MetadataExt;
         (cut(found.mtime()), cut(found.mtime_nsec()))
@@ -334,7 +348,8 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
         let mut found = Vec::new();
         for folder in entries.chunk_by(|one, other| parted(one.name).0 == parted(other.name).0) {
             let names = folder.first().map_or(&[][..], |entry| parted(entry.name).0);
-            // The way to a folder is gone once where many files are in it.
+            // One handle per folder with many files: `fstatat` relative to it skips the path
+            // lookup.
             let handle = match folder.len() {
                 ..FEW_IN_A_FOLDER => None,
                 _ => {
@@ -376,7 +391,7 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
     }))
 }
 
-/// Parts a name into its folder and the rest.
+/// Splits a name into its folder and its last component.
 fn parted(name: &[u8]) -> (&[u8], &[u8]) {
     match name.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (
@@ -391,7 +406,8 @@ fn read_index(place: &Place) -> Option<Vec<u8>> {
     std::fs::read(place.own.join("index")).ok()
 }
 
-/// Returns the path below the project of a name below the top; nothing for what is ours or elsewhere.
+/// Converts a path relative to the working tree into one relative to the project; `None` outside
+/// the project and inside `.throughline`.
 fn below(place: &Place, name: &[u8]) -> Option<String> {
     let path = Path::new(OsStr::from_bytes(name))
         .strip_prefix(&place.prefix)
@@ -425,8 +441,9 @@ fn looks(root: &OwnedFd, path: &str) -> Looks {
     }
 }
 
-/// Cuts `stat` to what git keeps of it.
+/// Converts `stat` output to the index's representation.
 fn seen_now(now: &Stat) -> Seen {
+    // Git records only these three modes for files; anything else compares as different.
     let mode = match FileType::from_raw_mode(now.st_mode) {
         FileType::Symlink => 0o120_000,
         FileType::RegularFile if now.st_mode & 0o100 != 0 => 0o100_755,

@@ -1,4 +1,7 @@
-//! Where HEAD is, and what is under way.
+//! Resolves HEAD to a commit, and detects an operation in progress (merge, rebase, bisect).
+//!
+//! Loose and packed refs are read directly, because every hook needs HEAD. Reftables are left to
+//! git.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -8,14 +11,15 @@ use domain::ports::{Head, StoreFault};
 use super::place::{Place, first_line, is_absent};
 use super::{fault, is_hash, process};
 
-/// A ref may name another; git follows as many.
+/// Maximum depth of symbolic refs, as in git (`SYMREF_MAXDEPTH`).
 const MOST_LINKS: usize = 5;
-/// What HEAD says where the refs are kept in tables, which only git reads.
+/// Placeholder target of HEAD in a repository with reftables.
 const IN_TABLES: &str = "refs/heads/.invalid";
-/// Refs that every working tree has for itself.
+/// Prefixes of refs that are stored per working tree.
 const OWN: &[&str] = &["refs/bisect/", "refs/worktree/", "refs/rewritten/"];
 
-/// What is under way, by the file that says so. A rebase stops with a cherry-pick of its own, so it comes first.
+/// Marker files of operations in progress. Rebase comes first: it stops in a cherry-pick of its
+/// own.
 const SIGNS: &[(&str, &str)] = &[
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -25,6 +29,7 @@ const SIGNS: &[(&str, &str)] = &[
     ("BISECT_LOG", "bisect"),
 ];
 
+/// Returns the operation that is in progress, if any.
 pub(super) fn under_way(place: &Place) -> Option<&'static str> {
     SIGNS
         .iter()
@@ -32,12 +37,18 @@ pub(super) fn under_way(place: &Place) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
+/// Resolves HEAD.
+///
+/// # Errors
+/// When a ref file cannot be read or does not contain a ref.
 pub(super) fn head(place: &Place) -> Result<Head, StoreFault> {
     let mut path = place.own.join("HEAD");
     let mut name = "HEAD".to_owned();
     for _ in 0..=MOST_LINKS {
         let line = match first_line(&path) {
             Ok(line) => line,
+            // Loose refs win over packed ones, so packed-refs is read only when the file is
+            // missing.
             Err(error) if is_absent(&error) => {
                 return Ok(packed(place, &name)?.map_or(Head::Unborn, Head::At));
             }
@@ -69,17 +80,17 @@ pub(super) fn head(place: &Place) -> Result<Head, StoreFault> {
         target.clone_into(&mut name);
     }
     Err(fault(
-        format!("cannot find out where HEAD is in `{}`", place.own.display()),
-        "its refs go in a circle",
+        format!("cannot resolve HEAD in `{}`", place.own.display()),
+        "its symbolic refs form a cycle",
     ))
 }
 
-/// Says whether a name may be looked up as a file: it stays below `refs/`.
+/// Whether a ref name may be used as a path: a hostile HEAD must not lead out of `refs/`.
 fn is_ref(name: &str) -> bool {
     name.starts_with("refs/") && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-/// Looks a ref up among those that `git gc` put together in one file.
+/// Looks up a ref in `packed-refs`, where `git gc` collects them.
 fn packed(place: &Place, name: &str) -> Result<Option<String>, StoreFault> {
     let path = place.common.join("packed-refs");
     let action = || format!("cannot read `{}`", path.display());
@@ -109,7 +120,7 @@ fn packed(place: &Place, name: &str) -> Result<Option<String>, StoreFault> {
     Ok(None)
 }
 
-/// Asks git, which alone reads tables of refs.
+/// Resolves HEAD with a git process, for repositories with reftables.
 fn from_tables(place: &Place) -> Result<Head, StoreFault> {
     let ended = process::run(
         place,
@@ -119,8 +130,8 @@ fn from_tables(place: &Place) -> Result<Head, StoreFault> {
     let hash = ended.said.trim();
     match ended.code {
         0 if is_hash(hash) => Ok(Head::At(hash.to_owned())),
-        // Said for a name that leads nowhere; a real fault is 128.
+        // Exit code 1 with `--quiet`: the name resolves to nothing. Errors exit with 128.
         1 => Ok(Head::Unborn),
-        _ => Err(ended.fault("cannot find out where HEAD is")),
+        _ => Err(ended.fault("cannot resolve HEAD")),
     }
 }

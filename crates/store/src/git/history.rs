@@ -1,16 +1,18 @@
-//! How HEAD moved, told by the history itself: for repositories that keep no log of HEAD.
+//! Moves of HEAD derived from the commit graph, for repositories without a reflog.
 //!
-//! It sees what is, not what was done: an amended commit is a commit, and after a reset nothing is known.
+//! The graph shows the result, not the commands: an amended commit looks like a commit, and after a
+//! reset nothing can be told.
 
 use domain::ports::{HeadMove, MoveKind, StoreFault};
 
 use super::place::Place;
 use super::{is_hash, is_none, process};
 
-/// More than that between two looks is not work of one session.
+/// Limit of the walk; more commits than that between two hooks are not the work of one session.
 const MOST_COMMITS: &str = "--max-count=1000";
 
-/// Returns the commits between `since` and HEAD; `None` when HEAD did not come from there in a straight line.
+/// Returns the commits between `since` and HEAD; `None` if `since` is not a first-parent ancestor
+/// of HEAD.
 pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
     let from_start = is_none(since);
     if !from_start && !is_hash(since) {
@@ -21,6 +23,7 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
     } else {
         format!("{since}..HEAD")
     };
+    // First parents only: commits that a merge brings in were made on another branch.
     let ended = process::run(
         place,
         &[
@@ -39,10 +42,12 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
         process::text,
     )?;
     if ended.code != 0 {
-        // Most of all: a commit that is not there any more.
+        // Usually `since` was garbage-collected.
         return Ok(None);
     }
     let moves: Option<Vec<HeadMove>> = ended.said.split_terminator('\0').map(one).collect();
+    // `A..HEAD` also lists commits when A is on another branch; then the first one has another
+    // parent, and these commits are not moves from A.
     let starts_there = |moves: &Vec<HeadMove>| {
         moves.first().is_some_and(|first| {
             first
@@ -54,7 +59,7 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
     Ok(moves.filter(starts_there))
 }
 
-/// Reads one commit: its hash, its parents, its subject, a line each.
+/// Parses one record: hash, parents and subject, one line each.
 fn one(record: &str) -> Option<HeadMove> {
     let mut lines = record.splitn(3, '\n');
     let (to, parents, subject) = (lines.next()?, lines.next()?, lines.next()?);

@@ -1,18 +1,19 @@
-//! The index, read by hand: which files git follows, and what they looked like when it last compared them.
+//! Parser for git's index file: the tracked files and the stat data git recorded for them.
 //!
-//! Forms 2 and 3, which git writes unless it is told otherwise. Of any other, or of one whose other half is elsewhere, `None`.
+//! Versions 2 and 3, the ones git writes by default. Version 4, a split index (`link`) and a sparse
+//! index (`sdir`) are not parsed; the result is `None`, and callers fall back to a git process.
 
-/// A file git follows.
+/// One index entry: a tracked file.
 pub(super) struct Entry<'i> {
     /// Relative to the top of the working tree.
     pub(super) name: &'i [u8],
-    /// What `stat` said of the file.
+    /// The entry's stat data, as in the file: ten big-endian 32-bit numbers.
     seen: &'i [u8],
-    /// Said by the user to be left alone.
+    /// Flagged `assume-unchanged` or `skip-worktree`.
     pub(super) left_alone: bool,
 }
 
-/// What git keeps of `stat`, cut to as many bits as it keeps.
+/// The fields of `stat` that the index records, truncated to 32 bits as git does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) changed: (u32, u32),
@@ -23,9 +24,11 @@ pub(super) struct Seen {
 }
 
 impl Entry<'_> {
-    /// Returns what `stat` said when git last compared it.
+    /// Returns the stat data of the last time git compared the file.
     pub(super) fn seen(&self) -> Seen {
-        // The slice has forty bytes: it was cut so.
+        // The slice always has forty bytes (see the parser below), so the default is never used.
+        // Device, user and group (16, 28, 32) are skipped: git ignores the device by default, and
+        // the owner changes no content.
         let number = |at: usize| {
             let bytes = self
                 .seen
@@ -43,24 +46,30 @@ impl Entry<'_> {
     }
 }
 
-/// Reads the entries, in git's order; `hash` is the length of a commit's name in bytes.
+/// Parses the entries, in index order; `hash` is the length of an object id in bytes. `None` for a
+/// format that is not supported.
 pub(super) fn entries(index: &[u8], hash: usize) -> Option<Vec<Entry<'_>>> {
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     if index.get(..4)? != b"DIRC" || !matches!(number(4)?, 2 | 3) {
         return None;
     }
     let count = number(8)?;
+    // The count is capped by the file's size (an entry has at least 62 bytes): a damaged header
+    // must not make us allocate gigabytes.
     let mut found = Vec::with_capacity(usize::try_from(count).ok()?.min(index.len() / 62));
     let mut at = 12;
     for _ in 0..count {
         let flags_at = at + 40 + hash;
         let flags = u16::from_be_bytes(index.get(flags_at..flags_at + 2)?.try_into().ok()?);
+        // Bit 14 announces a second flag word (version 3 only).
         let more = if flags & 0x4000 == 0 {
             0
         } else {
             u16::from_be_bytes(index.get(flags_at + 2..flags_at + 4)?.try_into().ok()?)
         };
         let start = flags_at + if flags & 0x4000 == 0 { 2 } else { 4 };
+        // Twelve bits hold the length of the name; a longer name has all of them set and ends at
+        // NUL.
         let length = match usize::from(flags & 0x0fff) {
             0x0fff => index.get(start..)?.iter().position(|byte| *byte == 0)?,
             known => known,
@@ -68,13 +77,15 @@ pub(super) fn entries(index: &[u8], hash: usize) -> Option<Vec<Entry<'_>>> {
         found.push(Entry {
             name: index.get(start..start + length)?,
             seen: index.get(at..at + 40)?,
-            // Assumed unchanged, or not checked out at all.
+            // `assume-unchanged` and `skip-worktree`: git does not compare these files either.
             left_alone: flags & 0x8000 != 0 || more & 0x4000 != 0,
         });
-        // An entry is filled up with one to eight zero bytes.
+        // Entries are padded with one to eight NUL bytes to a multiple of eight.
         at += (start + length - at) / 8 * 8 + 8;
     }
-    // What follows are extensions, a name and a length each; one of them says that half of the index is elsewhere.
+    // Then come extensions, each with a four-byte name and a length. `link` means that entries are
+    // in a shared index file, `sdir` that directories stand for files: the list would be
+    // incomplete.
     while at + 8 + hash <= index.len() {
         if matches!(index.get(at..at + 4)?, b"link" | b"sdir") {
             return None;

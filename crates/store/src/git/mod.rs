@@ -1,7 +1,9 @@
-//! The repository the project lies in: read by hand, one process only to count lines.
+//! Read-only access to the project's git repository: HEAD, its moves, uncommitted lines, commits.
 //!
-//! A hook asks where HEAD is at every event: a few small files answer that in microseconds, a process in milliseconds.
-//! Nothing here writes to the repository.
+//! HEAD, refs, reflog and index are parsed here without git: every hook event needs HEAD, and a few
+//! small files answer in microseconds where a process takes milliseconds. A `git` process is
+//! started only for what needs git itself, such as line counts. Nothing here writes to the
+//! repository.
 
 mod changes;
 mod command;
@@ -24,14 +26,16 @@ pub use changes::GitChanges;
 use counted::TakenUp;
 use place::Place;
 
-/// The repository of one project, looked for anew at every question: it may come and go while a server runs.
+/// The repository of one project, located again on every call: it may appear or vanish while a
+/// server runs.
 #[derive(Debug)]
 pub struct DiskGit {
     root: PathBuf,
 }
 
 impl DiskGit {
-    /// Takes the project's folder. Whether a repository is there is found out when it is asked for.
+    /// Opens the repository around the project directory `root`. Does not touch the disk; a missing
+    /// repository shows in the first query.
     #[must_use]
     pub fn open(root: &Path) -> Self {
         Self {
@@ -59,6 +63,8 @@ impl Git for DiskGit {
         if now == since {
             return Ok(Some(Vec::new()));
         }
+        // The reflog first: it names amends, resets and rebases, which the commit graph cannot tell
+        // apart, and it costs no process. `core.logAllRefUpdates=false` leaves only the graph.
         match reflog::moves(&place, since, &now)? {
             Some(told) => Ok(told),
             None => history::moves(&place, since),
@@ -70,6 +76,8 @@ impl Git for DiskGit {
             return Ok(Vec::new());
         };
         if !paths.is_empty() {
+            // Stat before counting: a file written in between then has another stamp than the
+            // cached one and is counted again. The other order would cache a stale count as valid.
             let before = counted::looks_of(&place, paths)?;
             let found = match named::uncommitted(&place, paths)? {
                 Some(found) => found,
@@ -93,7 +101,7 @@ impl Git for DiskGit {
     }
 }
 
-/// A fault of the repository: what we were about to do, and why it failed.
+/// Builds the fault for a failed `action` on the repository.
 fn fault(
     action: impl Into<String>,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -104,7 +112,7 @@ fn fault(
     }
 }
 
-/// Says whether it is a full SHA-1 or SHA-256.
+/// Whether `text` is a full SHA-1 or SHA-256 in lower-case hex.
 fn is_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text
@@ -112,7 +120,7 @@ fn is_hash(text: &str) -> bool {
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// How git writes that there was no commit.
+/// Whether `hash` is git's null object id (all zeros), which stands for "no commit".
 fn is_none(hash: &str) -> bool {
     hash.bytes().all(|byte| byte == b'0')
 }

@@ -1,7 +1,8 @@
-//! Uncommitted lines of a few named files, at a third of what looking at everything costs.
+//! Uncommitted lines of a few named files, at a third of the cost of a full `git status`.
 //!
-//! Git is asked about these files alone. Whether it follows a file is read from the index by hand; where that cannot be
-//! (a form of it that is not known here, or files of both kinds at once), everything is looked at after all.
+//! One process for these files: `diff-index` for tracked ones, `ls-files` for untracked ones. Which
+//! kind they are is read from the index. If that fails (unknown index version, or both kinds at
+//! once) the result is `None`, and the caller counts with `git status`.
 
 use std::io::{BufRead, BufReader};
 use std::process::ChildStdout;
@@ -13,7 +14,7 @@ use super::uncommitted::lines_of;
 use super::{command, head, index, process};
 
 const DIFF: &[&str] = &[
-    // A thread per core costs more than it brings for a few files.
+    // Preloading starts threads, which costs more than it gains for a few files.
     "-c",
     "core.preloadIndex=false",
     "diff-index",
@@ -22,15 +23,16 @@ const DIFF: &[&str] = &[
     "--no-renames",
     "--no-ext-diff",
     "--no-textconv",
-    // A look into a submodule is a git of its own, with the settings of that repository.
+    // Looking into a submodule starts another git, with that repository's configuration.
     "--ignore-submodules=dirty",
-    // Attributes are not read, so line endings are not converted: they alone are no change.
+    // Without attributes git does not convert line endings: a file with `eol=crlf` would count as
+    // changed completely.
     "--ignore-cr-at-eol",
 ];
 
 const NEW: &[&str] = &["ls-files", "-z", "--others", "--exclude-standard", "--"];
 
-/// Counts just these files; `None` when it cannot be told this way.
+/// Counts the uncommitted lines of these files; `None` if one process cannot do it.
 pub(super) fn uncommitted(
     place: &Place,
     paths: &[String],
@@ -57,11 +59,12 @@ pub(super) fn uncommitted(
     new(place, paths)
 }
 
-/// Counts files that git follows.
+/// Counts the changed lines of tracked files against HEAD.
 pub(super) fn changed(
     place: &Place,
     paths: &[String],
 ) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
+    // Before the first commit everything in the index is new: compare with the empty tree.
     let base = match head::head(place)? {
         Head::At(_) => "HEAD",
         _ => command::empty_tree(place),
@@ -81,7 +84,7 @@ pub(super) fn changed(
         else {
             continue;
         };
-        // A binary file has no lines: git writes `-`.
+        // Git writes `-` for a binary file, which counts as no lines.
         let (added, removed) = (added.parse().unwrap_or(0), removed.parse().unwrap_or(0));
         let Ok(path) = std::path::Path::new(path).strip_prefix(&place.prefix) else {
             continue;
@@ -101,6 +104,7 @@ fn new(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, Sto
     if ended.code != 0 {
         return Ok(None);
     }
+    // A path that is a folder lists the files in it; only the named paths are counted.
     let found = ended
         .said
         .iter()
@@ -122,7 +126,7 @@ fn arguments<'a>(command: &[&'a str], paths: &'a [String]) -> Vec<&'a str> {
         .collect()
 }
 
-/// Reads what is told between zero bytes.
+/// Reads NUL-terminated records (`-z`).
 fn records(mut answer: BufReader<ChildStdout>) -> Vec<String> {
     let mut found = Vec::new();
     let mut record = Vec::new();
@@ -137,7 +141,7 @@ fn records(mut answer: BufReader<ChildStdout>) -> Vec<String> {
     found
 }
 
-/// Says of each name whether the index has it; `None` for an index of a form that is not known here.
+/// Returns for each name whether it is in the index; `None` if the index cannot be parsed.
 fn followed(index: &[u8], hash: usize, names: &[String]) -> Option<Vec<bool>> {
     let mut found = vec![false; names.len()];
     for entry in index::entries(index, hash)? {

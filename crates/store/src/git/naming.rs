@@ -1,16 +1,16 @@
-//! Commits that name something in their message.
+//! Search for commits by a word in their message (`git log --grep`).
 
 use domain::ports::{NamedCommit, StoreFault};
 
 use super::place::Place;
 use super::process;
 
-/// More than that is no trace any more.
+/// Limit of the search; more commits than that do not help to trace a node.
 const MOST_COMMITS: &str = "--max-count=100";
 
-/// Returns the commits of all branches whose message holds `word`, the newest first.
+/// Returns the commits of all branches whose message contains `word`, newest first.
 pub(super) fn commits_naming(place: &Place, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
-    // An empty word is in every message.
+    // An empty pattern matches every commit.
     if word.is_empty() {
         return Ok(Vec::new());
     }
@@ -30,7 +30,7 @@ pub(super) fn commits_naming(place: &Place, word: &str) -> Result<Vec<NamedCommi
     ];
     let ended = process::run(place, &arguments, process::text)?;
     if ended.code != 0 {
-        // Most of all: a repository without any commit.
+        // Usually a repository without a commit, which has nothing to find.
         return Ok(Vec::new());
     }
     let one = |record: &str| {

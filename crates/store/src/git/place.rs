@@ -1,4 +1,7 @@
-//! Where the repository keeps its files: found upward from the project, as git itself finds it.
+//! Repository discovery: finds the working tree and its git directories upward from the project, by
+//! git's own rules.
+//!
+//! `GIT_DIR` and the like are ignored: inside a git hook they may name another repository.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
@@ -8,26 +11,28 @@ use domain::ports::StoreFault;
 
 use super::fault;
 
-/// A pointer, a HEAD, a loose ref: one line. More than a path can have is no such file.
+/// Maximum size of a `gitdir:` file, HEAD or a loose ref: one line, at most about as long as a
+/// path.
 const MOST_BYTES: u64 = 8 * 1024;
 
-/// The folders of one working tree.
+/// The directories of one working tree.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// The project, without links.
+    /// The project, links resolved.
     pub(super) project: PathBuf,
     /// The top of the working tree.
     pub(super) top: PathBuf,
-    /// The project as git names it, relative to the top of the working tree; empty when it is the top.
+    /// The project relative to the top of the working tree; empty if it is the top.
     pub(super) prefix: PathBuf,
-    /// What belongs to this working tree alone: HEAD, its log, what is under way.
+    /// The working tree's own git directory: HEAD, its reflog, operations in progress.
     pub(super) own: PathBuf,
-    /// What all working trees share: branches, objects.
+    /// The git directory that all linked working trees share: branches, objects, config.
     pub(super) common: PathBuf,
 }
 
 impl Place {
-    /// Finds the repository the project lies in. A `.git` folder that is no repository is passed by, as git does.
+    /// Finds the repository that contains the project. A `.git` directory that is not a repository
+    /// is skipped, as git does.
     pub(super) fn find(root: &Path) -> Result<Option<Self>, StoreFault> {
         let Ok(project) = root.canonicalize() else {
             return Ok(None);
@@ -40,12 +45,10 @@ impl Place {
                 Ok(_) => continue,
                 Err(error) if is_absent(&error) => continue,
                 Err(error) => {
-                    return Err(fault(
-                        format!("cannot look at `{}`", dot_git.display()),
-                        error,
-                    ));
+                    return Err(fault(format!("cannot stat `{}`", dot_git.display()), error));
                 }
             };
+            // `commondir` exists only in linked working trees.
             let pointer = own.join("commondir");
             let common = match first_line(&pointer) {
                 Ok(shared) => own.join(shared),
@@ -54,6 +57,8 @@ impl Place {
                     return Err(fault(format!("cannot read `{}`", pointer.display()), error));
                 }
             };
+            // The test git itself applies. HEAD may be a dangling symlink in an unborn repository,
+            // therefore no link is followed.
             if own.join("HEAD").symlink_metadata().is_ok()
                 && common.join("objects").is_dir()
                 && common.join("refs").is_dir()
@@ -71,11 +76,16 @@ impl Place {
                     common,
                 }));
             }
+            // A broken `gitdir:` file is an error for git too; searching on would find the wrong
+            // repository, for example the one around a submodule.
             if top.join(".git").is_file() {
-                let action = format!("`{}` points at no repository", top.join(".git").display());
+                let action = format!(
+                    "`{}` does not point to a repository",
+                    top.join(".git").display()
+                );
                 return Err(fault(
                     action,
-                    format!("there is none in `{}`", own.display()),
+                    format!("`{}` is not a git directory", own.display()),
                 ));
             }
         }
@@ -83,17 +93,17 @@ impl Place {
     }
 }
 
-/// Follows a `.git` file, as linked working trees and submodules have.
+/// Reads the target of a `.git` file, which linked working trees and submodules have.
 fn pointed_at(file: &Path, top: &Path) -> Result<PathBuf, StoreFault> {
     let action = || format!("cannot read `{}`", file.display());
     let line = first_line(file).map_err(|error| fault(action(), error))?;
     let target = line
         .strip_prefix("gitdir: ")
-        .ok_or_else(|| fault(action(), "it does not say `gitdir: …`"))?;
+        .ok_or_else(|| fault(action(), "expected `gitdir: PATH`"))?;
     Ok(top.join(target))
 }
 
-/// Reads a file of one line.
+/// Reads the first line of a small file.
 pub(super) fn first_line(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?
@@ -102,7 +112,7 @@ pub(super) fn first_line(path: &Path) -> io::Result<String> {
     Ok(text.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Says whether the fault means that there is no such file.
+/// Whether the error means that there is no such file.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),

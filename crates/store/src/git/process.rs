@@ -1,4 +1,6 @@
-//! The one place that starts git: without a shell, with the hardened command line, with a deadline.
+//! Runs git: without a shell, with the hardened command line, killed at a deadline.
+//!
+//! The only place that starts it, so that no call misses the hardening of `command.rs`.
 
 use std::io::{BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -14,15 +16,15 @@ use super::command::{Filters, LIST_FILTERS, filter_names, git_command, has_own_a
 use super::fault;
 use super::place::Place;
 
-/// How long git may take. The agent waits for us meanwhile.
+/// Time limit of a git process in a hook, for which the agent waits.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
-/// How much of a complaint is kept.
+/// How much of stderr is kept for the error message.
 const MOST_COMPLAINT: u64 = 4 * 1024;
 
-/// How git ends when it does not know an option.
+/// Git's exit code for an unknown option.
 const UNKNOWN_OPTION: i32 = 129;
 
-/// A git that came to its end.
+/// The result of a git process that ended in time.
 pub(super) struct Ended<T> {
     pub(super) code: i32,
     pub(super) said: T,
@@ -30,21 +32,22 @@ pub(super) struct Ended<T> {
 }
 
 impl<T> Ended<T> {
-    /// Its failure, in its own words.
+    /// Returns the failure as a fault, with git's stderr as the reason.
     pub(super) fn fault(&self, action: &str) -> StoreFault {
         let complaint = self.complaint.trim();
         if complaint.is_empty() {
-            return fault(action, format!("git ended with exit code {}", self.code));
+            return fault(action, format!("git exited with code {}", self.code));
         }
         fault(action, complaint)
     }
 }
 
-/// Some git before 2.41 was met: it is not tried again with an option that it does not know.
+/// Set when git turned out to be older than 2.41: `--attr-source` is not tried again, which saves
+/// one process per call.
 static IS_OLD: AtomicBool = AtomicBool::new(false);
 
-/// Runs git where no file can have attributes; `None` where it cannot be kept from reading some, so that a diff could
-/// run a program that converts text.
+/// Runs git with attributes disabled; `None` if they cannot be disabled here, so that a diff could
+/// run a `textconv` program.
 pub(super) fn run_without_attributes<T: Send + 'static>(
     place: &Place,
     arguments: &[&str],
@@ -64,11 +67,11 @@ pub(super) fn run_without_attributes<T: Send + 'static>(
     Ok((ended.code != UNKNOWN_OPTION).then_some(ended))
 }
 
-/// Runs git in the project and reads its output while it writes it. It must be asked for no diff that may run a program:
-/// see [`run_without_attributes`].
+/// Runs git in the project and reads its output while it is written. The arguments must not request
+/// a diff that may run a `textconv` program: see [`run_without_attributes`].
 ///
 /// # Errors
-/// When git is not there or does not end in time: it is killed then.
+/// When git is not found, or does not end in time and is killed.
 pub(super) fn run<T: Send + 'static>(
     place: &Place,
     arguments: &[&str],
@@ -77,7 +80,7 @@ pub(super) fn run<T: Send + 'static>(
     run_within(place, arguments, PATIENCE, read)
 }
 
-/// The same with another time limit.
+/// As [`run`], with another time limit.
 pub(super) fn run_within<T: Send + 'static>(
     place: &Place,
     arguments: &[&str],
@@ -93,6 +96,8 @@ pub(super) fn run_within<T: Send + 'static>(
         }
         IS_OLD.store(true, Ordering::Relaxed);
     }
+    // The slower way, with a second process to list the filters. Overriding filters in every call
+    // was rejected for that cost.
     let names = configured_filters(place, deadline)?;
     if !IS_OLD.load(Ordering::Relaxed) {
         let ended = once(Filters::NoAttributesAndEmpty(&names))?;
@@ -104,12 +109,12 @@ pub(super) fn run_within<T: Send + 'static>(
     once(Filters::Empty(&names))
 }
 
-/// Asks git which filters its settings name; that alone runs none.
+/// Lists the filters named in git's configuration; `git config` runs none of them.
 fn configured_filters(place: &Place, deadline: Instant) -> Result<Vec<String>, StoreFault> {
     let listed = run_once(place, Filters::Empty(&[]), LIST_FILTERS, deadline, text)?;
     match listed.code {
         0 => filter_names(&listed.said),
-        // No key is like that.
+        // `git config --get-regexp` found no matching key.
         1 => Ok(Vec::new()),
         _ => Err(listed.fault("cannot read git's settings")),
     }
@@ -124,7 +129,7 @@ fn run_once<T: Send + 'static>(
 ) -> Result<Ended<T>, StoreFault> {
     let start = Instant::now();
     let mut command = git_command(place, filters, arguments)?;
-    // A group of its own: what git started is killed with it.
+    // A process group of its own, so that children of git are killed with it.
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -141,6 +146,7 @@ fn run_once<T: Send + 'static>(
         .stderr
         .take()
         .map(|pipe| apart(move || text(pipe.take(MOST_COMPLAINT))));
+    // The streams first, then the exit code: git blocks on a full pipe and would never exit.
     let left = || deadline.saturating_duration_since(Instant::now());
     let ended = said
         .and_then(|said| said.recv_timeout(left()).ok())
@@ -162,27 +168,30 @@ fn run_once<T: Send + 'static>(
             .saturating_duration_since(start)
             .as_secs_f64()
             .ceil();
-        fault(action, format!("it did not end within {limit} s"))
+        fault(action, format!("it timed out after {limit} s"))
     })
 }
 
-/// Reads a stream to its end as text.
+/// Reads a stream to its end as text, invalid UTF-8 replaced.
 pub(super) fn text(mut stream: impl Read) -> String {
     let mut bytes = Vec::new();
-    // A stream that breaks is a process that died, which its exit code tells.
+    // A read error means that the process died, which its exit code shows.
     let _ = stream.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads in a thread of its own: whoever holds the other end open cannot hold us up.
+/// Reads in a separate thread: a grandchild that keeps the pipe open cannot block past the
+/// deadline.
 fn apart<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(read()));
     receiver
 }
 
-/// Waits for the end; both streams are closed by now, so it is near.
+/// Waits for the process to exit; `None` at the deadline.
 fn exit_code(child: &mut Child, deadline: Instant) -> Option<i32> {
+    // Polled, because `wait` has no time limit. Both streams are closed by now, so the exit is near
+    // and 100 µs lose little.
     loop {
         if let Some(status) = child.try_wait().ok()? {
             return status
@@ -196,7 +205,7 @@ fn exit_code(child: &mut Child, deadline: Instant) -> Option<i32> {
     }
 }
 
-/// Ends git and what it started.
+/// Kills git with its process group and reaps it.
 fn end(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);

@@ -1,4 +1,7 @@
-//! How HEAD moved, as git noted it: a line per move, the last one last.
+//! Reflog parser: the moves of HEAD since a commit, from the end of `logs/HEAD`.
+//!
+//! Read backwards in growing pieces, because the log of an old repository has megabytes and the
+//! wanted moves are the last few lines.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,10 +11,11 @@ use domain::ports::{HeadMove, MoveKind, StoreFault};
 use super::place::{Place, is_absent};
 use super::{fault, is_hash, is_none};
 
-/// How much of the log's end is looked at, until `since` is found.
+/// Sizes of the tail that is read, one after the other, until `since` is found.
 const LOOKS: &[u64] = &[16 * 1024, 128 * 1024, 1024 * 1024];
 
-/// Returns what the log tells: the moves, or that it does not know. `None` when there is no log to ask.
+/// Returns the moves since `since`. `None` without a usable reflog, so that another source has to
+/// be asked; `Some(None)` if the reflog is valid but does not reach back to `since`.
 pub(super) fn moves(
     place: &Place,
     since: &str,
@@ -28,7 +32,7 @@ pub(super) fn moves(
         let (text, whole) = ending(&mut file, *most).map_err(|error| fault(action(), error))?;
         let entries = || text.lines().rev().filter_map(Entry::read);
         if entries().next().is_none_or(|last| last.to != now) {
-            // Something moved HEAD without a note.
+            // HEAD was moved without a reflog entry (another tool, or the log is switched off).
             return Ok(None);
         }
         if let Some(moves) = back_to(since, entries()) {
@@ -41,7 +45,7 @@ pub(super) fn moves(
     Ok(Some(None))
 }
 
-/// Reads whole lines from the end of a file, and says whether that was all of it.
+/// Reads the complete lines in the last `most` bytes of a file, and whether that is the whole file.
 fn ending(file: &mut File, most: u64) -> io::Result<(String, bool)> {
     let length = file.seek(SeekFrom::End(0))?;
     let start = length.saturating_sub(most);
@@ -58,7 +62,8 @@ fn ending(file: &mut File, most: u64) -> io::Result<(String, bool)> {
     Ok((String::from_utf8_lossy(&bytes).into_owned(), start == 0))
 }
 
-/// Goes back, newest first, until HEAD was at `since`.
+/// Collects the moves back to `since` from entries in reverse order; `None` if `since` is not among
+/// them.
 fn back_to<'log>(since: &str, entries: impl Iterator<Item = Entry<'log>>) -> Option<Vec<HeadMove>> {
     let mut moves = Vec::new();
     let mut found = false;
@@ -77,7 +82,7 @@ fn back_to<'log>(since: &str, entries: impl Iterator<Item = Entry<'log>>) -> Opt
     found.then_some(moves)
 }
 
-/// A line: `old new name <mail> seconds zone<tab>action: what`.
+/// One line: `OLD NEW NAME <MAIL> SECONDS ZONE<TAB>ACTION: DETAIL`.
 struct Entry<'log> {
     from: &'log str,
     to: &'log str,
@@ -99,18 +104,20 @@ impl<'log> Entry<'log> {
         })
     }
 
-    /// Says whether there was no commit before. A branch that is renamed is noted as gone and come again.
+    /// Whether this is the first commit. Renaming a branch also logs a null hash, but as `Branch`.
     fn starts_history(&self) -> bool {
         is_none(self.from) && self.action != "Branch"
     }
 
-    /// `None` where HEAD stayed: another branch at the same commit, a branch renamed, a rebase that ends.
+    /// Converts to a move; `None` if HEAD kept its commit: a switch to a branch at the same commit,
+    /// a renamed branch, the end of a rebase.
     fn into_move(self) -> Option<HeadMove> {
         if self.from == self.to || self.action == "Branch" {
             return None;
         }
         let kind = kind(self.action, self.what);
-        // These note something else than the commit's message.
+        // For these the detail is not the commit's subject: a branch name, `Fast-forward`, a
+        // target.
         let has_no_subject = kind == MoveKind::Other
             || self.action.starts_with("merge ")
             || self.action.ends_with("(start)");
@@ -127,9 +134,10 @@ impl<'log> Entry<'log> {
     }
 }
 
-/// Tells what was done by what git noted. A note of another program is [`MoveKind::Other`].
+/// Classifies a reflog message. Messages of other programs are [`MoveKind::Other`].
 fn kind(action: &str, what: &str) -> MoveKind {
-    // `merge topic`, `rebase (pick)`, `pull --rebase origin main (pick)`: the command, then what it was at.
+    // `merge topic`, `rebase (pick)`, `pull --rebase origin main (pick)`: the command, then
+    // arguments or the step it was at.
     let (command, rest) = action.split_once(' ').unwrap_or((action, ""));
     let made_nothing = matches!(what, "Fast-forward" | "fast-forward");
     match (command, rest) {
@@ -141,7 +149,7 @@ fn kind(action: &str, what: &str) -> MoveKind {
         ("commit", _) => MoveKind::Commit,
         ("merge" | "cherry-pick", _) if made_nothing => MoveKind::Other,
         ("merge", _) => MoveKind::Merge,
-        // A patch that is applied is picked from a mail.
+        // `git am` applies a commit made elsewhere, like a cherry-pick.
         ("cherry-pick" | "am", _) => MoveKind::CherryPick,
         ("revert", _) => MoveKind::Revert,
         _ => MoveKind::Other,

@@ -1,9 +1,10 @@
-//! Lines that are not committed, of files that git follows and of new ones, from one run of `git status`.
+//! Uncommitted lines of tracked and untracked files, from one run of `git status -vv`.
 //!
-//! `git diff --numstat` knows no new files, and the machine formats of `git status` know no lines. Its long format, asked
-//! twice to be verbose, has both: the list of new files, then the staged and the unstaged changes as patches. Without
-//! context the head of a hunk says how many lines it takes away and brings, and each line of a file stands behind a
-//! `+` or `-`, so nothing in a file can look like a head.
+//! `git diff --numstat` omits untracked files, and the porcelain formats of `git status` have no
+//! line counts. The long format with `-vv` has both: the list of untracked files, then the staged
+//! and the unstaged changes as patches. With no context lines a hunk header gives the numbers of
+//! removed and added lines, and every line of a file is prefixed by `+` or `-`, so file content
+//! cannot be mistaken for a header.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -20,19 +21,20 @@ use rustix::fs::{Mode, OFlags};
 use super::place::Place;
 use super::{fault, named, process};
 
-/// A larger file counts as binary, with git (`core.bigFileThreshold`) and with us.
+/// A larger file counts as binary, both in git (`core.bigFileThreshold`, set below) and here.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
-/// Git looks for a zero byte in as many to tell a binary file.
+/// Number of leading bytes in which a NUL marks a file as binary, as in git.
 const LOOKED_AT: usize = 8000;
-/// What we write ourselves is never counted: in a large project it would be most of what there is to count.
+/// Our own folder is never counted: in a large project its mirror would be most of the count.
 const OURS: &str = ".throughline";
 const NOT_OURS: &str = ":(exclude,literal).throughline";
-/// `both modified:   ` and its like are filled up to one width.
+/// Width of the labels before unmerged paths (`both modified:   `), padded by git.
 const CONFLICT_LABEL: usize = 17;
 
-/// What a user may have set otherwise is set here, where it changes what we read.
+/// Arguments of `git status`; every user setting that changes the output we parse is fixed here.
 const STATUS: &[&str] = &[
-    // What is ours is left out by a pattern; a name that is asked for is a name.
+    // Overrides GIT_LITERAL_PATHSPECS: our own folder is excluded by a pathspec with magic. Named
+    // paths carry `:(literal)`.
     "--no-literal-pathspecs",
     "-c",
     "advice.statusHints=false",
@@ -74,32 +76,32 @@ const STATUS: &[&str] = &[
     "--no-column",
 ];
 
-/// Asked twice to be verbose, the long format has the patches.
+/// Makes the long format print staged and unstaged patches.
 const WITH_PATCHES: &[&str] = &["-v", "-v"];
 
-/// A path as git has it, relative to the top of the working tree.
+/// A path relative to the top of the working tree, in bytes as git has it.
 type Name = Vec<u8>;
 
-/// What one run of `git status` told.
+/// Parsed output of `git status`.
 #[derive(Default)]
 struct Told {
     /// Added and removed lines.
     changed: BTreeMap<Name, (u64, u64)>,
     new: Vec<Name>,
-    /// Folders git does not look into.
+    /// Completely ignored folders.
     ignored: Vec<Name>,
-    /// Changed files of which some lines end with a carriage return on one side and without on the other.
+    /// Changed files with CRLF line endings on one side of the patch and LF on the other.
     other_endings: BTreeSet<Name>,
 }
 
-/// What is not committed.
+/// Uncommitted lines, with the ignored folders the cache needs.
 pub(super) struct Found {
     pub(super) lines: Vec<ChangedLines>,
-    /// Folders below the project that are ignored as a whole.
+    /// Completely ignored folders below the project.
     pub(super) ignored: Vec<String>,
 }
 
-/// Counts everything below the project, or just these paths of it, in the order of the paths.
+/// Counts all files below the project, or only `paths`; the result is sorted by path.
 pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, StoreFault> {
     let deadline = Instant::now() + process::PATIENCE;
     let named: Vec<String> = paths
@@ -114,14 +116,15 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     let (ended, apart) = match process::run_without_attributes(place, &status(WITH_PATCHES), told)?
     {
         Some(ended) => (ended, None),
-        // The patches of `git status` may be made by a program that an attribute names; those of `git diff-index` are not.
+        // Patches of `git status` may come from a `textconv` program that an attribute names;
+        // `git diff-index --no-textconv` runs none.
         None => (
             process::run(place, &status(&[]), told)?,
             Some(changed_apart(place, paths)?),
         ),
     };
     if ended.code != 0 {
-        return Err(ended.fault("cannot count what is not committed"));
+        return Err(ended.fault("cannot count uncommitted lines"));
     }
     let inside = |name: &[u8]| {
         let path = Path::new(OsStr::from_bytes(name))
@@ -149,10 +152,11 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
         }
     }
     for path in ended.said.new.iter().filter_map(|name| inside(name)) {
+        // These files are read here, not by git, so the time limit is checked here as well.
         if Instant::now() > deadline {
             return Err(fault(
-                "cannot count what is not committed",
-                "there are too many new files",
+                "cannot count uncommitted lines",
+                "too many untracked files",
             ));
         }
         let added = lines_of(&place.project.join(&path));
@@ -163,7 +167,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
             untracked: true,
         });
     }
-    // The list of names heeds which are asked for, the patches do not.
+    // `git status` limits the list of names to the pathspecs, but not the patches.
     lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
     lines.sort_by(|one, other| one.path.cmp(&other.path));
     let ignored = ended.said.ignored.iter().filter_map(|name| inside(name));
@@ -175,21 +179,17 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     })
 }
 
-/// Counts files that git follows without `git status`: staged and unstaged changes together.
+/// Counts tracked files with `git diff-index`: staged and unstaged changes together.
 fn changed_apart(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
     let here = [".".to_owned()];
     let counted = named::changed(place, if paths.is_empty() { &here } else { paths })?;
-    let mut counted = counted.ok_or_else(|| {
-        fault(
-            "cannot count what is not committed",
-            "git cannot compare the files",
-        )
-    })?;
+    let mut counted = counted
+        .ok_or_else(|| fault("cannot count uncommitted lines", "`git diff-index` failed"))?;
     counted.retain(|file| !Path::new(&file.path).starts_with(OURS));
     Ok(counted)
 }
 
-/// Counts files again whose line endings differ, without these: `git status` cannot.
+/// Recounts files with changed line endings, ignoring the endings; `git status` has no such option.
 fn leave_out_line_endings(
     place: &Place,
     others: &BTreeSet<Name>,
@@ -212,7 +212,7 @@ fn leave_out_line_endings(
     Ok(())
 }
 
-/// Which part of the answer a line belongs to.
+/// Section of the long status output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Other,
@@ -222,7 +222,7 @@ enum Part {
     Patches,
 }
 
-/// How the removed and the added lines of a file end: with or without a carriage return.
+/// Which line endings the removed and the added lines of a file have: LF (0), CRLF (1).
 #[derive(Default)]
 struct Endings {
     removed: [bool; 2],
@@ -230,7 +230,7 @@ struct Endings {
 }
 
 impl Endings {
-    /// Takes a line of a patch; says whether it ends as none on the other side did.
+    /// Records a line of a patch; whether the other side has a line with the other ending.
     fn differ_with(&mut self, line: &[u8]) -> bool {
         let returns = usize::from(line.ends_with(b"\r"));
         let (own, other) = match line.first() {
@@ -243,7 +243,7 @@ impl Endings {
     }
 }
 
-/// Reads the answer line by line: a patch may be long, what is kept of it is not.
+/// Parses the output of `git status` line by line; a patch may be long and is not kept.
 fn told(mut answer: BufReader<ChildStdout>) -> Told {
     let mut told = Told::default();
     let mut part = Part::Other;
@@ -269,7 +269,8 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
         } else if part == Part::Patches {
             let Some(name) = &current else { continue };
             if let Some((removed, added)) = hunk(text) {
-                // The lines before the first hunk only look like lines of the file.
+                // Line endings are compared from the first hunk on: `--- a/x` and `+++ b/x` before
+                // it only look like lines of the file.
                 endings.get_or_insert_default();
                 let count = told.changed.entry(name.clone()).or_default();
                 count.0 += added;
@@ -279,16 +280,17 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
                 .is_some_and(|endings| endings.differ_with(text))
             {
                 told.other_endings.insert(name.clone());
-                // Once is enough.
+                // One difference is enough to recount the file.
                 endings = None;
             }
         } else if let Some(entry) = text.strip_prefix(b"\t") {
             match part {
-                // A nested repository is named with a slash at its end: it is no file.
+                // A trailing slash marks a nested repository, which has no lines of its own.
                 Part::New => told
                     .new
                     .extend(Some(plain(entry)).filter(|name| !name.ends_with(b"/"))),
-                // Single files that are ignored do not matter: they are not counted, and come with their folder.
+                // Only folders (trailing slash): the cache skips them. Single ignored files are in
+                // folders that it scans anyway.
                 Part::Ignored => told
                     .ignored
                     .extend(plain(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
@@ -310,7 +312,7 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
     }
 }
 
-/// Reads the name in `c/name i/name`: both are the same, as renames are not looked for.
+/// Parses the path in `a/PATH b/PATH`; both halves are equal, because renames are not detected.
 fn patched(names: &[u8]) -> Option<Name> {
     let name = if names.starts_with(b"\"") {
         plain(names)
@@ -320,7 +322,7 @@ fn patched(names: &[u8]) -> Option<Name> {
     name.get(2..).map(<[u8]>::to_vec)
 }
 
-/// Reads `@@ -1,2 +3 @@`: how many lines go and how many come.
+/// Parses a hunk header `@@ -1,2 +3 @@` into the numbers of removed and added lines.
 fn hunk(line: &[u8]) -> Option<(u64, u64)> {
     let rest = line.strip_prefix(b"@@ -")?;
     let end = rest.windows(3).position(|window| window == b" @@")?;
@@ -335,7 +337,8 @@ fn hunk(line: &[u8]) -> Option<(u64, u64)> {
     Some((count(removed)?, count(added)?))
 }
 
-/// Takes a name out of its quotes, if it has any, and ends with them.
+/// Unquotes a C-style quoted path; stops at the closing quote. Unquoted paths are returned as they
+/// are.
 fn plain(quoted: &[u8]) -> Name {
     let Some(rest) = quoted.strip_prefix(b"\"") else {
         return quoted.to_vec();
@@ -366,18 +369,20 @@ fn plain(quoted: &[u8]) -> Name {
     name
 }
 
-/// Counts the lines of a new file as git will once it is added. A file that went away meanwhile has none.
+/// Counts the lines of an untracked file as git will once it is added. A vanished file has none.
 pub(super) fn lines_of(path: &Path) -> u64 {
     let Ok(found) = fs::symlink_metadata(path) else {
         return 0;
     };
     if found.is_symlink() {
-        // Git keeps where it leads to as one line.
+        // Git stores a symlink's target as one line.
         return 1;
     }
     if !found.is_file() || found.len() > MOST_BYTES {
         return 0;
     }
+    // The file may have been replaced since the `stat`: NOFOLLOW for a link, NONBLOCK for a FIFO,
+    // on which the open would hang.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else {
         return 0;

@@ -368,7 +368,7 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
         ),
         (
             "echo fatal: no >&2; exit 128",
-            "cannot count what is not committed",
+            "cannot count uncommitted lines",
         ),
     ] {
         std::fs::write(&git, format!("#!/bin/sh\n{script}\n")).unwrap();
