@@ -1,7 +1,9 @@
-//! Policy: every threshold and switch a user may want to change, with its default.
+//! Policy: every threshold and switch a user may change, with its default.
 //!
-//! The reference page `docs/reference/configuration.md` is generated from [`crate::settings::keys`]; the reading of
-//! `config.toml` lives in [`crate::settings`].
+//! The reference page `docs/reference/configuration.md` is generated from
+//! [`crate::settings::keys`]; `config.toml` is parsed in [`crate::settings`]. The variants of the
+//! enums that protect a project are ordered from loose to strict, so that "stricter" is a
+//! comparison.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,26 +22,27 @@ pub enum ApprovalPolicy {
 }
 
 impl ApprovalPolicy {
-    /// Says whether an approval by this principal counts: the one place of the rule "only a person approves".
+    /// Whether an approval by this principal counts. The only place of the rule "only a person
+    /// approves".
     #[must_use]
     pub fn accepts(self, by: &Principal) -> bool {
         self.accepts_person(by.is_human())
     }
 
-    /// Says whether only a person's approval counts.
+    /// Whether only a person's approval counts.
     #[must_use]
     pub fn only_people(self) -> bool {
         !self.accepts_person(false)
     }
 
-    /// The same where all that is known of the principal is whether it is a person.
+    /// Like [`Self::accepts`], for callers that only know whether the principal is a person.
     #[must_use]
     pub fn accepts_person(self, is_person: bool) -> bool {
         is_person || self == Self::Anyone
     }
 }
 
-/// How far a change reaches.
+/// Which descendants a changed parent makes stale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CascadePolicy {
@@ -58,7 +61,7 @@ pub enum ConsistencyPolicy {
     RequireForce,
 }
 
-/// When an overwritten plan is also kept as a readable file in `backups/`.
+/// When an overwritten plan is also backed up as a readable file in `backups/`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackupPolicy {
@@ -73,13 +76,13 @@ pub enum BackupPolicy {
 #[serde(rename_all = "kebab-case")]
 pub enum GateMode {
     Off,
-    /// The step happens, and the agent is told.
+    /// The step is allowed, and the agent gets a warning.
     Warn,
     #[default]
     Block,
 }
 
-/// The gates' switches.
+/// The table `[policy.gates]`: each gate's mode, and the gates' thresholds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GatePolicy {
@@ -94,13 +97,13 @@ pub struct GatePolicy {
     pub claim: GateMode,
     pub frozen: GateMode,
     pub done: GateMode,
-    /// So many changed lines may be uncommitted.
+    /// Maximum number of uncommitted changed lines.
     pub loc_limit: u64,
-    /// Files whose lines do not count.
+    /// Glob patterns of files excluded from the line count.
     pub loc_exclude: Vec<String>,
-    /// A write may not cut a plan below this share of its size.
+    /// Minimum size of a plan after a write, in percent of its size before.
     pub shrink_below_percent: u64,
-    /// Gates that stop the step when they cannot be asked.
+    /// Gates that block when they cannot be evaluated.
     pub fail_closed: Vec<String>,
 }
 
@@ -110,6 +113,8 @@ impl Default for GatePolicy {
             hierarchy: GateMode::Block,
             read_before_write: GateMode::Block,
             shrink: GateMode::Block,
+            // Off, because not every host reports the start of a session: there the gate would
+            // block every change of a plan.
             session: GateMode::Off,
             loc: GateMode::Block,
             phase: GateMode::Block,
@@ -124,25 +129,27 @@ impl Default for GatePolicy {
                 .map(|pattern| (*pattern).to_owned())
                 .collect(),
             shrink_below_percent: 40,
+            // The only gate that fails closed by default: a lost plan cannot be derived from
+            // anything, while what the other gates prevent can be undone.
             fail_closed: vec!["read-before-write".to_owned()],
         }
     }
 }
 
-/// How much a session has to say of what it does.
+/// How much a session has to declare about its work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Governance {
-    /// Signals are there for who asks.
+    /// Signals are shown on request only (`tl drift`).
     Permissive,
-    /// Signals are told.
+    /// Signals are reported to the agent.
     #[default]
     Assisted,
-    /// Signals are told, and nothing is written before an intent is declared.
+    /// Signals are reported, and no file is written before an intent is declared.
     Strict,
 }
 
-/// When a signal is told. A threshold of 0 turns it off.
+/// Thresholds of the signals. A threshold of 0 turns a signal off.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SignalPolicy {
@@ -150,7 +157,7 @@ pub struct SignalPolicy {
     pub reads_without_writes: u32,
     pub failures: u32,
     pub stuck_words_seen: u32,
-    /// More words that say someone is stuck.
+    /// Project-specific words that indicate being stuck.
     pub stuck_words: Vec<String>,
     pub repetitions: u32,
     pub similar_percent: u8,
@@ -158,7 +165,7 @@ pub struct SignalPolicy {
     pub warm_minutes: u64,
     pub stale_minutes: u64,
     pub completed_branches: u32,
-    /// Signals that are not wanted, by name.
+    /// Names of disabled signals.
     pub off: Vec<String>,
 }
 
@@ -181,7 +188,7 @@ impl Default for SignalPolicy {
     }
 }
 
-/// How long a briefing may be.
+/// Maximum length of a briefing; the smaller of both limits applies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BriefingPolicy {
@@ -198,25 +205,26 @@ impl Default for BriefingPolicy {
     }
 }
 
-/// Who may review.
+/// Who may judge the checks of a review.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReviewerPolicy {
     #[default]
     Anyone,
-    /// Whoever did not write what is reviewed.
+    /// Anyone but the author of what is reviewed.
     Other,
 }
 
-/// How far a review goes.
+/// Limits of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReviewPolicy {
     pub reviewer: ReviewerPolicy,
-    /// In so many iterations a check may fail; then a MUST goes to a person and the rest is accepted.
+    /// Maximum number of iterations in which one check may fail; after that a MUST is escalated to
+    /// a person and the rest is accepted.
     pub cap: u32,
     pub max_iterations: u32,
-    /// What reviewers may spend on one review; 0 sets no limit.
+    /// Maximum cost of one review; 0 means unlimited.
     pub budget: u64,
 }
 
@@ -231,7 +239,7 @@ impl Default for ReviewPolicy {
     }
 }
 
-/// The rules' switches. See [`crate::settings::keys`] for what each does.
+/// The table `[policy]`: all rules' switches. [`crate::settings::keys`] documents each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
@@ -243,18 +251,18 @@ pub struct Policy {
     pub max_plan_bytes: u64,
     pub gates: GatePolicy,
     pub review: ReviewPolicy,
-    /// How long a hook may take before it lets the agent go on.
+    /// Timeout of a hook, after which the agent continues.
     pub hook_deadline_ms: u64,
-    /// How long a claim lasts after its session was last heard of.
+    /// Lease time of a claim, counted from its session's last activity.
     pub claim_lease_minutes: u64,
-    /// Which commits mean which step of a test-driven cycle.
+    /// Commit prefixes of the steps of a test-driven cycle.
     pub commits: CommitPrefixes,
     pub governance: Governance,
     pub signals: SignalPolicy,
     pub briefing: BriefingPolicy,
-    /// How many days notes are kept; 0 is for ever.
+    /// Retention of notes in days; 0 keeps them for ever.
     pub notes_kept_days: u32,
-    /// What planners and writers of a story are told.
+    /// Limits of the prompts for planners and writers of a story.
     pub generation: GenerationPolicy,
 }
 

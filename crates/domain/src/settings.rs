@@ -1,6 +1,8 @@
-//! Settings of a project: `.throughline/config.toml`, and the environment over it.
+//! Project settings: parses `.throughline/config.toml` and applies environment variables on top.
 //!
-//! The domain only reads text and looks up names it is given; files and environment are the edge's work.
+//! Pure: the file's text and a lookup function for variables are passed in; reading files and the
+//! process environment is left to the edge. The environment may only tighten what protects a
+//! project (gates, approval, governance), never loosen it.
 
 mod database_url;
 mod generation_keys;
@@ -15,7 +17,7 @@ use crate::policy::{GateMode, Governance, Policy};
 use crate::suggest::with_suggestion;
 use crate::trust_policy::TrustPolicy;
 
-/// Which engine keeps the state.
+/// The storage engine of the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
@@ -23,12 +25,13 @@ pub enum Storage {
     Sqlite,
     Json,
     Postgres,
-    /// A team server, and a replica here. Chosen by a person or the environment, never by a file.
+    /// A team server with a local replica. Selected by a person or the environment, never by a
+    /// file: a cloned repository must not be able to choose where data is sent.
     #[serde(skip_deserializing)]
     Remote,
 }
 
-/// The JSON mirror.
+/// The table `[mirror]`: the readable JSON copy of the state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MirrorSettings {
@@ -47,26 +50,28 @@ impl Default for MirrorSettings {
     }
 }
 
-/// Everything a project can set.
+/// Every setting of a project, with its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Identifies the project wherever its working copies lie; empty where it was made before projects had ids.
+    /// Identifies the project across all its working copies; empty in projects created before ids
+    /// existed.
     pub project_id: String,
     pub profiles: Vec<String>,
     pub storage: Storage,
     pub database: String,
-    /// Where the shared database is.
+    /// Connection URL of the shared database.
     pub database_url: DatabaseUrl,
-    /// Under which name this project is in the shared database; empty for that of its directory.
+    /// Name of the project in the shared database; if empty, the name of its directory.
     pub database_project: String,
     pub log_file: String,
-    /// Where tickets lie.
+    /// Directory of the tickets, relative to the project.
     pub tickets_folder: String,
     pub policy: Policy,
     pub mirror: MirrorSettings,
     pub server: ServerSettings,
-    /// What the file alone says about trust, before the environment made anything stricter for one command.
+    /// The trust policy of the file alone, before the environment tightened anything for one
+    /// command.
     #[serde(skip)]
     pub declared: Option<Box<TrustPolicy>>,
 }
@@ -90,7 +95,7 @@ impl Default for Settings {
     }
 }
 
-/// What is wrong with the settings, and where.
+/// A configuration error and its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct SettingsProblem {
@@ -99,19 +104,21 @@ pub struct SettingsProblem {
     pub message: String,
 }
 
-/// One setting, as the reference page shows it.
+/// One setting: its name, documentation, and the setter for its environment variables.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     pub name: &'static str,
     pub default: &'static str,
     pub allowed: &'static str,
-    /// Environment variables that set it; the first is ours, the others are older names.
+    /// Environment variables that set it; the first is the current name, the others are older
+    /// aliases.
     pub environment: &'static [&'static str],
     pub text: &'static str,
     set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Every setting, as they are written down. The environment is read in this order.
+/// Returns every setting in declaration order, which is also the order the environment is applied
+/// in.
 fn all_keys() -> impl Iterator<Item = &'static Key> {
     identity_keys::KEYS
         .iter()
@@ -121,12 +128,15 @@ fn all_keys() -> impl Iterator<Item = &'static Key> {
         .chain(generation_keys::KEYS)
 }
 
-/// Returns every setting, those of a table together, as the reference page and a new `config.toml` show them.
+/// Returns every setting, grouped by table, as the reference page and a new `config.toml` list
+/// them.
 #[must_use]
 pub fn keys() -> Vec<&'static Key> {
     let all: Vec<&Key> = all_keys().collect();
     let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
     let mut sorted = all.clone();
+    // A stable sort by each table's first appearance: TOML allows a table only once, so its keys
+    // have to be adjacent, while the source keeps them in files by topic.
     sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));
     sorted
 }
@@ -148,13 +158,14 @@ const KEYS: &[Key] = &[
         default: "\"sqlite\"",
         allowed: "`sqlite`, `json`, `postgres`",
         environment: &["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"],
-        text: "Which engine keeps the state. `json` works on the journal and the mirror alone, for places where SQLite cannot; `postgres` shares it between machines (docs/guides/teams.md).",
+        text: "The storage engine. `json` uses only the journal and the mirror, for file systems where SQLite does not work; `postgres` shares the state between machines (docs/guides/teams.md).",
         set: |settings, text| {
             let known = [
                 ("sqlite", Storage::Sqlite),
                 ("json", Storage::Json),
                 ("postgres", Storage::Postgres),
             ];
+            // `remote` is missing on purpose: only `tl join` and THROUGHLINE_URL select a server.
             settings.storage = one_of(text, &known)?;
             Ok(())
         },
@@ -175,7 +186,7 @@ const KEYS: &[Key] = &[
         default: "\"\"",
         allowed: "`postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `?sslmode=disable`, `require` and `sslrootcert=FILE`",
         environment: &["THROUGHLINE_DATABASE_URL"],
-        text: "Where the shared database is, for `storage = \"postgres\"`. Connections to other machines are encrypted and their certificate checked unless it says otherwise. A file that came with a repository chooses no server: what it names counts after `tl adopt`. Never shown with its password.",
+        text: "Connection URL of the shared database, for `storage = \"postgres\"`. Connections to other machines use TLS and verify the certificate unless `sslmode` says otherwise. A file that came with a repository cannot choose a server: its URL is used only after `tl adopt`. Never shown with its password.",
         set: |settings, text| {
             settings.database_url = DatabaseUrl::new(text);
             Ok(())
@@ -186,7 +197,7 @@ const KEYS: &[Key] = &[
         default: "\"\"",
         allowed: "a name",
         environment: &["THROUGHLINE_DATABASE_PROJECT"],
-        text: "The name of this project in the shared database; without one, that of its directory. Which project it is says `project_id`.",
+        text: "The name of this project in the shared database; by default the name of its directory. The project is identified by `project_id`, not by this name.",
         set: |settings, text| {
             settings.database_project = text.trim().to_owned();
             Ok(())
@@ -197,7 +208,7 @@ const KEYS: &[Key] = &[
         default: "\".throughline/logs/tl.log\"",
         allowed: "a path inside the project",
         environment: &["THROUGHLINE_LOG_FILE", "PLANNING_STATE_LOG_FILE"],
-        text: "Where repairs and faults are noted, one line each.",
+        text: "The log file of repairs and errors, one line each.",
         set: |settings, text| {
             settings.log_file = text.to_owned();
             Ok(())
@@ -208,7 +219,7 @@ const KEYS: &[Key] = &[
         default: "\"tickets\"",
         allowed: "a folder inside the project",
         environment: &["THROUGHLINE_TICKETS_FOLDER"],
-        text: "Where tickets lie: `<folder>/<id>-<slug>/ticket.md`.",
+        text: "The directory of the tickets: `<folder>/<id>-<slug>/ticket.md`.",
         set: |settings, text| {
             settings.tickets_folder = text.trim_end_matches('/').to_owned();
             Ok(())
@@ -219,14 +230,16 @@ const KEYS: &[Key] = &[
         default: "\"anyone\"",
         allowed: "`anyone`, `human`",
         environment: &["THROUGHLINE_APPROVAL"],
-        text: "Whose approval counts; the environment can only make it stricter, and a person accepts a looser value in this file (`tl policy accept`). With `human` only approvals by people count.",
+        text: "Whose approvals count: with `human`, only those by people. The environment can only make it stricter; a looser value in this file counts once a person accepts it (`tl policy accept`).",
         set: |settings, text| {
             use crate::policy::ApprovalPolicy::{Anyone, Human};
             let wanted = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
-            // Whoever may only set a variable must not become the one who may approve.
+            // An agent can set variables for the commands it runs; it must not gain the right to
+            // approve its own plans that way.
             if settings.policy.approval == Human && wanted == Anyone {
                 return Err(
-                    "the project asks for approval by a person; the environment cannot take that back".to_owned()
+                    "the project requires approval by a person; the environment cannot loosen that"
+                        .to_owned(),
                 );
             }
             settings.policy.approval = wanted;
@@ -238,7 +251,7 @@ const KEYS: &[Key] = &[
         default: "\"deep\"",
         allowed: "`deep`, `precise`",
         environment: &["THROUGHLINE_CASCADE"],
-        text: "How far a changed parent reaches: all descendants, or only children that rely on a section that changed.",
+        text: "What a changed parent makes stale: all descendants, or only children that rely on a section that changed.",
         set: |settings, text| {
             use crate::policy::CascadePolicy::{Deep, Precise};
             settings.policy.cascade = one_of(text, &[("deep", Deep), ("precise", Precise)])?;
@@ -253,8 +266,9 @@ const KEYS: &[Key] = &[
             "THROUGHLINE_CASCADE_MAX_DEPTH",
             "PLANNING_CASCADE_MAX_DEPTH",
         ],
-        text: "A deeper tree is taken for a damaged one: the cascade stops with an error instead of running on.",
+        text: "Maximum depth of a cascade. A deeper tree is treated as damaged, and the cascade stops with an error.",
         set: |settings, text| {
+            // With 0 every cascade would be refused as too deep.
             settings.policy.cascade_max_depth = number::<usize>(text)?.max(1);
             Ok(())
         },
@@ -283,7 +297,7 @@ const KEYS: &[Key] = &[
         default: "\"always\"",
         allowed: "`always`, `approved`, `off`",
         environment: &["THROUGHLINE_BACKUPS"],
-        text: "When an overwritten plan is also kept as a readable file in `backups/` beside it: always, only if it was approved, or never. Every version is kept in the state in any case.",
+        text: "When an overwritten plan is also backed up as a readable file in `backups/` beside it: always, only if it was approved, or never. The state keeps every version in any case.",
         set: |settings, text| {
             use crate::policy::BackupPolicy::{Always, Approved, Off};
             settings.policy.backups = one_of(
@@ -298,7 +312,7 @@ const KEYS: &[Key] = &[
         default: "4194304",
         allowed: "a number of bytes",
         environment: &["THROUGHLINE_MAX_PLAN_BYTES"],
-        text: "A larger plan file is not read; its node is `invalid` until the file is smaller.",
+        text: "Maximum size of a plan file. A larger one is not read, and its node is `invalid` until the file is smaller.",
         set: |settings, text| {
             settings.policy.max_plan_bytes = number(text)?;
             Ok(())
@@ -309,7 +323,7 @@ const KEYS: &[Key] = &[
         default: "1500",
         allowed: "a number of milliseconds",
         environment: &["THROUGHLINE_HOOK_DEADLINE_MS"],
-        text: "How long a hook may take before it gives up and lets the agent go on; it waits for another writer at most a quarter of this.",
+        text: "Timeout of a hook, after which it gives up and lets the agent continue. It waits for the write lock at most a quarter of this.",
         set: |settings, text| {
             settings.policy.hook_deadline_ms = number(text)?;
             Ok(())
@@ -320,7 +334,7 @@ const KEYS: &[Key] = &[
         default: "30",
         allowed: "a number of minutes",
         environment: &["THROUGHLINE_CLAIM_LEASE_MINUTES"],
-        text: "How long a claim lasts after its session was last heard of.",
+        text: "Lease time of a claim, counted from the last activity of its session.",
         set: |settings, text| {
             settings.policy.claim_lease_minutes = number(text)?;
             Ok(())
@@ -347,7 +361,7 @@ const KEYS: &[Key] = &[
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
         environment: &["THROUGHLINE_GATE_SHRINK"],
-        text: "What happens when a write would throw most of a plan away.",
+        text: "What happens when a write would remove most of a plan.",
         set: |settings, text| set_gate(&mut settings.policy.gates.shrink, text),
     },
     Key {
@@ -355,7 +369,7 @@ const KEYS: &[Key] = &[
         default: "\"off\"",
         allowed: "`block`, `warn`, `off`",
         environment: &["THROUGHLINE_GATE_SESSION"],
-        text: "What happens when plans are changed in a session that was not seen to start.",
+        text: "What happens when plans are changed in a session whose start was not reported by a hook.",
         set: |settings, text| set_gate(&mut settings.policy.gates.session, text),
     },
     Key {
@@ -363,7 +377,7 @@ const KEYS: &[Key] = &[
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
         environment: &["THROUGHLINE_GATE_LOC"],
-        text: "What happens when an agent goes on editing with more than `loc_limit` changed lines uncommitted. Asked where a profile has this gate, as `tickets` does.",
+        text: "What happens when an agent continues to edit with more than `loc_limit` uncommitted changed lines. Applies where a profile has this gate, as `tickets` does.",
         set: |settings, text| set_gate(&mut settings.policy.gates.loc, text),
     },
     Key {
@@ -379,7 +393,7 @@ const KEYS: &[Key] = &[
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
         environment: &["THROUGHLINE_GATE_CONTEXT"],
-        text: "What happens at the first edit after a ticket was entered whose context the agent was not given.",
+        text: "What happens at the first edit after entering a ticket whose context the agent has not been given.",
         set: |settings, text| set_gate(&mut settings.policy.gates.context, text),
     },
     Key {
@@ -411,7 +425,7 @@ const KEYS: &[Key] = &[
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
         environment: &["THROUGHLINE_GATE_DONE"],
-        text: "What happens when a node is completed whose evidence is missing, failed or stale.",
+        text: "What happens when a node with missing, failed or stale evidence is completed.",
         set: |settings, text| set_gate(&mut settings.policy.gates.done, text),
     },
     Key {
@@ -419,12 +433,12 @@ const KEYS: &[Key] = &[
         default: "400",
         allowed: "a number of lines",
         environment: &["THROUGHLINE_GATE_LOC_LIMIT"],
-        text: "So many changed lines may be uncommitted; the environment can only lower it.",
+        text: "Maximum number of uncommitted changed lines. The environment can only lower it.",
         set: |settings, text| {
             let wanted = number(text)?;
             if wanted > settings.policy.gates.loc_limit {
                 return Err(
-                    "the project allows fewer lines; the environment cannot take that back"
+                    "the project allows fewer lines; the environment can only lower the limit"
                         .to_owned(),
                 );
             }
@@ -437,7 +451,7 @@ const KEYS: &[Key] = &[
         default: "[\"*.lock\", \"package-lock.json\", \"npm-shrinkwrap.json\", \"pnpm-lock.yaml\", \"go.sum\", \"*.min.js\", \"*.min.css\", \"*.map\", \"*.snap\", \"*.generated.*\", \"*_pb2.py\", \"*.pb.go\", \"**/generated/**\", \"**/node_modules/**\", \"**/vendor/**\", \"**/dist/**\", \"**/build/**\", \"**/target/**\"]",
         allowed: "glob patterns; one without `/` is about the file's name",
         environment: &[],
-        text: "Files whose lines do not count. Plans, tickets and `.throughline` never do.",
+        text: "Files excluded from the line count. Plans, tickets and `.throughline` are always excluded.",
         set: |settings, text| {
             settings.policy.gates.loc_exclude = list(text);
             Ok(())
@@ -448,15 +462,13 @@ const KEYS: &[Key] = &[
         default: "40",
         allowed: "a number from 0 to 100",
         environment: &["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"],
-        text: "The share of its size a plan must keep in one write.",
+        text: "Minimum size of a plan after one write, in percent of its size before. The environment can only raise it.",
         set: |settings, text| {
             let wanted = number(text)?;
             let gates = &mut settings.policy.gates;
+            // A lower percentage lets more of a plan be deleted, so lower means looser here.
             if wanted > 100 || wanted < gates.shrink_below_percent {
-                return Err(
-                    "expected a number up to 100 that asks for no less than the project does"
-                        .to_owned(),
-                );
+                return Err("expected a number up to 100, not below the project's value".to_owned());
             }
             gates.shrink_below_percent = wanted;
             Ok(())
@@ -467,7 +479,7 @@ const KEYS: &[Key] = &[
         default: "[\"read-before-write\"]",
         allowed: "names of gates, as `tl gate list` shows them",
         environment: &[],
-        text: "Gates that stop the agent when they cannot be asked, because the state is locked, damaged or too slow. All others let it go on; it is noted and told at the next contact.",
+        text: "Gates that block the agent when they cannot be evaluated because the state is locked, damaged or too slow. All others fail open: the agent continues, and the failure is logged and reported at its next contact.",
         set: |settings, text| {
             settings.policy.gates.fail_closed = list(text);
             Ok(())
@@ -478,7 +490,7 @@ const KEYS: &[Key] = &[
         default: "[\"test\"]",
         allowed: "a list of words",
         environment: &[],
-        text: "Words before the colon of a commit that brings a failing test.",
+        text: "Commit prefixes (the word before the colon) of a commit that adds a failing test.",
         set: |settings, text| {
             settings.policy.commits.red = list(text);
             Ok(())
@@ -489,7 +501,7 @@ const KEYS: &[Key] = &[
         default: "[\"feat\", \"fix\"]",
         allowed: "a list of words",
         environment: &[],
-        text: "Words before the colon of a commit that makes it pass.",
+        text: "Commit prefixes of a commit that makes the test pass.",
         set: |settings, text| {
             settings.policy.commits.green = list(text);
             Ok(())
@@ -500,7 +512,7 @@ const KEYS: &[Key] = &[
         default: "[\"refactor\"]",
         allowed: "a list of words",
         environment: &[],
-        text: "Words before the colon of a commit that cleans up and ends the cycle.",
+        text: "Commit prefixes of a commit that cleans up and ends the cycle.",
         set: |settings, text| {
             settings.policy.commits.refactor = list(text);
             Ok(())
@@ -511,13 +523,13 @@ const KEYS: &[Key] = &[
         default: "\"anyone\"",
         allowed: "`anyone`, `other`",
         environment: &["THROUGHLINE_REVIEWER"],
-        text: "Who may judge the checks of a review: anyone, or only who did not write what is reviewed; the environment can only make it stricter.",
+        text: "Who may judge the checks of a review: anyone, or only someone other than the author. The environment can only make it stricter.",
         set: |settings, text| {
             use crate::policy::ReviewerPolicy::{Anyone, Other};
             let wanted = one_of(text, &[("anyone", Anyone), ("other", Other)])?;
             if settings.policy.review.reviewer == Other && wanted == Anyone {
                 return Err(
-                    "the project asks for another reviewer; the environment cannot take that back"
+                    "the project requires a reviewer other than the author; the environment cannot loosen that"
                         .to_owned(),
                 );
             }
@@ -530,7 +542,7 @@ const KEYS: &[Key] = &[
         default: "5",
         allowed: "a number from 1",
         environment: &["THROUGHLINE_REVIEW_CAP"],
-        text: "In how many iterations a check may fail. Then a MUST goes to a person, and SHOULD and COULD are accepted with that reason.",
+        text: "Maximum number of iterations in which one check may fail. After that a MUST is escalated to a person, and SHOULD and COULD are accepted with that reason.",
         set: |settings, text| {
             settings.policy.review.cap = number::<u32>(text)?.max(1);
             Ok(())
@@ -541,7 +553,7 @@ const KEYS: &[Key] = &[
         default: "8",
         allowed: "a number from 1",
         environment: &["THROUGHLINE_REVIEW_MAX_ITERATIONS"],
-        text: "How often a review goes round by itself, whatever its reviewers say. What is still open then goes to a person (MUST) or is accepted.",
+        text: "Maximum number of iterations of one review. Findings still open after the last one are escalated to a person (MUST) or accepted.",
         set: |settings, text| {
             settings.policy.review.max_iterations = number::<u32>(text)?.max(1);
             Ok(())
@@ -552,7 +564,7 @@ const KEYS: &[Key] = &[
         default: "0",
         allowed: "a number; 0 sets no limit",
         environment: &["THROUGHLINE_REVIEW_BUDGET"],
-        text: "What one review may cost, in the unit its reviewers give with `--cost` (tokens, cents). When it is spent, the review ends as after its last iteration.",
+        text: "Maximum cost of one review, in the unit its reviewers report with `--cost` (tokens, cents). When it is spent, the review ends as after its last iteration.",
         set: |settings, text| {
             settings.policy.review.budget = number(text)?;
             Ok(())
@@ -567,6 +579,7 @@ const KEYS: &[Key] = &[
         set: |settings, text| {
             settings.mirror.enabled = one_of(
                 text,
+                // Shell scripts and CI files commonly write 1 and 0.
                 &[("true", true), ("1", true), ("false", false), ("0", false)],
             )?;
             Ok(())
@@ -580,7 +593,7 @@ const KEYS: &[Key] = &[
             "THROUGHLINE_MIRROR_INTERVAL_SECONDS",
             "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS",
         ],
-        text: "The least time between two updates of the mirror; 0 updates it after every operation.",
+        text: "Minimum time between two updates of the mirror; 0 updates it after every operation.",
         set: |settings, text| {
             settings.mirror.interval_seconds = number(text)?;
             Ok(())
@@ -591,7 +604,7 @@ const KEYS: &[Key] = &[
         default: "\".throughline/state\"",
         allowed: "a path inside the project",
         environment: &["THROUGHLINE_MIRROR_DIRECTORY", "PLANNING_STATE_JSON_DIR"],
-        text: "Where the mirror is.",
+        text: "The directory of the mirror.",
         set: |settings, text| {
             settings.mirror.directory = text.trim_end_matches('/').to_owned();
             Ok(())
@@ -599,12 +612,13 @@ const KEYS: &[Key] = &[
     },
 ];
 
-/// Environment names of seed 000 that are read and checked but have nothing to set here.
+/// Older environment variables that are still validated but have nothing to set.
 pub const ACCEPTED_WITHOUT_EFFECT: &[(&str, &str)] = &[(
     "PLANNING_STATE_CACHE_TTL_SECONDS",
-    "Nothing is kept between two commands that could be out of date, so there is no time to live to set.",
+    "No cache outlives a command, so there is no time to live to set.",
 )];
 
+/// Parses one of the known words, ignoring case and surrounding whitespace.
 fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
     known
         .iter()
@@ -620,7 +634,8 @@ fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
         })
 }
 
-/// Whoever may only set a variable must not be able to open a gate.
+/// Sets a gate's mode from the environment, refusing a looser one: an agent that can set a variable
+/// must not be able to switch a gate off.
 fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
     let wanted = one_of(
         text,
@@ -631,13 +646,14 @@ fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
         ],
     )?;
     if wanted < *mode {
-        return Err("the project asks for more; the environment cannot take that back".to_owned());
+        return Err("the project is stricter; the environment cannot loosen that".to_owned());
     }
     *mode = wanted;
     Ok(())
 }
 
-/// Whoever may only set a variable must not be able to loosen the reins.
+/// Sets the governance level from the environment, refusing a looser one, for the same reason as
+/// [`set_gate`].
 fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
     use Governance::{Assisted, Permissive, Strict};
     let wanted = one_of(
@@ -649,7 +665,7 @@ fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
         ],
     )?;
     if wanted < *mode {
-        return Err("the project asks for more; the environment cannot take that back".to_owned());
+        return Err("the project is stricter; the environment cannot loosen that".to_owned());
     }
     *mode = wanted;
     Ok(())
@@ -660,6 +676,7 @@ fn set_number<T: std::str::FromStr>(place: &mut T, text: &str) -> Result<(), Str
     Ok(())
 }
 
+/// Splits a comma-separated value; empty items are dropped.
 fn list(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)
@@ -671,16 +688,18 @@ fn list(text: &str) -> Vec<String> {
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.trim()
         .parse()
-        .map_err(|_| format!("`{text}` is no number"))
+        .map_err(|_| format!("`{text}` is not a number"))
 }
 
-/// Reads `config.toml`; `file` is only for messages.
+/// Parses `config.toml`; `file` is only used in messages.
 ///
 /// # Errors
-/// The first problem, with file and line. Unknown keys are one, with the nearest known key.
+/// Returns the first problem with file and line. An unknown key is an error and names the nearest
+/// known key, because a misspelled gate would otherwise silently keep its default.
 pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     let text = &without_comments(text);
     let settings: Settings = toml::from_str(text).map_err(|error| {
+        // The error's span is a byte offset; editors and people want a line.
         let line = 1 + text
             .bytes()
             .take(error.span().map_or(0, |span| span.start))
@@ -697,6 +716,8 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
             message: "`profiles` is empty: expected at least one, such as [\"story\"]".to_owned(),
         });
     }
+    // Serde checks the shape only. A misspelled gate in `fail_closed` would leave the real one
+    // failing open, so names are checked here.
     let gates = &settings.policy.gates;
     let wrong = |message: String| {
         Err(SettingsProblem {
@@ -740,14 +761,16 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     Ok(settings)
 }
 
-/// Leaves lines that are comments empty. Ours is a file of comments, and every hook reads it.
+/// Blanks comment lines before parsing. A generated `config.toml` is mostly comments, and every
+/// hook parses it.
 fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
-    // In a text over several lines a hash is no comment.
+    // Inside a multi-line string a leading `#` is content, so such a file is parsed as it is.
     if text.contains("\"\"\"") || text.contains("'''") {
         return text.into();
     }
     let mut kept = String::with_capacity(1_024);
     for line in text.lines() {
+        // The line stays, empty, so that the line numbers in errors are those of the file.
         kept.push_str(if line.trim_start().starts_with('#') {
             ""
         } else {
@@ -759,10 +782,10 @@ fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
 }
 
 impl Settings {
-    /// Puts the environment over what the file said.
+    /// Applies the environment's overrides.
     ///
     /// # Errors
-    /// When a variable holds something that is not allowed.
+    /// When a variable has a value that is not allowed.
     pub fn overridden(
         mut self,
         environment: &dyn Fn(&str) -> Option<String>,
@@ -770,6 +793,7 @@ impl Settings {
         if let Some(problem) = self.take_over(environment).into_iter().next() {
             return Err(problem);
         }
+        // They set nothing, but a typing error in one is still reported.
         for (name, _) in ACCEPTED_WITHOUT_EFFECT {
             if let Some(text) = environment(name) {
                 number::<u64>(&text).map_err(|message| SettingsProblem {
@@ -781,8 +805,8 @@ impl Settings {
         Ok(self)
     }
 
-    /// The same for a hook: what is wrong in the environment is left out, because a wrong word there must not keep
-    /// a gate from being asked.
+    /// Applies the environment's overrides and ignores invalid ones. For hooks: a misspelled
+    /// variable must not keep the gates from being evaluated.
     #[must_use]
     pub fn overridden_where_allowed(
         mut self,
@@ -792,13 +816,16 @@ impl Settings {
         self
     }
 
-    /// Takes over every variable that may be, and returns what is wrong with the others.
+    /// Applies every valid variable and returns the problems of the others.
     fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
+        // Remembered before the first override: `tl policy accept` compares files, and a variable
+        // set for one command must not look like a change of the file.
         self.declared = Some(Box::new(TrustPolicy::of(&self.policy)));
         let mut problems = Vec::new();
-        // A hook comes here at every event: the order does not matter, and to sort would be half of its work.
+        // Runs at every hook event: declaration order is enough here, and the sorting in
+        // `list_keys` would take half of the time.
         for key in all_keys() {
-            // Ours is looked at last, so that it wins over an older name.
+            // The current name is applied last, so that it wins over the older aliases.
             for name in key.environment.iter().rev() {
                 if let Some(text) = environment(name)
                     && let Err(message) = (key.set)(self, &text)
@@ -810,6 +837,7 @@ impl Settings {
                 }
             }
         }
+        // A profile listed twice would have its levels and files scanned twice.
         let mut seen = std::collections::HashSet::new();
         self.profiles.retain(|name| seen.insert(name.clone()));
         problems

@@ -436,7 +436,7 @@ fn with_the_policy_on_a_session_must_have_been_seen_to_start() {
     let ask = || may_write(&project, &session, CHAPTER_2, "# Chapter 2\n");
     let reason = blocked_by("session", &ask());
     assert!(
-        reason.contains("this session was not seen to start"),
+        reason.contains("no hook reported the start of this session"),
         "{reason}"
     );
     for source in ["startup", "resume", "clear", "compact"] {

@@ -65,7 +65,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
                 "--token-file",
                 "../token",
             ],
-            "not encrypted, and not this machine",
+            "not encrypted and not on this machine",
         ),
         (vec!["join", url.as_str()], "token is not known"),
         (

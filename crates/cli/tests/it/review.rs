@@ -103,7 +103,7 @@ fn prose_is_reviewed_as_plans_are() {
             "review", "accept", "qa-001", "--reason", "fine", of[0], of[1],
         ],
         "refused",
-        &["a finding is accepted by a person"],
+        &["only a person at a terminal can accept a finding"],
     );
     // Mended after all: the reviewer says so, and the review is complete. What only could be better is accepted, with a reason.
     project.ok(&["review", "verdict", "qa-001", "pass", of[0], of[1]]);
@@ -159,7 +159,7 @@ fn every_refusal_says_what_to_do() {
         (
             &["add", "--of", "x", "--check", " ", "--severity", "must"],
             "invalid",
-            &["a check needs words"],
+            &["a check needs a description"],
         ),
         (
             &["add", "--of", " ", "--check", "c", "--severity", "must"],
@@ -276,7 +276,7 @@ fn who_wrote_it_does_not_judge_it_where_policy_says_so() {
     );
     let output = run_with(&project, &[("THROUGHLINE_REVIEWER", "anyone")], &["status"]);
     assert!(
-        output.stderr.contains("cannot take that back"),
+        output.stderr.contains("the environment cannot loosen that"),
         "{}",
         output.stderr
     );

@@ -173,7 +173,7 @@ fn four_hundred_and_one_lines_block_and_a_commit_clears() {
     );
     let reason = blocked("loc", &may_write(&project, &session, "src/c.rs"));
     assert!(
-        reason.contains("401 changed lines are not committed; 400 are the most")
+        reason.contains("401 changed lines are not committed; the limit is 400")
             && reason.contains("next: git add -A"),
         "{reason}"
     );

@@ -1,4 +1,4 @@
-//! What another session holds is not written by this one.
+//! `claim` gate: blocks writes to a node that another session has claimed.
 
 use super::{Doing, Gate, Objection, Step, WorkStep};
 use crate::host_event::Effect;
@@ -13,6 +13,7 @@ pub(super) const GATE: Gate = Gate {
 };
 
 fn check_plan(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+    // Only writes conflict; a claim does not hide a plan.
     if matches!(step.doing, Doing::Changing(Effect::Read)) {
         return None;
     }
@@ -23,12 +24,13 @@ fn check_work(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     Some(held(step.node, step.claimed_by?))
 }
 
+/// Returns the objection; `holder` is the session that has the claim.
 fn held(node: &str, holder: &str) -> Objection {
     Objection::new(
         format!("`{node}` is claimed by another session ({holder})"),
         vec![
-            "tl next   # what nobody holds".to_owned(),
-            format!("tl claim {node}   # once it is released or its time is over"),
+            "tl next   # work that is not claimed".to_owned(),
+            format!("tl claim {node}   # once it is released or expired"),
         ],
     )
 }

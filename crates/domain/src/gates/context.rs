@@ -1,4 +1,5 @@
-//! Who enters a ticket reads it first: the block itself carries what there is to read.
+//! `context` gate: blocks the first edit after a session entered a ticket, and delivers the
+//! ticket's context in the block itself.
 
 use super::{Gate, Objection, WorkStep};
 use crate::policy::Policy;
@@ -12,6 +13,7 @@ pub(super) const GATE: Gate = Gate {
 };
 
 fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+    // The caller records the context as given in any case, so the same edit passes when repeated.
     let context = step.context?;
     Some(Objection {
         why: format!(

@@ -1,4 +1,6 @@
-//! A node counts as complete when what proves it holds. Asked by whoever completes a node, not before a tool runs.
+//! `done` gate: a node is complete only with fresh evidence.
+//!
+//! It has no check here: completing a node evaluates it, not a tool call, so no host event does.
 
 use super::Gate;
 

@@ -1,4 +1,4 @@
-//! Nothing in a frozen plan document changes any more; a new revision does.
+//! `frozen` gate: blocks changes to a frozen plan document; changes go into a new revision.
 
 use super::{Fired, Gate, Objection, Verdict};
 use crate::policy::Policy;
@@ -11,7 +11,7 @@ pub(super) const GATE: Gate = Gate {
     work: None,
 };
 
-/// A file of a plan document that is about to be changed, and that nobody may change.
+/// A file of a frozen plan document that is about to be changed.
 #[derive(Clone, Copy, Debug)]
 pub struct FrozenFile<'s> {
     pub document: &'s str,
@@ -19,12 +19,15 @@ pub struct FrozenFile<'s> {
     pub name: &'s str,
 }
 
-/// Asks about files of plan documents. A person cannot let it pass either: a frozen plan is what everybody works from.
+/// Evaluates the gate for files of plan documents. Unlike the other gates it has no override:
+/// everybody works from a frozen plan, so even a person changes it only through a revision.
 #[must_use]
 pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> Verdict {
     let mut verdict = Verdict::default();
     for file in files {
         let FrozenFile { document, name } = file;
+        // `context.json` freezes earlier than the plan, which is written against it; until the plan
+        // is frozen too there is nothing to revise yet.
         let next_steps = match *name {
             "context.json" => vec![format!(
                 "tl doc revise --doc {document}   # once the plan is frozen, what changed goes into a revision"

@@ -1,4 +1,4 @@
-//! Nothing is planned below a parent that is missing or not approved.
+//! `hierarchy` gate: blocks planning below a parent that is missing or not approved.
 
 use super::{Doing, Gate, Objection, Parent, Step};
 use crate::approval::ask_person_step;
@@ -15,12 +15,13 @@ pub(super) const GATE: Gate = Gate {
 };
 
 fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
-    // Taking a plan away plans nothing.
+    // Deleting a plan adds nothing below the parent, so its approval does not matter.
     if matches!(step.doing, Doing::Changing(Effect::Delete | Effect::Read)) {
         return None;
     }
     let plan = step.place.path_alias();
     let above = step.place.parent_alias()?;
+    // Used twice: for a parent that was never recorded, and for one whose file is gone.
     let missing = || {
         let why = format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet");
         let next_steps = vec![
@@ -57,7 +58,7 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         )),
         (Status::Invalid, _) => Some(objection(
             format!("`{plan}` cannot be changed: its parent `{above}` is invalid"),
-            format!("tl why {above}   # it has to be written anew"),
+            format!("tl why {above}   # it has to be rewritten"),
         )),
         (Status::Draft, _) => Some(objection(
             format!("`{plan}` cannot be planned: its parent `{above}` is a draft, not approved"),
@@ -76,11 +77,12 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
     }
 }
 
+/// Returns the plan file to review; a node without one has its text in the store only.
 fn file_of(parent: &crate::node::Node) -> &str {
     parent.path.as_deref().unwrap_or("the store")
 }
 
-/// `act 1` for `act-1`: the level and the alias, as `tl plan` takes them.
+/// Returns the arguments of `tl plan` for the parent: `act act-1`.
 fn spoken(above: &str, step: &Step<'_>) -> String {
     let level = step.place.level.under.first().map_or("", String::as_str);
     format!("{level} {above}")

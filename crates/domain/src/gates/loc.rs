@@ -1,4 +1,5 @@
-//! So many changed lines without a commit are enough: what nobody looked at grows into what nobody can look at.
+//! `loc` gate: blocks edits once more than `loc_limit` changed lines are uncommitted, because large
+//! diffs do not get reviewed.
 
 use super::{Gate, Objection, WorkStep};
 use crate::policy::Policy;
@@ -12,10 +13,12 @@ pub(super) const GATE: Gate = Gate {
 };
 
 fn check(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
+    // `None` means the lines could not be counted: no repository, or a merge is in progress, in
+    // which a commit is not the agent's to make. The gate passes then.
     let (lines, most) = (step.uncommitted?, policy.gates.loc_limit);
     (lines > most).then(|| {
         Objection::new(
-            format!("{lines} changed lines are not committed; {most} are the most before a commit"),
+            format!("{lines} changed lines are not committed; the limit is {most}"),
             vec![
                 "git add -A && git commit   # what works, with a message that says what it is"
                     .to_owned(),

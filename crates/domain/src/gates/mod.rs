@@ -1,6 +1,7 @@
-//! Gates: steps that must not happen yet. Pure: everything a gate looks at was gathered before.
+//! Gates: rules that block or warn about a step that must not happen yet.
 //!
-//! A new gate is one file here and one line in [`GATES`].
+//! Pure: everything a gate looks at is gathered by the caller. A new gate is one file here and one
+//! line in [`GATES`].
 
 mod claim;
 mod context;
@@ -22,29 +23,29 @@ use crate::policy::{GateMode, GatePolicy, Policy};
 use crate::profile::PlanPlace;
 use crate::work::work_level::Outgrown;
 
-/// One rule about what may happen.
+/// One rule about what may happen to a plan or to the project's files.
 #[derive(Clone, Copy, Debug)]
 pub struct Gate {
-    /// The word of settings, messages and the ledger.
+    /// Its name in settings, messages and the ledger.
     pub name: &'static str,
-    /// What it stops and what clears it, in one line.
+    /// One line: what it blocks, and how to clear it.
     pub text: &'static str,
     mode: fn(&GatePolicy) -> GateMode,
-    /// Returns why a plan must not be changed.
+    /// Checks a change of a plan; `None` if the gate does not apply to plans.
     plan: Option<fn(&Step<'_>, &Policy) -> Option<Objection>>,
-    /// Returns why files of the project must not be changed.
+    /// Checks a change of other files; `None` if the gate does not apply to them.
     work: Option<fn(&WorkStep<'_>, &Policy) -> Option<Objection>>,
 }
 
 impl Gate {
-    /// Returns what it does when it fires.
+    /// Returns its configured mode.
     #[must_use]
     pub fn mode(&self, policy: &GatePolicy) -> GateMode {
         (self.mode)(policy)
     }
 }
 
-/// Every gate, in the order of their weight: the first objection is told first.
+/// Every gate, by priority: the first objection is reported first.
 pub const GATES: [Gate; 11] = [
     session::GATE,
     hierarchy::GATE,
@@ -59,43 +60,45 @@ pub const GATES: [Gate; 11] = [
     done::GATE,
 ];
 
-/// Says whether a gate is about the work on nodes: such a gate is asked only where a profile names it.
+/// Whether a gate is about the work on nodes, such as tickets.
 #[must_use]
 pub fn is_about_work(name: &str) -> bool {
+    // These are opt-in per profile: a writer of a story is not asked to commit every 400 lines.
     matches!(name, "loc" | "phase" | "context" | "scope")
 }
 
-/// Files of the project, none of them a plan, that are about to be changed in a session.
+/// A change of project files that are not plans, about to be made by a session.
 #[derive(Clone, Debug, Default)]
 pub struct WorkStep<'s> {
-    /// The node the session works on, as people call it; empty where it works on none.
+    /// Path of the node the session works on; empty if there is none.
     pub node: &'s str,
-    /// What it has not committed; `None` where nobody can count (no repository, or a merge is under way).
+    /// Uncommitted changed lines; `None` if they cannot be counted (no repository, or a merge is in
+    /// progress).
     pub uncommitted: Option<u64>,
-    /// A phase began and nothing was committed since.
+    /// A phase that began without a commit since.
     pub new_phase: Option<NewPhase<'s>>,
-    /// What the session has to know about the node and was not given yet.
+    /// Context of the node that the session has not been given yet.
     pub context: Option<&'s str>,
-    /// The work is more than its level allows.
+    /// How the work exceeds its level, if it does.
     pub outgrown: Option<&'s Outgrown>,
-    /// Who else holds the node.
+    /// Another session that has claimed the node.
     pub claimed_by: Option<&'s str>,
-    /// Gates a person has let this step pass.
+    /// Gates that a person has overridden for this step.
     pub overridden: &'s [String],
 }
 
-/// A phase that began.
+/// A work phase that began.
 #[derive(Clone, Copy, Debug)]
 pub struct NewPhase<'s> {
     pub from: Option<&'s str>,
     pub to: &'s str,
     /// Progress and the phase's guide.
     pub guide: &'s str,
-    /// Whether a commit is asked for: not without a repository, nor with nothing to commit.
+    /// Whether a commit is required: not without a repository, nor with nothing to commit.
     pub needs_commit: bool,
 }
 
-/// What is about to happen to one plan.
+/// A change of one plan that is about to happen, with all that the gates look at.
 #[derive(Clone, Debug)]
 pub struct Step<'s> {
     pub doing: Doing<'s>,
@@ -105,19 +108,19 @@ pub struct Step<'s> {
     /// The recorded node, if there is one.
     pub node: Option<&'s Node>,
     pub parent: Parent<'s>,
-    /// The size of the file as it is now, if it is there.
+    /// Current size of the file in bytes, if it exists.
     pub size: Option<u64>,
-    /// The version of this plan the session has last read or written.
+    /// The version of this plan that the session last read or wrote.
     pub read: Option<VersionHash>,
-    /// Whether the session was seen to start.
+    /// Whether a hook reported the session's start.
     pub session_is_known: bool,
-    /// Who else holds the node.
+    /// Another session that has claimed the node.
     pub claimed_by: Option<&'s str>,
-    /// Gates a person has let this step pass.
+    /// Gates that a person has overridden for this step.
     pub overridden: &'s [String],
 }
 
-/// What is done.
+/// What is about to be done to the plan.
 #[derive(Clone, Copy, Debug)]
 pub enum Doing<'s> {
     /// A person asked for the node to be planned.
@@ -126,29 +129,29 @@ pub enum Doing<'s> {
     Changing(&'s Effect),
 }
 
-/// What stands above.
+/// The node above the plan.
 #[derive(Clone, Copy, Debug)]
 pub enum Parent<'s> {
-    /// It is a root.
+    /// The node is a root.
     None,
-    /// There should be one, but it is not recorded.
+    /// The level requires a parent, but none is recorded.
     Missing,
     Known(&'s Node),
 }
 
-/// A gate's no.
+/// A gate's refusal, with its reason and next steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objection {
     /// The fact, in one sentence.
     pub why: String,
-    /// Things to do, commands first.
+    /// What to do about it, commands first.
     pub next_steps: Vec<String>,
-    /// What the agent has to read before it goes on.
+    /// Text that the agent has to read before it continues.
     pub carries: Option<String>,
 }
 
 impl Objection {
-    /// Returns a no that carries nothing else.
+    /// Returns an objection without attached text.
     #[must_use]
     pub fn new(why: String, next_steps: Vec<String>) -> Self {
         Self {
@@ -159,7 +162,7 @@ impl Objection {
     }
 }
 
-/// A gate that spoke up.
+/// A gate that fired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fired {
     pub gate: &'static str,
@@ -168,17 +171,17 @@ pub struct Fired {
     pub objection: Objection,
 }
 
-/// What the gates say.
+/// The result of evaluating the gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// The step must not happen.
     pub blocks: Vec<Fired>,
-    /// It may, but somebody should know.
+    /// The step may happen; the agent gets a warning.
     pub warnings: Vec<Fired>,
 }
 
 impl Verdict {
-    /// Adds what another question came to.
+    /// Appends the result of another evaluation.
     pub fn add(&mut self, more: Self) {
         self.blocks.extend(more.blocks);
         self.warnings.extend(more.warnings);
@@ -188,15 +191,18 @@ impl Verdict {
         match mode {
             GateMode::Block => self.blocks.push(fired),
             GateMode::Warn => self.warnings.push(fired),
+            // `evaluate_frozen` evaluates its gate directly, without the filter of `active_gates`.
             GateMode::Off => {}
         }
     }
 }
 
-/// Asks every gate about every plan that is about to be changed.
+/// Evaluates every gate for every plan that is about to be changed.
 #[must_use]
 pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
     let mut verdict = Verdict::default();
+    // Gates outside, plans inside: with several plans in one call the objections stay in the gates'
+    // order, so that the most important one is the first line the agent reads.
     for (gate, mode, check) in asked(policy, |gate| gate.plan) {
         for step in steps {
             let stands_down = step.overridden.iter().any(|name| name == gate.name);
@@ -219,7 +225,8 @@ pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
     verdict
 }
 
-/// Asks every gate about work; `has_gate` says which the project's profiles ask for.
+/// Evaluates every gate for a change of project files; `has_gate` tells which gates the project's
+/// profiles use.
 #[must_use]
 pub fn evaluate_work(
     step: &WorkStep<'_>,
@@ -246,7 +253,7 @@ pub fn evaluate_work(
     verdict
 }
 
-/// Returns the gates that are on and have something to say.
+/// Returns the gates that are switched on and have a check of the wanted kind.
 fn asked<C>(
     policy: &Policy,
     check: impl Fn(&Gate) -> Option<C>,
@@ -259,7 +266,7 @@ fn asked<C>(
     })
 }
 
-/// Returns the block in words: what, why, what next; the most important line first.
+/// Renders the objections for the agent: the fact, then next steps, then attached text.
 #[must_use]
 pub fn explain(fired: &[Fired]) -> String {
     let mut text = String::new();
@@ -274,6 +281,8 @@ pub fn explain(fired: &[Fired]) -> String {
         for step in &one.objection.next_steps {
             text.push_str(&format!("\n  next: {step}"));
         }
+        // Attached text goes last: hosts may cut long replies, and the next steps must survive
+        // that.
         if let Some(carried) = &one.objection.carries {
             text.push_str(&format!("\n\n{}\n", carried.trim_end()));
         }

@@ -1,4 +1,5 @@
-//! A phase that begins starts from something that is kept: its guide is given, and what came before is committed.
+//! `phase` gate: blocks edits after a ticket's phase changed, until the phase's guide was given and
+//! the earlier work is committed.
 
 use super::{Gate, Objection, WorkStep};
 use crate::policy::Policy;
@@ -17,6 +18,7 @@ fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
         .from
         .map(|from| format!(" (it was in {from})"))
         .unwrap_or_default();
+    // Without a repository, or with nothing to commit, a demand for a commit could never be met.
     let next = match phase.needs_commit {
         true => "commit to proceed: git add -A && git commit",
         false => "read the guide below, then go on",

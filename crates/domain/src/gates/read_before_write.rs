@@ -1,4 +1,8 @@
-//! A plan is overwritten only by a session that knows what it overwrites.
+//! `read-before-write` gate: blocks overwriting a plan whose current version the session has not
+//! read.
+//!
+//! It is optimistic concurrency control: the version a session last read is compared with the
+//! current one.
 
 use super::{Doing, Gate, Objection, Step};
 use crate::host_event::Effect;
@@ -13,10 +17,12 @@ pub(super) const GATE: Gate = Gate {
 };
 
 fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
-    // An edit quotes what it replaces; only writing the whole file can lose what nobody looked at.
+    // An edit quotes what it replaces, so it fails by itself on a changed text; only writing the
+    // whole file can lose changes the session has not seen.
     let Doing::Changing(Effect::Write { .. }) = step.doing else {
         return None;
     };
+    // A new plan has no text to lose.
     let now = step.node?.content.version()?;
     let plan = step.place.path_alias();
     let why = match step.read {

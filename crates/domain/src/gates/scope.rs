@@ -1,4 +1,5 @@
-//! Work that has outgrown its level is raised to another one, or split, before it goes on.
+//! `scope` gate: blocks edits once the work exceeds its level, until the level is raised or the
+//! work is split.
 
 use super::{Gate, Objection, WorkStep};
 use crate::policy::Policy;
@@ -30,8 +31,10 @@ fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
             )],
         ),
     };
+    // Always offered last: the numbers are a heuristic, and a person or agent with a reason may
+    // keep the level.
     next_steps.push(format!(
-        "tl ticket level {node} LEVEL --reason \"…\"   # when it is right as it is"
+        "tl ticket level {node} LEVEL --reason \"…\"   # if the level is right"
     ));
     Some(Objection::new(why, next_steps))
 }

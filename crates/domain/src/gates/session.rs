@@ -1,4 +1,5 @@
-//! With the policy on, plans are changed only in a session that was seen to start.
+//! `session` gate: blocks changes of plans in a session whose start no hook reported. Off by
+//! default.
 
 use super::{Doing, Gate, Objection, Step};
 use crate::host_event::Effect;
@@ -19,11 +20,11 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     let plan = step.place.path_alias();
     Some(Objection::new(
         format!(
-            "`{plan}` cannot be planned: this session was not seen to start, and policy asks for one"
+            "`{plan}` cannot be planned: no hook reported the start of this session, and policy requires it"
         ),
         vec![
             "start a new session in this project".to_owned(),
-            "tl doctor   # are the hooks in place?".to_owned(),
+            "tl doctor   # checks that the hooks are installed".to_owned(),
         ],
     ))
 }

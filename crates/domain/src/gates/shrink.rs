@@ -1,4 +1,4 @@
-//! A write that throws most of a plan away is stopped and asked about.
+//! `shrink` gate: blocks a write that would remove most of a plan, which is usually an accident.
 
 use super::{Doing, Gate, Objection, Step};
 use crate::host_event::Effect;
@@ -12,7 +12,7 @@ pub(super) const GATE: Gate = Gate {
     work: None,
 };
 
-/// Below this a plan is a stub, and a stub may be written anew.
+/// Smaller plans are stubs, which may be replaced as a whole.
 const SMALL: u64 = 400;
 
 fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
@@ -20,12 +20,17 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
     let Doing::Changing(effect) = step.doing else {
         return None;
     };
+    // Bytes, not lines: the sizes are known without reading the file, and an accident (a
+    // placeholder instead of the text) shows in both.
     let after = match effect {
         Effect::Write { text: Some(text) } => text.len() as u64,
         Effect::Edit { removed, added } => before.saturating_sub(*removed as u64) + *added as u64,
+        // A deletion is deliberate, and the state keeps every version. A write whose text the host
+        // does not report cannot be judged.
         Effect::Write { text: None } | Effect::Delete | Effect::Read => return None,
     };
     let least = policy.gates.shrink_below_percent;
+    // Integers on both sides: a plan of exactly the limit passes, without rounding.
     if after.saturating_mul(100) >= before.saturating_mul(least) {
         return None;
     }

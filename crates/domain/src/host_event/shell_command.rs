@@ -1,9 +1,10 @@
-//! Which command lines only look: most that an agent runs are of that kind, and nothing has to be looked at after them.
+//! Recognises read-only shell commands, after which no rescan of the plan files is needed.
 //!
-//! Only what is plainly harmless counts. A quote, a variable or a program that is not known here may hide anything, so
-//! such a line is taken for one that changes something; that costs time, never truth.
+//! An allowlist: most commands an agent runs are of this kind. A quote, a variable or an unknown
+//! program may hide anything, so such a line counts as one that may change files. A wrong "may
+//! change" costs time; a wrong "read-only" would miss a change.
 
-/// Programs that write nothing, whatever they are given.
+/// Programs that never write a file, whatever their arguments.
 const LOOKS: &[&str] = &[
     "basename",
     "cat",
@@ -53,7 +54,7 @@ const LOOKS: &[&str] = &[
     "whoami",
 ];
 
-/// Programs that write or run something only where one of these words asks for it.
+/// Programs that write or run something only with one of these options.
 const LOOKS_UNLESS: &[(&str, &[&str])] = &[
     ("file", &["-C", "--compile"]),
     (
@@ -69,7 +70,7 @@ const LOOKS_UNLESS: &[(&str, &[&str])] = &[
     ("uniq", &[]),
 ];
 
-/// What git only shows. Each can be told to write into a file.
+/// Read-only git commands. Most accept options that write a file, which are checked separately.
 const GIT_LOOKS: &[&str] = &[
     "blame",
     "cat-file",
@@ -85,7 +86,7 @@ const GIT_LOOKS: &[&str] = &[
     "status",
 ];
 
-/// Redirections that write into nothing.
+/// Redirections that write no file.
 const INTO_NOTHING: &[&str] = &[
     "2>/dev/null",
     "2> /dev/null",
@@ -95,26 +96,32 @@ const INTO_NOTHING: &[&str] = &[
     "&>/dev/null",
 ];
 
-/// Says whether a command line plainly changes no file.
+/// Whether a command line is known to change no file.
 pub(super) fn only_looks(command: &str) -> bool {
     let command = INTO_NOTHING
         .iter()
         .fold(command.to_owned(), |text, word| text.replace(word, " "));
+    // What is left after the harmless redirections writes a file or runs another command line.
     if command.contains(['>', '`']) || command.contains("$(") || command.contains("<(") {
         return false;
     }
+    // Split without regard to quotes: `grep 'a; rm b' c` counts as two commands, the second
+    // unknown, and is refused. That errs on the safe side and needs no shell parser on the hook's
+    // path.
     let mut parts = command
         .split([';', '|', '&', '\n'])
         .map(str::trim)
         .filter(|part| !part.is_empty())
         .peekable();
+    // An empty line is not a command, so nothing is known about it.
     parts.peek().is_some() && parts.all(looks)
 }
 
-/// Says whether a command line plainly changes no file but through our own program.
+/// Whether a command line is known to change no file except through `tl` itself.
 pub(super) fn only_looks_or_is_ours(command: &str) -> bool {
     let hides =
         |part: &str| part.contains(['>', '`']) || part.contains("$(") || part.contains("<(");
+    // The exact word `tl`: a path such as `./tl` may be another program.
     let is_ours = |part: &str| part.split_whitespace().next() == Some("tl") && !hides(part);
     let command = INTO_NOTHING
         .iter()
@@ -126,13 +133,14 @@ pub(super) fn only_looks_or_is_ours(command: &str) -> bool {
     parts.all(|part| is_ours(part) || only_looks(part))
 }
 
-/// Says of one program and its words whether it only looks.
+/// Whether one simple command only reads.
 fn looks(part: &str) -> bool {
     let mut words = part.split_whitespace();
     let Some(program) = words.next() else {
         return true;
     };
-    // `-o` may stand together with other letters and with its value: `-uo file`, `--output=file`.
+    // A short option may be combined with others (`-uo file`), a long one may carry its value
+    // (`--output=file`).
     let asks = |word: &str, for_it: &str| match for_it
         .strip_prefix('-')
         .filter(|rest| rest.len() == 1)
@@ -148,12 +156,13 @@ fn looks(part: &str) -> bool {
             .clone()
             .filter(|word| !word.starts_with('-'))
             .collect();
-        // `uniq in out` writes its second file.
+        // `uniq IN OUT` writes its second operand.
         return (program != "uniq" || plain.len() < 2)
             && !words.any(|word| unless.iter().any(|one| asks(word, one)));
     }
     match program {
         "git" => {
+            // The verb has to be the first word: `git -c alias.x='!rm' x` can run anything.
             words.next().is_some_and(|verb| GIT_LOOKS.contains(&verb))
                 && !words.any(|word| {
                     asks(word, "--output")
@@ -163,6 +172,7 @@ fn looks(part: &str) -> bool {
                 })
         }
         "sed" => {
+            // Only the form agents use to page through a file.
             words.next() == Some("-n")
                 && words.next().is_some_and(prints_lines)
                 && words.all(|word| !word.starts_with('-'))
@@ -171,7 +181,8 @@ fn looks(part: &str) -> bool {
     }
 }
 
-/// Says whether a script of `sed` is `10,20p` and no more: others can write and run.
+/// Whether a `sed` script is only an address and `p`, such as `10,20p`: other commands (`w`, `e`)
+/// can write files and run programs.
 fn prints_lines(script: &str) -> bool {
     let bare = script.trim_matches(['\'', '"']);
     bare.strip_suffix('p').is_some_and(|lines| {
@@ -264,7 +275,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands around it, a program that is not known makes a line one that may change something.
+        /// An unknown program anywhere in a line makes it one that may change something.
         #[test]
         fn a_stranger_is_never_harmless(before in "(ls|cat a|git log)( \\| | && |; )", after in "( \\| wc|; ls| 2>&1)?") {
             let line = format!("{before}deploy now{after}");

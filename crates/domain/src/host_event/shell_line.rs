@@ -1,20 +1,21 @@
-//! Shell command lines, read as far as it takes to find the calls of our own program in them.
+//! Shell tokenizer, complete enough to find the calls of `tl` in a command line.
 
-/// A command line as a shell splits it: simple commands, each a list of words.
+/// A command line split the way a shell does: simple commands, each a list of words.
 ///
-/// Quotes and backslashes are resolved, comments and redirections left out; assignments and programs that
-/// run others (`env`, `sudo`) are words like any other.
-/// Nothing is expanded: a word with a `$` stays as it was written.
+/// Quotes and backslashes are resolved; comments and redirections are dropped. Assignments and
+/// programs that run others (`env`, `sudo`) are words like any other. Nothing is expanded: a word
+/// with a `$` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellLine {
     commands: Vec<Vec<String>>,
 }
 
-/// What a line holds within quotes may be a line itself: `bash -lc 'tl where'`. Deeper ones are not looked into.
+/// Maximum nesting of command lines within quotes, as in `bash -lc 'tl where'`. Deeper ones are
+/// ignored, which bounds the recursion.
 const MAX_DEPTH: usize = 3;
 
 impl ShellLine {
-    /// Reads a line. One that a shell would refuse is read as far as it goes.
+    /// Tokenizes a line. A malformed one, such as with an open quote, is read to its end.
     #[must_use]
     pub fn read(line: &str) -> Self {
         let mut commands = vec![Vec::new()];
@@ -23,6 +24,8 @@ impl ShellLine {
         let mut is_target = false;
         let mut end_word =
             |word: &mut Option<String>, commands: &mut Vec<Vec<String>>, redirects: bool| {
+                // The target of a redirection is not an argument, and neither is the file
+                // descriptor before it: the `2` of `2>&1`.
                 if let (Some(word), Some(command)) = (word.take(), commands.last_mut())
                     && !std::mem::take(&mut is_target)
                     && !(redirects && word.bytes().all(|byte| byte.is_ascii_digit()))
@@ -42,6 +45,8 @@ impl ShellLine {
                     while let Some(next) = characters.next().filter(|next| *next != '"') {
                         match next {
                             '\\' => match characters.next() {
+                                // Within double quotes POSIX keeps a backslash before other
+                                // characters.
                                 Some(escaped @ ('"' | '\\' | '$' | '`')) => text.push(escaped),
                                 Some('\n') | None => {}
                                 Some(other) => text.extend(['\\', other]),
@@ -55,6 +60,7 @@ impl ShellLine {
                         word.get_or_insert_default().push(next);
                     }
                 }
+                // Parentheses and backticks start commands too: subshells and substitutions.
                 ';' | '|' | '&' | '\n' | '(' | ')' | '`' => {
                     end_word(&mut word, &mut commands, false);
                     commands.push(Vec::new());
@@ -66,6 +72,7 @@ impl ShellLine {
                         .is_some()
                     {}
                 }
+                // A `#` starts a comment only at the start of a word: `a#b` is an argument.
                 '#' if word.is_none() => {
                     while characters.next_if(|next| *next != '\n').is_some() {}
                 }
@@ -78,7 +85,8 @@ impl ShellLine {
         Self { commands }
     }
 
-    /// Returns the arguments of each call of `tl`, by whatever path, behind whatever program runs it.
+    /// Returns the arguments of each call of `tl`, with or without a path, also behind programs
+    /// that run it (`env`, `sudo`, `bash -c`).
     #[must_use]
     pub fn own_calls(&self) -> Vec<Vec<String>> {
         self.own_calls_to(MAX_DEPTH)
@@ -87,9 +95,12 @@ impl ShellLine {
     fn own_calls_to(&self, depth: usize) -> Vec<Vec<String>> {
         let mut calls = Vec::new();
         for command in &self.commands {
+            // Any word may be the program, not only the first: the options of every wrapper (`env`,
+            // `sudo -u`) cannot be known. `echo tl` is found too, but no process matches it later.
             for (index, word) in command.iter().enumerate() {
                 if word.rsplit('/').next() == Some("tl") {
                     calls.push(command.get(index + 1..).unwrap_or_default().to_vec());
+                // A word with whitespace was quoted, so it may be a command line for another shell.
                 } else if depth > 0 && word.contains("tl") && word.contains(char::is_whitespace) {
                     calls.extend(Self::read(word).own_calls_to(depth - 1));
                 }

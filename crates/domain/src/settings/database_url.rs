@@ -1,26 +1,27 @@
-//! The address of a shared database, which nobody sees with its password.
+//! Connection URL of a shared database, redacted wherever it is displayed or serialised.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a shared database is; empty when nobody said. It may hold a password: it is written and shown without it.
+/// A database URL that may contain a password; empty if none is configured. `Display`, `Debug` and
+/// `Serialize` omit the password and the query, so that no log or JSON output can leak it.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// Takes an address as it was given.
+    /// Wraps a URL without validating it; the database driver does that.
     #[must_use]
     pub fn new(url: &str) -> Self {
         Self(url.trim().to_owned())
     }
 
-    /// Says whether one is named at all.
+    /// Whether a URL is configured.
     #[must_use]
     pub fn is_given(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Returns it whole, for who connects.
+    /// Returns the URL with its password, for connecting.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -29,9 +30,10 @@ impl DatabaseUrl {
 
 impl std::fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The query may hold a password too (`?password=…`).
         let hidden = |text: &str| text.split(['?', '#']).next().unwrap_or_default().to_owned();
         match self.0.split_once("://") {
-            // A password may hold an `@`: the host follows the last one.
+            // A password may contain an `@`: the host follows the last one.
             Some((scheme, rest)) => match rest.rsplit_once('@') {
                 Some((who, place)) => {
                     let user = who.split(':').next().unwrap_or_default();
@@ -39,6 +41,7 @@ impl std::fmt::Display for DatabaseUrl {
                 }
                 None => write!(f, "{scheme}://{}", hidden(rest)),
             },
+            // Without a scheme the parts cannot be told apart, so nothing of it is shown.
             None => f.write_str("the given database"),
         }
     }

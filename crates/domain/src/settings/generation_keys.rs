@@ -1,4 +1,4 @@
-//! The settings of the loop that plans and writes a story.
+//! Setting keys of story generation: `policy.generation.*`.
 
 use super::{Key, number, one_of};
 
@@ -8,7 +8,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "3",
         allowed: "a number",
         environment: &[],
-        text: "So many of the last scenes are told to the planner and the writer with their whole summaries.",
+        text: "Number of recent scenes whose full summaries are in the prompts of the planner and the writer.",
         set: |settings, text| {
             settings.policy.generation.recent_scenes_count = number(text)?;
             Ok(())
@@ -19,7 +19,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "true",
         allowed: "`true`, `false`",
         environment: &[],
-        text: "Whether the planner is told one line of every scene so far.",
+        text: "Whether the planner's prompt has one line about every scene so far.",
         set: |settings, text| {
             settings.policy.generation.include_overall_summary =
                 one_of(text, &[("true", true), ("false", false)])?;
@@ -31,7 +31,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "12000",
         allowed: "a number",
         environment: &["THROUGHLINE_CONTEXT_TOKENS"],
-        text: "About so many tokens of the story are in a prompt. What does not fit is left out, the least important first.",
+        text: "Maximum number of tokens of story context in a prompt (estimated). What does not fit is left out, the least important first.",
         set: |settings, text| {
             settings.policy.generation.context_tokens = number(text)?;
             Ok(())
@@ -42,7 +42,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "900",
         allowed: "a number",
         environment: &[],
-        text: "About so many words has a scene. Less than half or more than twice as many is a finding.",
+        text: "Target length of a scene in words. Less than half or more than twice as many is a finding.",
         set: |settings, text| {
             settings.policy.generation.scene_words = number(text)?;
             Ok(())
@@ -53,7 +53,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "2",
         allowed: "a number",
         environment: &[],
-        text: "So often a scene is revised before it waits for a person.",
+        text: "Maximum number of automatic revisions of a scene before a person has to decide.",
         set: |settings, text| {
             settings.policy.generation.revisions = number(text)?;
             Ok(())

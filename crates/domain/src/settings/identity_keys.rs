@@ -1,4 +1,4 @@
-//! Which project it is.
+//! Setting key of the project's identity: `project_id`.
 
 use super::Key;
 
@@ -7,7 +7,7 @@ pub(super) const KEYS: &[Key] = &[Key {
     default: "\"\"",
     allowed: "a UUID, written by `tl init`",
     environment: &[],
-    text: "Identifies this project in a shared database, whatever its directory and its name are. It belongs into git: every clone has the same.",
+    text: "Identifies this project in a shared database, independent of its directory and name. Commit it to git: every clone has the same id.",
     set: |settings, text| {
         settings.project_id = text.trim().to_owned();
         Ok(())

@@ -1,4 +1,4 @@
-//! A team server elsewhere: its address, the token that lets us in, and what is done while it does not answer.
+//! Settings of the connection to a team server: its URL, the API token, and the offline policy.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Key, one_of};
 
-/// What happens to what is done while the server does not answer.
+/// What happens to operations while the server is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OfflinePolicy {
-    /// It is refused, with the reason.
+    /// They are refused, with the reason.
     #[default]
     Refuse,
-    /// It is kept here and sent later. Never what is a person's word.
+    /// They are queued locally and sent later. Approvals are never queued.
     Queue,
 }
 
@@ -23,7 +23,8 @@ pub enum OfflinePolicy {
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
     pub offline: OfflinePolicy,
-    /// Where the server is. From the environment or the user's own directory, never from a file of a repository.
+    /// The server's address. From the environment or the user's own directory, never from a file of
+    /// a repository, which could otherwise redirect the token.
     #[serde(skip)]
     pub address: Option<ServerAddress>,
 }
@@ -33,7 +34,7 @@ pub(super) const KEYS: &[Key] = &[Key {
     default: "\"refuse\"",
     allowed: "`refuse`, `queue`",
     environment: &["THROUGHLINE_OFFLINE"],
-    text: "What happens to what is done while the team server does not answer: it is refused, or kept here and sent later (docs/guides/remote.md). Approvals are always refused. Which server it is says `tl join`, or THROUGHLINE_URL with THROUGHLINE_TOKEN.",
+    text: "What happens to operations while the team server is unreachable: they are refused, or queued and sent later (docs/guides/remote.md). Approvals are always refused. The server is set by `tl join`, or by THROUGHLINE_URL with THROUGHLINE_TOKEN.",
     set: |settings, text| {
         let known = [
             ("refuse", OfflinePolicy::Refuse),
@@ -44,7 +45,7 @@ pub(super) const KEYS: &[Key] = &[Key {
     },
 }];
 
-/// A team server, with the token that lets us in. The token is never shown.
+/// URL of a team server with its API token. `Display` and `Debug` never show the token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerAddress {
     url: String,
@@ -52,20 +53,20 @@ pub struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// Takes an address and a token.
+    /// Validates a URL and a token.
     ///
     /// # Errors
-    /// When one cannot be used: above all, when the token would travel unencrypted.
+    /// When one of them is malformed, or the token would be sent unencrypted.
     pub fn new(url: &str, token: &str) -> Result<Self, String> {
         let url = url.trim().trim_end_matches('/');
         let (scheme, rest) = url
             .split_once("://")
-            .ok_or("the server's address is no https:// address")?;
+            .ok_or("the server's address does not start with https://")?;
         let host_and_port = rest.split('/').next().unwrap_or_default();
-        // Someone may have put a secret there: it is not repeated.
+        // The user info may be a secret, so the message does not repeat it.
         if host_and_port.contains('@') {
             return Err(
-                "the server's address has a name or password in it; the token is given apart"
+                "the server's address contains a user name or password; pass the token separately"
                     .to_owned(),
             );
         }
@@ -73,21 +74,27 @@ impl ServerAddress {
             || rest.contains(['?', '#', ' ', '\\'])
             || rest.chars().any(char::is_control)
         {
-            return Err("the server's address is not like https://plans.example.org".to_owned());
+            return Err(
+                "the server's address is malformed: expected one like https://plans.example.org"
+                    .to_owned(),
+            );
         }
         match scheme {
             "https" => {}
+            // Plain HTTP would send the token in clear text; on the loopback interface nobody else
+            // reads it.
             "http" if is_loopback(host_and_port) => {}
             "http" => {
                 return Err(format!(
-                    "{scheme}://{host_and_port} is not encrypted, and not this machine: use https://"
+                    "{scheme}://{host_and_port} is not encrypted and not on this machine: use https://"
                 ));
             }
-            _ => return Err("the server's address is no https:// address".to_owned()),
+            _ => return Err("the server's address does not start with https://".to_owned()),
         }
         let token = token.trim();
+        // It becomes an HTTP header, where a line break would start another header.
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err("the token is empty, or has something in it that no token has".to_owned());
+            return Err("the token is empty or contains characters that no token has".to_owned());
         }
         Ok(Self {
             url: url.to_owned(),
@@ -95,13 +102,13 @@ impl ServerAddress {
         })
     }
 
-    /// Returns the address, which is no secret.
+    /// Returns the URL, which is not secret.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns the token, for the one header it belongs into and the file it is kept in.
+    /// Returns the token, for the `Authorization` header and the file it is stored in.
     #[must_use]
     pub fn reveal_token(&self) -> &str {
         &self.token
@@ -109,6 +116,7 @@ impl ServerAddress {
 }
 
 fn is_loopback(host_and_port: &str) -> bool {
+    // An IPv6 address is in brackets and has colons of its own: `[::1]:7070`.
     let host = match host_and_port.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host_and_port.split(':').next().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! The settings of sessions: governance, signals, briefings, notes.
+//! Setting keys of sessions: governance, signals, briefings, notes.
 
 use super::{Key, list, number, set_governance, set_number};
 
@@ -8,7 +8,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "\"assisted\"",
         allowed: "`strict`, `assisted`, `permissive`",
         environment: &["THROUGHLINE_GOVERNANCE"],
-        text: "How much a session has to say of what it does, in a project that keeps a trail. `strict`: no file is written before an intent is declared. `assisted`: signals are told. `permissive`: signals are there for who asks (`tl drift`). The environment can only make it stricter.",
+        text: "How much a session has to declare about its work, in a project with a trail. `strict`: no file is written before an intent is declared. `assisted`: signals are reported to the agent. `permissive`: signals are shown on request (`tl drift`). The environment can only make it stricter.",
         set: |settings, text| set_governance(&mut settings.policy.governance, text),
     },
     Key {
@@ -16,7 +16,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "8",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Tool calls since the session last said where it is, before it is asked for a checkpoint.",
+        text: "Maximum number of tool calls since the session last mapped its position, before it is asked for a checkpoint.",
         set: |settings, text| set_number(&mut settings.policy.signals.section_turns, text),
     },
     Key {
@@ -24,7 +24,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "12",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Reads and searches without any write since then, before it is asked whether it is stuck.",
+        text: "Maximum number of reads and searches without a write since then, before it is asked whether it is stuck.",
         set: |settings, text| set_number(&mut settings.policy.signals.reads_without_writes, text),
     },
     Key {
@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "3",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Tool calls that fail in a row, before it is told to step back.",
+        text: "Number of consecutive failed tool calls before the agent is advised to step back.",
         set: |settings, text| set_number(&mut settings.policy.signals.failures, text),
     },
     Key {
@@ -40,7 +40,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "3",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Calls that speak of being stuck, retrying or going in circles, before it is told.",
+        text: "Number of calls that mention being stuck, retrying or going in circles, before it is reported.",
         set: |settings, text| set_number(&mut settings.policy.signals.stuck_words_seen, text),
     },
     Key {
@@ -48,7 +48,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "4",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Times a tactic is set with nearly the same text, before it is told.",
+        text: "Number of times a tactic is set with nearly the same text, before it is reported.",
         set: |settings, text| set_number(&mut settings.policy.signals.repetitions, text),
     },
     Key {
@@ -56,7 +56,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "1",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Writes while no action is declared, before it is told.",
+        text: "Number of writes without a declared action, before it is reported.",
         set: |settings, text| set_number(&mut settings.policy.signals.undeclared_writes, text),
     },
     Key {
@@ -64,7 +64,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "5",
         allowed: "a number; 0 turns it off",
         environment: &[],
-        text: "Finished branches of the trail, before it is told to prune.",
+        text: "Number of finished branches of the trail, before pruning is suggested.",
         set: |settings, text| set_number(&mut settings.policy.signals.completed_branches, text),
     },
     Key {
@@ -72,7 +72,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "80",
         allowed: "a number from 1 to 100",
         environment: &[],
-        text: "How much two texts have to agree to count as nearly the same.",
+        text: "Minimum similarity, in percent, of two texts that count as nearly the same.",
         set: |settings, text| {
             settings.policy.signals.similar_percent = number::<u8>(text)?.clamp(1, 100);
             Ok(())
@@ -83,7 +83,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "30",
         allowed: "a number of minutes",
         environment: &[],
-        text: "From when on a silence is a gap worth a word.",
+        text: "Minimum inactivity that is reported as a gap.",
         set: |settings, text| set_number(&mut settings.policy.signals.warm_minutes, text),
     },
     Key {
@@ -91,7 +91,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "120",
         allowed: "a number of minutes",
         environment: &[],
-        text: "From when on a silence means that context was probably lost.",
+        text: "Minimum inactivity after which context was probably lost.",
         set: |settings, text| set_number(&mut settings.policy.signals.stale_minutes, text),
     },
     Key {
@@ -99,7 +99,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "[]",
         allowed: "words or runs of words in any language",
         environment: &[],
-        text: "More words that say someone is stuck, besides those built in.",
+        text: "Words that indicate being stuck, in addition to the built-in ones.",
         set: |settings, text| {
             settings.policy.signals.stuck_words = list(text);
             Ok(())
@@ -110,7 +110,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "[]",
         allowed: "names of signals: `failures`, `undeclared-writes`, `repetition`, `stuck-words`, `time-gap`, `section-turns`, `reads-without-writes`, `missing-tree`, `completed-branches`, `warm-gap`",
         environment: &[],
-        text: "Signals that are not wanted.",
+        text: "Disabled signals.",
         set: |settings, text| {
             settings.policy.signals.off = list(text);
             Ok(())
@@ -121,7 +121,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "6000",
         allowed: "a number of characters",
         environment: &["THROUGHLINE_BRIEFING_CHARACTERS"],
-        text: "How long the text may be that tells an agent where the work stands. A host's own limit counts too.",
+        text: "Maximum length of the briefing an agent gets, in characters. A host's own limit applies too.",
         set: |settings, text| set_number(&mut settings.policy.briefing.characters, text),
     },
     Key {
@@ -129,7 +129,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "1500",
         allowed: "a number of tokens, estimated",
         environment: &["THROUGHLINE_BRIEFING_TOKENS"],
-        text: "The same, in tokens.",
+        text: "Maximum length of the briefing an agent gets, in tokens.",
         set: |settings, text| set_number(&mut settings.policy.briefing.tokens, text),
     },
     Key {
@@ -137,7 +137,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "0",
         allowed: "a number of days; 0 keeps them for ever",
         environment: &[],
-        text: "How old notes (`tl mem`) may get before `tl prune` takes them out. Anchors stay.",
+        text: "Maximum age of notes (`tl mem`), after which `tl prune` removes them. Anchors stay.",
         set: |settings, text| set_number(&mut settings.policy.notes_kept_days, text),
     },
 ];
