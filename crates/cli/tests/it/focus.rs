@@ -164,7 +164,7 @@ fn what_is_not_proved_is_not_completed_on_the_way() {
     assert!(
         left["unproved"]
             .as_str()
-            .is_some_and(|why| why.contains("`false` ends with 0")),
+            .is_some_and(|why| why.contains("`false` exits with 0")),
         "{left}"
     );
     assert_eq!(

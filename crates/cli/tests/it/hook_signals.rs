@@ -224,7 +224,7 @@ fn gaps_in_time_and_trails_of_older_forms() {
         project.write(".hivemind/hierarchy.json", old_trail(minutes));
         let session = project.session("s1");
         assert!(
-            read(&session).contains("a trail of an older form"),
+            read(&session).contains("a trail in an older format"),
             "{minutes}"
         );
         assert_eq!(read(&session), "");
@@ -303,7 +303,7 @@ fn modes_of_governance() {
             .start("startup")
             .context()
             .unwrap()
-            .contains("Files may be written only after that")
+            .contains("No file may be written before that")
     );
     // Nobody can say what a command writes, unless it plainly only looks or is ours.
     for (command, held_back) in [

@@ -16,7 +16,7 @@ fn the_cursor_goes_down_and_comes_up_again() {
         &project,
         &["map", "action", "x"],
         "refused",
-        &["no tactic is under way"],
+        &["no tactic is active"],
     );
     assert_refused(
         &project,

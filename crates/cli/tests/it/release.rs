@@ -27,7 +27,7 @@ fn only_who_holds_it_gives_it_back_and_only_with_the_right_token() {
         &["release", "017a", "--token", &wrong],
     );
     assert!(
-        output.code == 1 && output.stderr.contains("is over; the token is"),
+        output.code == 1 && output.stderr.contains("has expired; the current token is"),
         "{output:?}"
     );
     let right = token.to_string();

@@ -310,7 +310,7 @@ fn a_new_ticket_needs_nobody_and_names_no_file() {
     let project = crate::empty();
     project.ok(&["init", "--profile", "tickets"]);
     let made = project.json(&["ticket", "new", "Limits"]);
-    assert_eq!(made["reasons"], json!(["nothing says that it is more"]));
+    assert_eq!(made["reasons"], json!(["nothing indicates that it is larger"]));
     assert_eq!(
         project.json(&["status"])["attention"],
         json!([]),

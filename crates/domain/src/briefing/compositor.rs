@@ -1,26 +1,28 @@
-//! The one place where text for an agent is made to fit: ordered by severity, within a budget, nothing said twice.
+//! Fits text for an agent into a budget: ordered by severity, deduplicated, the rest counted.
+//!
+//! The only place where briefings are cut, so that no caller drops lines without saying so.
 
 use std::collections::HashSet;
 
 use serde::Serialize;
 
-/// How much it matters. The order is that of the text.
+/// Priority of a line; lines are ordered by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Never left out.
+    /// Shortened if it does not fit, instead of being left out.
     Must,
     High,
     Normal,
     Low,
 }
 
-/// Something to be said: mostly one line.
+/// One item of a briefing, usually a single line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
     pub section: &'static str,
     pub severity: Severity,
-    /// Why it is said, for `--explain`.
+    /// Why it is included, for `--explain`.
     pub why: String,
     pub text: String,
 }
@@ -43,7 +45,7 @@ impl Line {
     }
 }
 
-/// How long a text may be.
+/// Maximum length of a text; both limits apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     pub characters: usize,
@@ -52,13 +54,13 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget nobody reaches.
+    /// No limit.
     pub const UNLIMITED: Self = Self {
         characters: usize::MAX,
         tokens: usize::MAX,
     };
 
-    /// Returns the budget with no more than so many characters.
+    /// Returns the budget lowered to at most `characters`.
     #[must_use]
     pub fn at_most(self, characters: usize) -> Self {
         Self {
@@ -68,11 +70,12 @@ impl Budget {
     }
 
     fn holds(self, size: Size) -> bool {
+        // Multiplying the limit instead of dividing the size avoids rounding each line's tokens up.
         size.characters <= self.characters && size.quarter_tokens <= self.tokens.saturating_mul(4)
     }
 }
 
-/// What became of everything there was to say.
+/// The composed text, with the lines that were kept and those that were cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composed {
     pub text: String,
@@ -80,6 +83,7 @@ pub struct Composed {
     pub cut: Vec<Line>,
 }
 
+/// Length of a text. Tokens are counted in quarters, so that sums stay exact in integers.
 #[derive(Clone, Copy, Default)]
 struct Size {
     characters: usize,
@@ -88,6 +92,8 @@ struct Size {
 
 impl Size {
     fn of(text: &str) -> Self {
+        // A tokenizer would be a large dependency for a limit that is soft anyway. By script: ASCII
+        // about four characters per token, other alphabets two, CJK one.
         let quarter_tokens = text
             .chars()
             .map(|c| match c {
@@ -103,7 +109,7 @@ impl Size {
     }
 
     fn and(self, other: Self) -> Self {
-        // With the line end between them.
+        // One more for the line break between them.
         Self {
             characters: self.characters + other.characters + 1,
             quarter_tokens: self.quarter_tokens + other.quarter_tokens + 1,
@@ -111,16 +117,18 @@ impl Size {
     }
 }
 
-/// Returns about how many tokens a text takes: four letters of English, two of most other alphabets, one sign of Chinese.
+/// Estimates the number of tokens of a text: four ASCII characters, two of most other alphabets, or
+/// one CJK character per token.
 #[must_use]
 pub fn estimated_tokens(text: &str) -> usize {
     Size::of(text).quarter_tokens.div_ceil(4)
 }
 
-/// Makes lines fit: the most severe first, in the order they come; what does not fit is left out and counted. The first
-/// line is there in any case, cut where it has to be.
+/// Composes the lines within the budget, most severe first and otherwise in order. What does not
+/// fit is left out and counted; a `Must` line is shortened instead.
 #[must_use]
 pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
+    // A stable sort: within one severity the caller's order is the order of importance.
     lines.sort_by_key(|line| line.severity);
     let mut said = HashSet::new();
     lines.retain(|line| said.insert(line.text.clone()));
@@ -131,7 +139,8 @@ pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
             .collect::<Vec<_>>()
             .join("\n"),
     );
-    // Room for the line that says that something is missing, where something will be.
+    // If not everything fits, room is reserved for the line that counts what is missing. Its
+    // number is not known yet; three digits are enough in practice.
     let reserved = if budget.holds(whole) {
         Size::default()
     } else {
@@ -145,6 +154,8 @@ pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
         } else {
             used.and(Size::of(&line.text))
         };
+        // A later, shorter line may still fit after a longer one was cut; the budget is filled, not
+        // truncated at the first overflow.
         if budget.holds(with.and(reserved)) || (reserved.characters == 0 && budget.holds(with)) {
             used = with;
             kept.push(line);
@@ -172,6 +183,7 @@ pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
         .collect::<Vec<_>>()
         .join("\n");
     if !cut.is_empty() {
+        // A budget shorter than this line itself has no room for it.
         let last = left_out(cut.len());
         if budget.holds(Size::of(&text).and(Size::of(&last))) {
             text = format!("{text}\n{last}");
@@ -180,17 +192,19 @@ pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
     Composed { text, kept, cut }
 }
 
+/// Returns the line that counts what was cut, with the command that shows everything.
 fn left_out(lines: usize) -> String {
     format!("… {lines} more: tl brief --budget 0")
 }
 
-/// Returns as much of a text as there is room for; `None` when that is nothing worth saying.
+/// Returns as much of a text as fits; `None` if that would be too little to be useful.
 fn shortened(text: &str, budget: Budget, used: Size, reserved: Size) -> Option<String> {
     let mut kept = String::new();
     for c in text.chars() {
         kept.push(c);
         let size = used.and(Size::of(&kept)).and(reserved);
         if !budget.holds(Size {
+            // Room for the ellipsis, which counts as a full token.
             characters: size.characters + 1,
             quarter_tokens: size.quarter_tokens + 4,
         }) {
@@ -198,5 +212,6 @@ fn shortened(text: &str, budget: Budget, used: Size, reserved: Size) -> Option<S
             break;
         }
     }
+    // A fragment of a few letters tells nothing and would only use up the budget.
     (kept.chars().count() >= 20).then(|| format!("{kept}…"))
 }

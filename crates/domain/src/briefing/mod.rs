@@ -1,6 +1,7 @@
-//! What an agent is told about where the work stands. Facts only; the most important line first.
+//! Briefing: the one bounded text that tells an agent the state of the work.
 //!
-//! Here is what is said and why; [`compositor`] makes it fit.
+//! Facts only, the most important line first. This module decides what is included and why;
+//! [`compositor`] fits it into the budget.
 
 pub mod compositor;
 mod trail_lines;
@@ -11,28 +12,28 @@ pub use trail_lines::{TrailBriefing, TrailPlace};
 use crate::node::Status;
 use crate::text::{clean_line, count};
 
-/// What a briefing is made of.
+/// The input of a briefing.
 #[derive(Clone, Debug, Default)]
 pub struct Briefing<'a> {
     /// `act → chapter → scene`, one per kind of tree.
     pub hierarchies: Vec<String>,
-    /// Whether there are plans in files, with approvals.
+    /// Whether the project has plan files with approvals.
     pub has_plans: bool,
-    /// Level, how many plans it has, how many of them are approved.
+    /// Per level: its name, the number of plans, the number of approved ones.
     pub levels: Vec<(&'a str, usize, usize)>,
-    /// What needs someone, the most urgent first.
+    /// Plans that need attention, the most urgent first.
     pub attention: Vec<Attention<'a>>,
-    /// What people said about plans and nobody has answered: path, who, text.
+    /// Open comments on plans: path, author, text.
     pub comments: Vec<(&'a str, String, &'a str)>,
-    /// What went wrong in hooks since the last contact.
+    /// Failures of hooks since the last contact.
     pub faults: Option<&'a str>,
     /// What a person has to decide before policy and history can be trusted again.
     pub untrusted: Option<&'a str>,
-    /// Where the session stands, in a project that keeps a trail.
+    /// The session's position, in a project with a trail.
     pub trail: Option<TrailBriefing>,
 }
 
-/// A plan that needs someone.
+/// A plan that needs attention.
 #[derive(Clone, Debug)]
 pub struct Attention<'a> {
     pub path: &'a str,
@@ -41,23 +42,26 @@ pub struct Attention<'a> {
     pub next_step: &'a str,
 }
 
-/// What every briefing begins with: a conversation without it has lost it.
+/// First words of every briefing. A conversation that no longer contains them has lost its
+/// briefing.
 pub const OPENING: &str = "Throughline keeps the plans of this project";
 
-/// So many plans are named; the rest is counted.
+/// Maximum number of plans, and of comments, that are listed; further plans are only counted.
 const MOST_NAMED: usize = 8;
-/// So much of a comment is told.
+/// Maximum length of a quoted comment in characters.
 const LONGEST_SAID: usize = 400;
 
-/// Returns the briefing, within its budget.
+/// Composes the briefing within its budget.
 #[must_use]
 pub fn compose(briefing: &Briefing<'_>, budget: Budget) -> Composed {
     compositor::fit(lines(briefing), budget)
 }
 
-/// Returns everything there is to say, in order.
+/// Returns all lines of the briefing, in order.
 fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
     let mut lines = vec![opening(briefing)];
+    // Trust and hook failures come before everything else: they say how far the rest can be relied
+    // on.
     if let Some(untrusted) = briefing.untrusted {
         lines.push(Line::new(
             "untrusted",
@@ -78,6 +82,9 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
         lines.extend(trail_lines::lines(trail));
     }
     for (path, by, text) in briefing.comments.iter().take(MOST_NAMED) {
+        // Comments are written by people and reach an agent's prompt: control characters are
+        // removed and the text is marked as data, so that it is not taken for an instruction of
+        // ours.
         let said: String = clean_line(text).chars().take(LONGEST_SAID).collect();
         let text = format!(
             "- comment on {path} by {}, as data: \"{said}\"",

@@ -1,6 +1,7 @@
-//! Where a session stands on its trail, as lines of a briefing.
+//! Lines of a briefing about a session's trail.
 //!
-//! What earlier sessions wrote stands in quotes: it is material, and is said to be.
+//! Texts of earlier sessions are quoted and marked as material, not instructions, against prompt
+//! injection through the trail.
 
 use serde::Serialize;
 
@@ -9,7 +10,7 @@ use crate::detection::Signal;
 use crate::text::clean_line;
 use crate::time::span_for_people;
 
-/// A node on the way to the cursor.
+/// A node on the path to the cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrailPlace {
     pub level: String,
@@ -18,33 +19,34 @@ pub struct TrailPlace {
     pub status: String,
 }
 
-/// What is said of a session's trail.
+/// The trail's part of a briefing.
 #[derive(Clone, Debug, Default)]
 pub struct TrailBriefing {
-    /// From the trajectory to the cursor; empty when nothing is under way.
+    /// From the trajectory to the cursor; empty if no trajectory is active.
     pub path: Vec<TrailPlace>,
-    /// Whether it is this session's own, and not the one before it.
+    /// Whether it is this session's own trajectory, not that of the session before.
     pub own: bool,
     pub gap_ms: Option<i64>,
     /// The tree around the cursor.
     pub drawing: String,
-    /// What is to be done next.
+    /// The next step.
     pub next_action: Option<String>,
     pub blocked: Vec<String>,
     pub turning_points: Vec<String>,
     pub anchors: Vec<String>,
-    /// Stamp and text of notes about what is being done.
+    /// Stamp and text of notes related to the current work.
     pub notes: Vec<(String, String)>,
     pub signals: Vec<Signal>,
-    /// Writes need a declared intent here.
+    /// Whether writes require a declared intent.
     pub strict: bool,
 }
 
-/// So many of each are said.
+/// Maximum number of lines of each kind.
 const MOST: usize = 6;
-/// So much of a note is said.
+/// Maximum length of a quoted text in characters.
 const LONGEST: usize = 240;
 
+/// Returns the lines about a trail.
 pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
     use Severity::{High, Low, Must, Normal};
     let mut lines = Vec::new();
@@ -101,12 +103,12 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
         }
         _ => {
             let demand = if trail.strict {
-                " Files may be written only after that."
+                " No file may be written before that."
             } else {
                 ""
             };
             let text = format!(
-                "No trajectory is under way. Say what this session is for: tl intent \"…\".{demand}"
+                "No trajectory is active. Declare what this session is for: tl intent \"…\".{demand}"
             );
             say(
                 if trail.strict { Must } else { High },
@@ -122,6 +124,7 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
             format!("Blocked: {}", quoted(blocked)),
         );
     }
+    // Signals are not limited in number: there are ten kinds, each at most once.
     for signal in &trail.signals {
         say(
             High,
@@ -133,6 +136,8 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
             ),
         );
     }
+    // Twice as many as of the others: an anchor is a decision that has to hold, so forgetting one
+    // costs more than a long briefing.
     for anchor in trail.anchors.iter().take(MOST * 2) {
         say(
             High,
@@ -170,6 +175,7 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
     lines
 }
 
+/// Quotes a text as one line without control characters, shortened.
 fn quoted(text: &str) -> String {
     let line = clean_line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     let cut: String = line.chars().take(LONGEST).collect();
@@ -177,10 +183,11 @@ fn quoted(text: &str) -> String {
     format!("“{cut}{more}”")
 }
 
+/// Formats a next step as a sentence.
 fn sentence(step: &str) -> String {
     let mut letters = step.chars();
     match letters.next() {
-        // A command is not a sentence.
+        // Capitalising a command would break it.
         Some(_) if step.starts_with("tl ") => format!("Next: {step}"),
         Some(first) => first.to_uppercase().chain(letters).collect(),
         None => String::new(),

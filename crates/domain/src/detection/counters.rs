@@ -1,4 +1,4 @@
-//! What is counted of a session, after each of its tool calls and whenever it maps where it is.
+//! Per-session counters, updated after each tool call and whenever the session maps its position.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,38 +11,38 @@ use crate::ids::Digest32;
 use crate::policy::SignalPolicy;
 use crate::time::Timestamp;
 
-/// The counters of one session. Notes, not state: losing them costs a hint.
+/// The counters of one session. Notes, not state: if they are lost, only a hint is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counters {
-    /// Tool calls since the session is known.
+    /// Number of tool calls of the session.
     pub turn_count: u32,
     pub successful_calls: u32,
-    /// Tool calls since it last said where it is.
+    /// Tool calls since it last mapped its position.
     pub section_turns: u32,
-    /// Of those, by what they are for.
+    /// Calls since then, by purpose.
     pub section: Uses,
-    /// By what they are for, over the whole session.
+    /// Calls by purpose, over the whole session.
     pub tool_type_counts: Uses,
     pub consecutive_failures: u32,
-    /// What calls said about being stuck since it last said where it is: meaning and how often.
+    /// Mentions of being stuck since it last mapped its position: meaning and number.
     pub keyword_flags: BTreeMap<String, u32>,
-    /// What the last tactic said, and how often nearly that was said in a row.
+    /// Text of the last tactic, and how many times in a row nearly the same was set.
     pub last_section_content: String,
     pub consecutive_same_section: u32,
-    /// Writes since it last said where it is, while no action was declared.
+    /// Writes without a declared action since it last mapped its position.
     pub undeclared_writes: u32,
     pub last_activity: Option<Timestamp>,
     pub files_touched: BTreeSet<String>,
-    /// Signals that were told and have not ended since.
+    /// Signals that were reported and have not ended since.
     pub told: BTreeSet<SignalKind>,
-    /// Session files that were read, and what stood in them.
+    /// Session files that were read, with the digest of their content.
     pub read_files: BTreeMap<String, Digest32>,
-    /// The last call that was counted: some hosts tell of one twice.
+    /// Id of the last counted call: some hosts report a call twice.
     pub last_call: Option<String>,
 }
 
-/// Calls by what they are for.
+/// Number of calls by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Uses {
@@ -64,14 +64,15 @@ impl Uses {
     }
 }
 
-/// A tool call, as far as counting goes.
+/// The parts of a tool call that are counted.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
     pub what: ToolUse,
     pub failed: bool,
-    /// What the call says in words: a description, a prompt, a question. Not the text of a file.
+    /// Natural-language text of the call: a description, a prompt, a question. Not file content, in
+    /// which "stuck" may be part of a story.
     pub says: Option<&'a str>,
-    /// Files it changed.
+    /// Changed files.
     pub files: Vec<&'a str>,
     /// Whether an action is declared.
     pub action_declared: bool,
@@ -80,11 +81,11 @@ pub struct Seen<'a> {
     pub call: Option<&'a str>,
 }
 
-/// So many file names are kept.
+/// Maximum number of remembered file names.
 const MOST_FILES: usize = 200;
 
 impl Counters {
-    /// Returns the key of a session's counters.
+    /// Returns the note key of a session's counters.
     #[must_use]
     pub fn key(session: &str) -> String {
         format!("{PREFIX}{session}")
@@ -92,6 +93,7 @@ impl Counters {
 
     /// Counts one tool call.
     pub fn count(&mut self, seen: &Seen<'_>, policy: &SignalPolicy) {
+        // Idempotent per call: some hosts fire two events for one call.
         if seen.call.is_some() && self.last_call.as_deref() == seen.call {
             return;
         }
@@ -108,7 +110,7 @@ impl Counters {
         if !seen.failed {
             self.successful_calls = self.successful_calls.saturating_add(1);
         }
-        // To say where one is does not count as staying there.
+        // Mapping the position is the checkpoint these turns ask for, so it is not one of them.
         if seen.what != ToolUse::Governance {
             self.section_turns = self.section_turns.saturating_add(1);
         }
@@ -116,6 +118,7 @@ impl Counters {
             if !seen.action_declared {
                 self.undeclared_writes = self.undeclared_writes.saturating_add(1);
             }
+            // The counters are a note that every hook reads and writes, so their size is bounded.
             let room = MOST_FILES.saturating_sub(self.files_touched.len());
             self.files_touched
                 .extend(seen.files.iter().take(room).map(|file| (*file).to_owned()));
@@ -130,7 +133,8 @@ impl Counters {
         }
     }
 
-    /// The session says where it is: a new section begins. `tactic` is what a tactic says, where one was mapped.
+    /// Starts a new section after the session mapped its position. `tactic` is the text of the
+    /// tactic, if one was mapped.
     pub fn mapped(&mut self, tactic: Option<&str>, policy: &SignalPolicy, now: Timestamp) {
         self.section_turns = 0;
         self.section = Uses::default();
@@ -147,7 +151,7 @@ impl Counters {
         }
     }
 
-    /// A new trajectory: nothing that was counted is about it.
+    /// Starts a new trajectory: counters of sections and failures are reset, totals stay.
     pub fn declared(&mut self, now: Timestamp) {
         *self = Self {
             turn_count: self.turn_count,
@@ -160,7 +164,8 @@ impl Counters {
         };
     }
 
-    /// Returns the signals that have not been told yet, and remembers which there are: what ended may be told again.
+    /// Returns the signals that were not reported yet and remembers the current ones, so that a
+    /// signal that ended can be reported again.
     pub fn news<'s>(&mut self, signals: &'s [super::Signal]) -> Vec<&'s super::Signal> {
         let now: BTreeSet<SignalKind> = signals.iter().map(|signal| signal.kind).collect();
         let news = signals
@@ -171,7 +176,7 @@ impl Counters {
         news
     }
 
-    /// Returns how far the session has strayed, 0 to 100: 100 is on its way.
+    /// Returns how well the session is on course, from 0 to 100; each signal subtracts its weight.
     #[must_use]
     pub fn drift_score(&self, signals: &[super::Signal]) -> u32 {
         let lost: u32 = signals.iter().map(|signal| signal.kind.weight()).sum();
@@ -179,5 +184,5 @@ impl Counters {
     }
 }
 
-/// What the keys of all counters begin with.
+/// Common prefix of the counters' note keys.
 pub const PREFIX: &str = "counters/";

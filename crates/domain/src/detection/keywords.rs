@@ -1,6 +1,6 @@
-//! Words that say someone is stuck, in the languages people work in. A project can add its own.
+//! Words that indicate being stuck, in several languages. A project can add its own.
 
-/// The words by what they mean. Each is matched as a whole word, or a run of words, in any case.
+/// Words by meaning. Each is matched as a whole word or phrase, ignoring case.
 pub const STUCK_WORDS: &[(&str, &[&str])] = &[
     (
         "stuck",
@@ -103,7 +103,7 @@ pub const STUCK_WORDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Returns what a text says about being stuck: the meanings, each once. `more` are a project's own words.
+/// Returns the meanings of the stuck words in a text, each once. `more` are a project's own words.
 #[must_use]
 pub fn stuck_words(text: &str, more: &[String]) -> Vec<String> {
     let text = text.to_lowercase();
@@ -120,14 +120,17 @@ pub fn stuck_words(text: &str, more: &[String]) -> Vec<String> {
     found
 }
 
-/// Says whether a word stands in a text by itself. Scripts without blanks have no such thing.
+/// Whether a text contains a word as a whole word.
 fn holds(text: &str, word: &str) -> bool {
+    // Chinese, Japanese and Korean (U+2E80 and above) are written without spaces between words, so
+    // there the word may be anywhere.
     let spaced = word.chars().all(|c| c < '\u{2e80}');
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let after = text
             .get(at + word.len()..)
             .and_then(|after| after.chars().next());
+        // A hyphen joins words: "retry-policy" is a name, not a complaint.
         let is_part =
             |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
         !word.is_empty() && (!spaced || (!is_part(before) && !is_part(after)))

@@ -1,7 +1,7 @@
-//! Detection: what the calls of a session show, and what of it is worth telling. Never blocks.
+//! Detection: derives signals from a session's tool calls. Signals never block.
 //!
-//! Counters are kept after each tool call; signals follow from them, from the trail and from the time, by thresholds
-//! that are policy.
+//! Counters are updated after each tool call; signals are computed from them, the trail and the
+//! time, with thresholds that are policy.
 
 mod counters;
 mod keywords;
@@ -13,9 +13,12 @@ pub use keywords::{STUCK_WORDS, stuck_words};
 pub use signals::{Signal, SignalKind, Surroundings, detect};
 pub use tool_use::{ToolUse, classify};
 
-/// Says whether two texts say nearly the same: `percent` of their pairs of letters agree.
+/// Whether two texts are nearly the same: their Sørensen-Dice coefficient over letter pairs is at
+/// least `percent`.
 #[must_use]
 pub fn is_similar(a: &str, b: &str, percent: u8) -> bool {
+    // Case and spacing are no difference in meaning, but would lower the score of short texts a
+    // lot.
     let even = |text: &str| {
         text.split_whitespace()
             .collect::<Vec<_>>()
@@ -23,5 +26,6 @@ pub fn is_similar(a: &str, b: &str, percent: u8) -> bool {
             .to_lowercase()
     };
     let (a, b) = (even(a), even(b));
+    // Two empty texts would be identical, which is not a repetition.
     !a.is_empty() && strsim::sorensen_dice(&a, &b) * 100.0 >= f64::from(percent)
 }

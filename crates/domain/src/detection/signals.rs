@@ -1,4 +1,4 @@
-//! From counters, trail and time to what is worth telling, the most serious first.
+//! Computes signals from counters, trail and time, the most serious first.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +7,29 @@ use crate::policy::SignalPolicy;
 use crate::time::span_for_people;
 use crate::trail::{GapLimits, GapSeverity, severity};
 
-/// What can be noticed. The order is that of severity, the most serious first.
+/// The kinds of signals, ordered by severity, the most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SignalKind {
-    /// Tool calls fail one after the other.
+    /// Consecutive tool calls fail.
     Failures,
-    /// Files are written and no action is declared.
+    /// Files are written without a declared action.
     UndeclaredWrites,
-    /// The same tactic again and again.
+    /// The same tactic is set repeatedly.
     Repetition,
-    /// Words that say someone is stuck.
+    /// Calls mention being stuck.
     StuckWords,
-    /// A long silence: the context is probably lost.
+    /// Long inactivity: the context is probably lost.
     TimeGap,
-    /// Long in one place.
+    /// Many tool calls without a checkpoint.
     SectionTurns,
-    /// Much reading, no writing.
+    /// Many reads, no write.
     ReadsWithoutWrites,
-    /// There is a trail of an older form, and none here.
+    /// A trail in an older format was not migrated yet.
     MissingTree,
-    /// Finished branches pile up.
+    /// Many finished branches could be pruned.
     CompletedBranches,
-    /// A silence worth a look.
+    /// Some inactivity.
     WarmGap,
 }
 
@@ -48,7 +48,7 @@ impl SignalKind {
         Self::WarmGap,
     ];
 
-    /// Returns the word of the settings and of JSON.
+    /// Returns its name in settings and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ impl SignalKind {
         }
     }
 
-    /// Returns what it takes off the score of someone who is on their way.
+    /// Returns how much it subtracts from the drift score.
     #[must_use]
     pub fn weight(self) -> u32 {
         match self {
@@ -77,29 +77,29 @@ impl SignalKind {
     }
 }
 
-/// Something worth telling.
+/// Something noticed that is worth reporting to the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Signal {
     pub kind: SignalKind,
     /// The fact, in one sentence.
     pub text: String,
-    /// What could be done.
+    /// A suggested next step.
     pub next_step: &'static str,
 }
 
-/// What is known besides the counters.
+/// What signals depend on besides the counters.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings<'a> {
-    /// What the cursor's node says; `None` when no intent is declared.
+    /// Text of the cursor's node; `None` if no intent is declared.
     pub section: Option<&'a str>,
-    /// Since the last thing that happened on the trail.
+    /// Time since the last activity on the trail.
     pub gap_ms: Option<i64>,
     pub completed_branches: usize,
-    /// There is a trail of an older form beside an empty one of ours.
+    /// There is a trail in an older format, and ours is empty.
     pub older_trail: bool,
 }
 
-/// Returns what is worth telling, the most serious first.
+/// Returns the current signals, the most serious first.
 #[must_use]
 pub fn detect(
     counters: &Counters,
@@ -113,12 +113,14 @@ pub fn detect(
         .collect()
 }
 
+/// Returns the signal of one kind, if its threshold is reached.
 fn about(
     kind: SignalKind,
     counters: &Counters,
     around: &Surroundings<'_>,
     policy: &SignalPolicy,
 ) -> Option<Signal> {
+    // A threshold of 0 means off, not "always".
     let reached = |count: u32, threshold: u32| threshold > 0 && count >= threshold;
     let (text, next_step) = match kind {
         SignalKind::Failures => {
@@ -168,7 +170,7 @@ fn about(
             reached(times, policy.stuck_words_seen).then(|| {
                 let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
                 (
-                    format!("{times} calls spoke of being stuck ({})", flags.join(", ")),
+                    format!("{times} calls mentioned being stuck ({})", flags.join(", ")),
                     "refocus: tl think-back",
                 )
             })?
@@ -211,7 +213,7 @@ fn about(
         }
         SignalKind::MissingTree => around.older_trail.then(|| {
             (
-                "there is a trail of an older form here, not taken over yet".to_owned(),
+                "there is a trail in an older format that was not migrated yet".to_owned(),
                 "tl migrate",
             )
         })?,
@@ -232,14 +234,15 @@ fn about(
     })
 }
 
-/// Returns the gap, when it is of that severity.
+/// Returns the inactivity as text, if it is of the wanted severity. Exactly one of the two gap
+/// signals can fire.
 fn gap(around: &Surroundings<'_>, policy: &SignalPolicy, wanted: GapSeverity) -> Option<String> {
     let gap = around.gap_ms?;
     (severity(gap, policy.gap_limits()) == wanted).then(|| span_for_people(gap))
 }
 
 impl SignalPolicy {
-    /// Returns from when on a gap is warm or stale.
+    /// Returns the thresholds of warm and stale gaps.
     #[must_use]
     pub fn gap_limits(&self) -> GapLimits {
         GapLimits {
@@ -249,6 +252,7 @@ impl SignalPolicy {
     }
 }
 
+/// Shortens a quoted text for a signal's one line.
 fn short(text: &str) -> String {
     const MOST: usize = 80;
     if text.chars().count() <= MOST {

@@ -1,22 +1,25 @@
-//! What a tool call is for: reading, writing, asking, or keeping the trail.
+//! Classifies tool calls by purpose: reading, writing, querying, or keeping the trail.
+//!
+//! A heuristic for signals only. The gates rely on `host_event`, which is strict about what it does
+//! not know.
 
 use serde::{Deserialize, Serialize};
 
 use crate::host_event::{ToolCall, ToolKind};
 
-/// The kinds the balance is made of.
+/// The purpose of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolUse {
     Read,
     Write,
-    /// Searches, runs something, asks a server.
+    /// Searches, runs a program, queries a server.
     Query,
-    /// Speaks with Throughline.
+    /// Calls Throughline.
     Governance,
 }
 
-/// Our own tools, as servers offer them; hosts put names before them.
+/// Names of Throughline's MCP tools; hosts add prefixes to them.
 const OURS: &[&str] = &[
     "declare_intent",
     "map_context",
@@ -33,7 +36,7 @@ const OURS: &[&str] = &[
     "hierarchy_migrate",
 ];
 
-/// Programs that only look.
+/// Programs that only read.
 const READERS: &[&str] = &[
     "cat", "head", "tail", "less", "more", "ls", "tree", "wc", "file", "stat", "diff", "cmp", "nl",
     "bat", "grep", "egrep", "fgrep", "rg", "ag", "find", "fd", "pwd", "echo", "printf", "which",
@@ -46,7 +49,7 @@ const WRITERS: &[&str] = &[
     "truncate", "install", "dd", "rsync", "unzip", "tar",
 ];
 
-/// Commands of git that change files or history.
+/// Git commands that change files or history.
 const GIT_WRITES: &[&str] = &[
     "add",
     "commit",
@@ -70,7 +73,7 @@ const GIT_WRITES: &[&str] = &[
     "clone",
 ];
 
-/// Returns what a call is for.
+/// Returns the purpose of a tool call.
 #[must_use]
 pub fn classify(call: &ToolCall) -> ToolUse {
     if is_ours(&call.name) {
@@ -80,7 +83,7 @@ pub fn classify(call: &ToolCall) -> ToolUse {
         ToolKind::Write | ToolKind::Edit | ToolKind::Delete => ToolUse::Write,
         ToolKind::Read => ToolUse::Read,
         ToolKind::Shell => call.command.as_deref().map_or(ToolUse::Query, command),
-        // A server's tool that names a file it changes is a write, whatever else it is.
+        // The purpose of a foreign tool is unknown, but a file it changes makes it a write.
         ToolKind::Mcp | ToolKind::Other
             if call.touches.iter().any(|touch| touch.effect.changes()) =>
         {
@@ -90,17 +93,22 @@ pub fn classify(call: &ToolCall) -> ToolUse {
     }
 }
 
+/// Whether a tool is one of Throughline's.
 fn is_ours(name: &str) -> bool {
+    // The suffix is compared, because each host prefixes the server's name in its own way, such as
+    // `mcp__throughline__map_context`.
     let name = name.to_ascii_lowercase();
     OURS.iter().any(|tool| name.ends_with(tool))
 }
 
-/// Judges a command line by its programs: the strongest of what they do.
+/// Classifies a command line by the strongest use among its programs.
 fn command(line: &str) -> ToolUse {
     let mut uses = Vec::new();
+    // `2>&1` would otherwise be split at the `&`.
     for part in line.replace(">&", ">").split(['\n', ';', '|', '&']) {
         let mut words = part
             .split_whitespace()
+            // Assignments before the program: `RUST_LOG=debug cargo test`.
             .skip_while(|word| word.contains('=') || *word == "sudo");
         let Some(program) = words.next() else {
             continue;
@@ -122,6 +130,8 @@ fn command(line: &str) -> ToolUse {
     if redirects(line) || uses.contains(&ToolUse::Write) {
         return ToolUse::Write;
     }
+    // Governance first: a line with `tl` in it maps or asks for the position, whatever it is piped
+    // into.
     for strongest in [ToolUse::Governance, ToolUse::Query, ToolUse::Read] {
         if uses.contains(&strongest) {
             return strongest;
@@ -130,7 +140,7 @@ fn command(line: &str) -> ToolUse {
     ToolUse::Query
 }
 
-/// Says whether output goes into a file; `2>&1` and `>/dev/null` do not.
+/// Whether output is redirected into a file; `2>&1` and `>/dev/null` are not.
 fn redirects(line: &str) -> bool {
     line.split('>').skip(1).any(|after| {
         let target = after.trim_start_matches('>').trim_start();

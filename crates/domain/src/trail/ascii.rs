@@ -1,20 +1,20 @@
-//! The trail as a drawing, with a mark where the cursor stands.
+//! Renders a trail as a text tree, with a mark at the cursor.
 
 use super::{HierarchyNode, HierarchyTree};
 use crate::node::Progress;
 use crate::text::clean_line;
 
-/// The mark of the cursor.
+/// Mark of the cursor's line.
 const CURSOR: &str = "◀ you are here";
 
-/// Draws the whole tree.
+/// Renders the whole tree.
 #[must_use]
 pub fn draw(tree: &HierarchyTree) -> String {
     draw_some(tree, usize::MAX)
 }
 
-/// Draws a tree with at most so many children of each node: those around the cursor, or the last ones; the rest is
-/// counted.
+/// Renders a tree with at most `most` children of each node: those around the cursor, or the last
+/// ones; the others are counted.
 #[must_use]
 pub fn draw_some(tree: &HierarchyTree, most: usize) -> String {
     let mut lines = Vec::new();
@@ -29,6 +29,7 @@ pub fn draw_some(tree: &HierarchyTree, most: usize) -> String {
     lines.join("\n")
 }
 
+/// State of the rendering: the cursor, the limit, the lines so far.
 struct Drawing<'a> {
     cursor: Option<&'a str>,
     most: usize,
@@ -36,6 +37,8 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
+    /// Renders a node and everything below it; `branch` precedes its own line, `indent` those of
+    /// its children.
     fn node(&mut self, node: &HierarchyNode, branch: &str, indent: &str) {
         let mark = match node.status {
             Progress::Pending => "○",
@@ -63,6 +66,7 @@ impl Drawing<'_> {
             ));
         }
         for (index, child) in shown.iter().enumerate() {
+            // If later children are hidden, their count is the last line, and this child is not.
             let is_last = last == node.children.len() && index + 1 == shown.len();
             let (branch, below) = if is_last {
                 ("└── ", "    ")
@@ -92,7 +96,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns which children are shown.
+    /// Returns the range of children that are shown.
     fn window(&self, children: &[HierarchyNode]) -> (usize, usize) {
         let all = children.len();
         if all <= self.most {
@@ -102,10 +106,13 @@ impl Drawing<'_> {
             .iter()
             .position(|child| self.leads_to_cursor(child))
             .unwrap_or(all - 1);
+        // Centred on the child that leads to the cursor, shifted at the edges so that the window
+        // stays full.
         let last = (wanted + self.most / 2 + 1).clamp(self.most, all);
         (last - self.most, last)
     }
 
+    /// Whether the cursor is at a node or below it.
     fn leads_to_cursor(&self, node: &HierarchyNode) -> bool {
         self.cursor == Some(&node.id)
             || node
@@ -115,6 +122,7 @@ impl Drawing<'_> {
     }
 }
 
+/// Summarises children that are not shown.
 fn counted(nodes: &[HierarchyNode], which: &str) -> String {
     let complete = nodes
         .iter()

@@ -1,10 +1,10 @@
-//! Gaps in time between related nodes: where the context was probably lost.
+//! Time gaps between related nodes of a trail, where context was probably lost.
 
 use serde::Serialize;
 
 use super::{HierarchyNode, HierarchyTree};
 
-/// How long a silence was, for the thread of thought.
+/// Severity of an inactivity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GapSeverity {
@@ -13,7 +13,7 @@ pub enum GapSeverity {
     Stale,
 }
 
-/// From which length on a gap is warm, and stale, in minutes.
+/// Minimum length, in minutes, of a warm and of a stale gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapLimits {
     pub warm_minutes: u64,
@@ -40,10 +40,11 @@ pub struct Gap {
     pub severity: GapSeverity,
 }
 
-/// Returns how bad a gap is.
+/// Returns the severity of a gap.
 #[must_use]
 pub fn severity(millis: i64, limits: GapLimits) -> GapSeverity {
     let minutes = u64::try_from(millis / 60_000).unwrap_or(0);
+    // Stale first: a project may set `warm_minutes` above `stale_minutes`.
     if minutes >= limits.stale_minutes {
         GapSeverity::Stale
     } else if minutes >= limits.warm_minutes {
@@ -53,12 +54,14 @@ pub fn severity(millis: i64, limits: GapLimits) -> GapSeverity {
     }
 }
 
-/// Returns the gaps of a tree: from each parent to its first child, and between neighbours.
+/// Returns the gaps of a tree: from each parent to its first child, and between adjacent siblings.
 #[must_use]
 pub fn gaps(tree: &HierarchyTree, limits: GapLimits) -> Vec<Gap> {
     let mut found = Vec::new();
     for (_, node) in tree.nodes() {
         let gap = |from: &HierarchyNode, to: &HierarchyNode, relationship| {
+            // Never negative: nodes of an imported trail may have times from another machine's
+            // clock.
             let millis = (to.created - from.created).max(0);
             let severity = severity(millis, limits);
             Gap {

@@ -1,4 +1,5 @@
-//! A trail as it is exchanged: the tree of the first design, field by field, and the flat form before it.
+//! Exchange format of a trail: the tree with the field names of the first design, and the flat
+//! format before it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::stamp::{self, Stamp};
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
-/// A trail: `version`, `root` and the `cursor`, which is a node's id.
+/// A trail: `version`, `root`, and `cursor`, the id of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HierarchyTree {
     #[serde(default = "one")]
@@ -20,6 +21,7 @@ pub struct HierarchyTree {
     pub cursor: Option<String>,
 }
 
+/// Returns the format version of files that do not name one.
 fn one() -> u32 {
     1
 }
@@ -41,11 +43,11 @@ pub struct HierarchyNode {
     pub children: Vec<HierarchyNode>,
 }
 
-/// What is said of nodes whose branches were pruned.
+/// Summaries of pruned branches, by the alias of their parent.
 pub type Summaries = BTreeMap<String, Summary>;
 
 impl HierarchyTree {
-    /// Returns the part of a tree below `root`.
+    /// Exports the subtree at `root`.
     #[must_use]
     pub fn of(tree: &Tree, root: NodeId, cursor: Option<NodeId>, summaries: &Summaries) -> Self {
         Self {
@@ -59,7 +61,7 @@ impl HierarchyTree {
         }
     }
 
-    /// Returns every node, each before its children, with its depth.
+    /// Returns every node in preorder, with its depth.
     #[must_use]
     pub fn nodes(&self) -> Vec<(usize, &HierarchyNode)> {
         let mut found = Vec::new();
@@ -67,12 +69,14 @@ impl HierarchyTree {
             self.root.iter().map(|root| (0, root)).collect();
         while let Some((depth, node)) = stack.pop() {
             found.push((depth, node));
+            // Reversed, because the stack pops the last one first.
             stack.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
         }
         found
     }
 }
 
+/// Exports a node with everything below it; `None` for a node of another profile.
 fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<HierarchyNode> {
     Some(HierarchyNode {
         id: node.alias.clone(),
@@ -83,6 +87,7 @@ fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<Hierarch
         stamp: stamp::in_name(&node.alias)
             .map(|stamp| stamp.to_string())
             .unwrap_or_default(),
+        // Nodes have no completion time of their own; completing is the last change of one.
         completed: (node.progress == Progress::Complete).then(|| node.updated_at.as_millis()),
         summary: summaries
             .get(&node.alias)
@@ -94,7 +99,7 @@ fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<Hierarch
     })
 }
 
-/// The flat form: three texts, each overwritten by the next.
+/// The flat format: three texts, each overwritten by the next of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FlatBrain {
@@ -103,7 +108,7 @@ pub struct FlatBrain {
     pub action: String,
 }
 
-/// Makes a tree of the flat form; `None` when it says nothing.
+/// Converts the flat format to a tree; `None` if it is empty.
 #[must_use]
 pub fn from_flat(flat: &FlatBrain, now: Timestamp) -> Option<HierarchyTree> {
     let stamp = Stamp::at(now);
@@ -111,7 +116,7 @@ pub fn from_flat(flat: &FlatBrain, now: Timestamp) -> Option<HierarchyTree> {
     let mut nodes: Vec<HierarchyNode> = TrailLevel::ALL
         .into_iter()
         .zip(texts)
-        // A level that says nothing ends the chain: nothing stands below nothing.
+        // An empty level ends the chain: an action without a tactic has no parent to go below.
         .map_while(|(level, text)| {
             let text = super::one_line(text);
             (!text.is_empty()).then(|| HierarchyNode {

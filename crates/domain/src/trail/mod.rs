@@ -1,7 +1,8 @@
-//! The trail: what a session is after (trajectory), the ways it tries (tactics) and the steps of each (actions).
+//! The trail: the tree of a session's work. A trajectory (the goal), its tactics (the approaches)
+//! and their actions (the steps).
 //!
-//! Nodes of the profile `trail` like any others, without files. Here are the rules that are the trail's own: where a
-//! new node goes, what a tree looks like outside the store, gaps in time, and what may be pruned.
+//! Its nodes are ordinary nodes of the profile `trail`, without files. This module has the rules
+//! that only a trail has: the parent of a new node, the exchange format, time gaps, and pruning.
 
 mod ascii;
 mod gaps;
@@ -23,10 +24,10 @@ use crate::text::clean_line;
 use crate::time::Timestamp;
 use crate::version::canonical_hash;
 
-/// The profile's name.
+/// Name of the profile.
 pub const PROFILE: &str = "trail";
 
-/// Says whether a project keeps a trail.
+/// Whether a project keeps a trail.
 #[must_use]
 pub fn is_kept(profiles: &[Profile]) -> bool {
     profiles.iter().any(|profile| profile.name == PROFILE)
@@ -45,7 +46,7 @@ impl TrailLevel {
     /// Every level, from the top down.
     pub const ALL: [Self; 3] = [Self::Trajectory, Self::Tactic, Self::Action];
 
-    /// Returns the level's name in the profile.
+    /// Returns its name in the profile.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -55,13 +56,13 @@ impl TrailLevel {
         }
     }
 
-    /// Returns the level of that name.
+    /// Parses a level's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.word() == word)
     }
 
-    /// Returns a node's name: `tc_45141102026`.
+    /// Returns the alias of a node: `tc_45141102026`.
     #[must_use]
     pub fn alias(self, stamp: &Stamp) -> String {
         let prefix = match self {
@@ -73,7 +74,7 @@ impl TrailLevel {
     }
 }
 
-/// A node about to be added.
+/// A trail node to be created.
 #[derive(Clone, Debug)]
 pub struct NewTrailNode<'a> {
     pub id: NodeId,
@@ -86,14 +87,14 @@ pub struct NewTrailNode<'a> {
     pub updated: Timestamp,
 }
 
-/// Returns what a trail node says, in one line.
+/// Normalises a text to one line: whitespace runs collapsed, control characters removed.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     clean_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 impl NewTrailNode<'_> {
-    /// Returns the node. Its text is `content`, which must be recorded with it.
+    /// Returns the node. Its text is `content`, which the caller has to record with it.
     #[must_use]
     pub fn node(self) -> Node {
         Node {
@@ -102,6 +103,7 @@ impl NewTrailNode<'_> {
             profile: PROFILE.to_owned(),
             level: self.level.word().to_owned(),
             alias: self.level.alias(&self.stamp),
+            // Siblings are ordered by time, not by alias: a stamp has only minutes.
             order: self.created.as_millis(),
             path: None,
             description: Description {
@@ -116,7 +118,7 @@ impl NewTrailNode<'_> {
             approval: None,
             condemnation: None,
             progress: self.progress,
-            // Nothing on a trail waits for approval.
+            // Trail nodes are never approved; their life is told by `progress`.
             standing: Standing::plain(Status::Draft),
             created_at: self.created,
             updated_at: self.updated,
@@ -124,20 +126,20 @@ impl NewTrailNode<'_> {
     }
 }
 
-/// Returns what a trail node says.
+/// Returns the text of a trail node.
 #[must_use]
 pub fn content(node: &Node) -> &str {
     node.description.title.as_deref().unwrap_or_default()
 }
 
-/// A node cannot be mapped.
+/// Why a node cannot be mapped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapRefused {
     #[error("no intent is declared: there is no trajectory to map a {} below", .0.word())]
     NoTrajectory(TrailLevel),
-    #[error("no tactic is under way: an action belongs to one")]
+    #[error("no tactic is active: an action belongs to a tactic")]
     NoTactic,
-    #[error("the trajectory `{0}` is complete: what follows is another one")]
+    #[error("the trajectory `{0}` is complete: declare a new one")]
     Finished(String),
     #[error("a trajectory is declared, not mapped")]
     Trajectory,
@@ -149,10 +151,10 @@ pub enum MapRefused {
     TooLong(usize),
 }
 
-/// So long may a node's line be.
+/// Maximum length of a node's line in characters.
 pub const LONGEST: usize = 500;
 
-/// Returns below which of the nodes from the root to the cursor a new node goes.
+/// Returns the parent of a new node, out of the nodes from the root to the cursor.
 ///
 /// # Errors
 /// When there is no place for it.
@@ -163,12 +165,14 @@ pub fn parent_for(level: TrailLevel, path: &[Node]) -> Result<&Node, MapRefused>
     }
     match level {
         TrailLevel::Trajectory => Err(MapRefused::Trajectory),
+        // Always below the root, even with the cursor at an action: a new tactic replaces the
+        // current one.
         TrailLevel::Tactic => Ok(root),
         TrailLevel::Action => path.get(1).ok_or(MapRefused::NoTactic),
     }
 }
 
-/// Returns a node's line as it is kept.
+/// Normalises and validates the line of a node.
 ///
 /// # Errors
 /// When it is empty or too long.
@@ -181,7 +185,8 @@ pub fn checked_line(text: &str) -> Result<String, MapRefused> {
     }
 }
 
-/// Returns where the cursor goes when a node is mapped: onto it, or onto its parent when it is complete.
+/// Returns the cursor's new position after mapping a node: the node, or its parent if the node is
+/// already complete.
 #[must_use]
 pub fn cursor_after(node: NodeId, parent: NodeId, progress: Progress) -> NodeId {
     if progress == Progress::Complete {

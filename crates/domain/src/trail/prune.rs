@@ -1,4 +1,4 @@
-//! Pruning: a finished branch is taken out, and a line about it stays with its parent.
+//! Pruning: removes finished branches of a trail and keeps one line about each at its parent.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use crate::node::{Node, Progress};
 use crate::record::Recorded;
 use crate::tree::Tree;
 
-/// What is said of the branches that were taken out below a node; kept under the node's alias.
+/// Summary of the branches pruned below a node. A record, keyed by the node's alias.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// One line a branch, the newest last.
+    /// One line per branch, the newest last.
     pub text: String,
-    /// How many branches there were in all.
+    /// Total number of pruned branches.
     pub branches: usize,
 }
 
@@ -23,14 +23,16 @@ impl Recorded for Summary {
     const KIND: &'static str = "trail-summary";
 }
 
-/// So many lines of a summary are kept; older ones are only counted.
+/// Maximum number of lines in a summary; older branches are only counted.
 const MOST_LINES: usize = 12;
 
 impl Summary {
-    /// Returns the summary with lines about more branches.
+    /// Returns the summary extended by lines about more branches.
     #[must_use]
     pub fn with(&self, lines: Vec<String>) -> Self {
         let branches = self.branches + lines.len();
+        // The count is the text's first line, in the form it is exchanged in; it is computed again
+        // below.
         let known = self
             .text
             .lines()
@@ -49,32 +51,34 @@ impl Summary {
     }
 }
 
+/// Start of the line that counts older branches.
 const COUNTED: &str = "earlier branches:";
 
-/// What pruning does.
+/// The plan of a pruning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Nodes to take out, each before its parent.
+    /// Nodes to remove, children before their parents.
     pub removed: Vec<NodeId>,
-    /// For each parent, a line about each of its branches.
+    /// Per parent, one line about each removed branch.
     pub lines: Vec<(NodeId, Vec<String>)>,
 }
 
 impl Pruned {
-    /// Returns how many branches are taken out.
+    /// Returns the number of removed branches.
     #[must_use]
     pub fn branches(&self) -> usize {
         self.lines.iter().map(|(_, lines)| lines.len()).sum()
     }
 }
 
-/// Returns what can be taken out below `root`: branches that are complete from top to bottom and do not hold the cursor.
+/// Plans the pruning below `root`: branches that are complete from top to bottom and do not contain
+/// the cursor.
 #[must_use]
 pub fn prune(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> Pruned {
     let mut pruned = Pruned::default();
     let mut gone: HashSet<NodeId> = HashSet::new();
     for node in tree.preorder(root) {
-        // A whole branch goes with its top.
+        // Already removed with the branch above it, which has the one line about it.
         if gone.contains(&node.id) {
             continue;
         }
@@ -97,6 +101,7 @@ pub fn prune(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> Pruned {
     pruned
 }
 
+/// Returns the summary line of a branch.
 fn line(node: &Node, below: usize) -> String {
     let steps = match below {
         0 => String::new(),
@@ -110,7 +115,8 @@ fn line(node: &Node, below: usize) -> String {
     )
 }
 
-/// Counts the finished branches among the nodes right below what is on the way to the cursor.
+/// Counts the complete nodes among `children`: an estimate of what could be pruned, cheap enough
+/// for every hook.
 #[must_use]
 pub fn complete_branches<'n>(children: impl IntoIterator<Item = &'n Node>) -> usize {
     children

@@ -1,7 +1,7 @@
-//! Claims: a session takes a node for itself, for as long as it is heard of.
+//! Claims: leases by which a session reserves a node, with fencing tokens.
 //!
-//! A claim is a lease: it ends by itself, and whoever takes the node then gets a higher token. Who was away holds
-//! nothing when they come back, however they see it.
+//! A claim expires unless its session is active, and the next claim gets a higher token. A session
+//! that was away too long has lost its claim, whatever it believes: its old token is refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,14 +9,15 @@ use crate::ids::NodeId;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// Who holds a node, with all below it. A record, by node.
+/// A session's lease on a node and everything below it. A record, keyed by node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     pub session: String,
-    /// Higher with every claim of this project: the operation that made it.
+    /// Fencing token, increasing with every claim in the project: the number of the operation that
+    /// made the claim.
     pub token: u64,
     pub since: Timestamp,
-    /// When it ends, unless the session is heard of.
+    /// When it expires, unless the session is active.
     pub until: Timestamp,
 }
 
@@ -24,7 +25,7 @@ impl Recorded for Claim {
     const KIND: &'static str = "claim";
 }
 
-/// A claim cannot be made, kept or given back.
+/// A claim cannot be made, renewed or released.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimRefused {
     #[error("`{node}` is claimed by {holder} until {until}")]
@@ -37,7 +38,7 @@ pub enum ClaimRefused {
     NotClaimed { node: String },
     #[error("`{node}` is claimed by {holder}, not by this session")]
     NotYours { node: String, holder: String },
-    #[error("the claim on `{node}` with token {given} is over; the token is {token} now")]
+    #[error("the claim on `{node}` with token {given} has expired; the current token is {token}")]
     OldToken {
         node: String,
         given: u64,
@@ -46,9 +47,12 @@ pub enum ClaimRefused {
 }
 
 impl Claim {
-    /// Says whether it holds at `now`; `heard` is when its session was last heard of, `lease_ms` how long that counts.
+    /// Whether it is in force at `now`; `heard` is the last activity of its session, `lease_ms` the
+    /// lease time from then on.
     #[must_use]
     pub fn holds(&self, now: Timestamp, heard: Option<Timestamp>, lease_ms: i64) -> bool {
+        // Activity is kept as a note, not in the claim: every tool call renews the lease, and that
+        // must not cost an operation in the journal each time.
         let beat = heard
             .filter(|heard| *heard >= self.since)
             .map_or(i64::MIN, |heard| heard.as_millis() + lease_ms);
@@ -56,13 +60,13 @@ impl Claim {
     }
 }
 
-/// Returns under which key a node's claim is kept.
+/// Returns the record key of a node's claim.
 #[must_use]
 pub fn key(node: NodeId) -> String {
     node.0.to_string()
 }
 
-/// Under which note it is kept when a session was last heard of.
+/// Returns the key of the note with a session's last activity.
 #[must_use]
 pub fn heard_key(session: &str) -> String {
     format!("heard/{session}")
@@ -88,7 +92,7 @@ mod tests {
             (2_000, None, false),
             (2_500, Some(1_900), true),
             (2_900, Some(1_900), false),
-            // It was heard of before it made the claim: that says nothing.
+            // Activity from before the claim does not renew it.
             (2_000, Some(999), false),
         ] {
             assert_eq!(

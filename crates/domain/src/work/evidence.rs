@@ -1,4 +1,6 @@
-//! Evidence: what proves that a node is done, and whether it still does.
+//! Evidence: checks that prove a node is complete, and whether their results are still fresh.
+//!
+//! Pure: commands are run by the edge, which passes in a digest of the inputs.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +9,7 @@ use crate::profile::EvidenceNeed;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// What proves a node. A record, by node.
+/// The proofs of a node. A record, keyed by node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     pub proofs: Vec<Proof>,
@@ -17,7 +19,7 @@ impl Recorded for Evidence {
     const KIND: &'static str = "evidence";
 }
 
-/// One proof: what is asked, and how it went last.
+/// One proof: the check, and its last result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
     #[serde(flatten)]
@@ -26,37 +28,38 @@ pub struct Proof {
     pub result: Option<ProofResult>,
 }
 
-/// What a proof asks for.
+/// What a proof checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Asks {
-    /// A command that ends with 0.
+    /// A command that exits with 0.
     Command {
-        /// The program and its arguments; no shell reads them.
+        /// The program and its arguments, run without a shell.
         run: Vec<String>,
-        /// Files and patterns whose change makes the result old; none means whatever the repository holds.
+        /// Files and glob patterns whose change makes the result stale; none means the whole
+        /// repository.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         inputs: Vec<String>,
     },
-    /// A file that is there and not empty.
+    /// A file that exists and is not empty.
     File { path: String },
-    /// A review that came to a good end.
+    /// A review that passed.
     Review { review: String },
 }
 
 impl Asks {
-    /// Returns it in words.
+    /// Returns the condition as text.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
-            Self::Command { run, .. } => format!("`{}` ends with 0", run.join(" ")),
-            Self::File { path } => format!("`{path}` is there"),
+            Self::Command { run, .. } => format!("`{}` exits with 0", run.join(" ")),
+            Self::File { path } => format!("`{path}` exists"),
             Self::Review { review } => format!("review {review} passed"),
         }
     }
 }
 
-/// How a proof went.
+/// The result of a proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProofResult {
     pub passed: bool,
@@ -64,28 +67,28 @@ pub struct ProofResult {
     pub exit_code: Option<i32>,
     pub at: Timestamp,
     pub by: Principal,
-    /// What the inputs were.
+    /// Digest of the inputs at that time.
     pub inputs: Digest32,
-    /// The end of what it said.
+    /// The last part of its output.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output: String,
 }
 
-/// What a proof is worth now.
+/// The current status of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofStanding {
-    /// It holds.
+    /// It passed, and its inputs are unchanged.
     Fresh,
-    /// It held, but what it was about is another one now.
+    /// It passed, but its inputs changed since.
     Stale,
     Failed,
-    /// Nobody has looked yet.
+    /// It has not run yet.
     Open,
 }
 
 impl ProofStanding {
-    /// Returns the word people see.
+    /// Returns its name in output.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -97,18 +100,19 @@ impl ProofStanding {
     }
 }
 
-/// Says what a proof is worth; `inputs` is what its inputs are now.
+/// Returns the status of a proof; `inputs` is the digest of its current inputs.
 #[must_use]
 pub fn judge(proof: &Proof, inputs: Digest32) -> ProofStanding {
     match &proof.result {
         None => ProofStanding::Open,
+        // A failure stays one when the inputs change: only another run can turn it into a pass.
         Some(result) if !result.passed => ProofStanding::Failed,
         Some(result) if result.inputs != inputs => ProofStanding::Stale,
         Some(_) => ProofStanding::Fresh,
     }
 }
 
-/// Returns why a node does not count as done; `None` when it does.
+/// Returns why a node does not count as complete; `None` if it does.
 #[must_use]
 pub fn objection(
     node: &str,
@@ -120,14 +124,14 @@ pub fn objection(
         .find(|(_, standing)| *standing != ProofStanding::Fresh)
     {
         let why = match standing {
-            ProofStanding::Open => "nobody has looked yet",
+            ProofStanding::Open => "it has not run yet",
             ProofStanding::Failed => "it failed",
-            ProofStanding::Stale | ProofStanding::Fresh => "what it was about changed since",
+            ProofStanding::Stale | ProofStanding::Fresh => "its inputs changed since",
         };
         return Some(format!("`{node}` is not proved: {}: {why}", asks.words()));
     }
     (need == EvidenceNeed::Required && proofs.is_empty()).then(|| {
-        format!("`{node}` is not proved: its profile asks for evidence and none is declared")
+        format!("`{node}` is not proved: its profile requires evidence and none is declared")
     })
 }
 
@@ -194,7 +198,7 @@ mod tests {
                 declared,
                 &[(asks(), ProofStanding::Fresh), (asks(), standing)],
             );
-            assert!(why.is_some_and(|why| why.contains("`true` ends with 0")));
+            assert!(why.is_some_and(|why| why.contains("`true` exits with 0")));
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Focus: where a session stands. One cursor in every root it works on; the stack is the path to it.
+//! Focus: a session's position in the tree. One cursor per root; the stack is the path to it.
 //!
-//! Nothing here is a copy of the tree: which node is above which, and what is finished, is asked when it matters.
+//! Nothing of the tree is copied: which node is above which, and what is finished, is looked up
+//! when it is needed, so a focus cannot become stale.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +12,20 @@ use crate::node::{Node, Progress};
 use crate::record::Recorded;
 use crate::tree::Tree;
 
-/// Where one session stands. A record, by session.
+/// The position of one session. A record, keyed by session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Focus {
     pub active_root: Option<NodeId>,
-    /// Every root it worked on, parked ones too.
+    /// Every root the session worked on, parked ones included.
     pub roots: BTreeMap<NodeId, RootFocus>,
 }
 
-/// Where a session stands in one root.
+/// A session's position in one root.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootFocus {
     pub cursor: NodeId,
-    /// Where it was before, the latest last, each once.
+    /// Earlier positions, most recent last, without duplicates.
     #[serde(default)]
     pub visited: Vec<NodeId>,
 }
@@ -33,7 +34,7 @@ impl Recorded for Focus {
     const KIND: &'static str = "focus";
 }
 
-/// So many nodes can be gone back to.
+/// Maximum number of earlier positions that are remembered per root.
 const MOST_VISITED: usize = 64;
 
 /// A move that cannot be made.
@@ -41,25 +42,25 @@ const MOST_VISITED: usize = 64;
 pub enum MoveRefused {
     #[error("there is nothing to leave: no node is entered")]
     Nowhere,
-    #[error("`{0}` was not visited before: there is no way back to it")]
+    #[error("`{0}` was not visited before, so there is no way back to it")]
     NotVisited(String),
-    #[error("`{0}` is no root this session has worked on")]
+    #[error("`{0}` is not a root")]
     NoSuchRoot(String),
 }
 
-/// Where leaving a node led.
+/// The result of leaving a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Nodes that are complete now because all below them is, from the bottom up.
+    /// Nodes that became complete because everything below them is, from the bottom up.
     pub completed: Vec<NodeId>,
-    /// A node that would be complete, but what proves it is missing.
+    /// A node that would be complete but lacks evidence.
     pub unproved: Option<NodeId>,
-    /// The whole root is done.
+    /// The whole root is complete.
     pub finished: bool,
 }
 
 impl Focus {
-    /// Returns the node the session stands at.
+    /// Returns the session's current node.
     #[must_use]
     pub fn cursor(&self) -> Option<NodeId> {
         self.roots.get(&self.active_root?).map(|root| root.cursor)
@@ -72,18 +73,20 @@ impl Focus {
             .map_or_else(Vec::new, |cursor| path_to(tree, cursor))
     }
 
-    /// Goes to a node: a branch of the same root, or another root; the one that is left stays as it is.
+    /// Moves to a node of the same or of another root. The root that is left keeps its cursor.
     pub fn enter(&mut self, tree: &Tree, node: NodeId) {
         let root = root_of(tree, node);
         self.move_to(root, node);
     }
 
-    /// Goes back to a node on the stack or one that was visited before, in any root.
+    /// Moves back to a node on the stack or to one visited before, in any root.
     ///
     /// # Errors
     /// [`MoveRefused::NotVisited`].
     pub fn back(&mut self, tree: &Tree, node: &Node) -> Result<(), MoveRefused> {
         let root = root_of(tree, node.id);
+        // Nodes above the cursor count as visited, although the session may have entered below them
+        // directly.
         let was_there = self.roots.get(&root).is_some_and(|known| {
             known.visited.contains(&node.id)
                 || path_to(tree, known.cursor)
@@ -97,7 +100,7 @@ impl Focus {
         Ok(())
     }
 
-    /// Leaves the active root as it is.
+    /// Parks the active root: it keeps its cursor and is no longer active.
     ///
     /// # Errors
     /// [`MoveRefused::Nowhere`].
@@ -105,15 +108,15 @@ impl Focus {
         self.active_root.take().ok_or(MoveRefused::Nowhere)
     }
 
-    /// Goes on in a root where it was left; a root that is new is entered at its top.
+    /// Resumes a root at its cursor; a root the session has not worked on is entered at its top.
     ///
     /// # Errors
-    /// [`MoveRefused::NoSuchRoot`] when the node is no root.
+    /// [`MoveRefused::NoSuchRoot`] when the node is not a root.
     pub fn switch(&mut self, tree: &Tree, root: &Node) -> Result<(), MoveRefused> {
         if root_of(tree, root.id) != root.id {
             return Err(MoveRefused::NoSuchRoot(root.alias.clone()));
         }
-        // A cursor whose node is gone leads nowhere.
+        // The cursor's node may have been deleted by another session.
         let known = self
             .roots
             .get(&root.id)
@@ -126,8 +129,8 @@ impl Focus {
         Ok(())
     }
 
-    /// Leaves the node: up, or, when it is finished, on to the next unfinished sibling, completing what is above it
-    /// when nothing below is left. `proved` says whether a node may count as complete.
+    /// Leaves the current node: up if it is unfinished, otherwise on to the next unfinished
+    /// sibling. Ancestors whose last open child this was become complete, if `proved` accepts them.
     ///
     /// # Errors
     /// [`MoveRefused::Nowhere`].
@@ -143,9 +146,13 @@ impl Focus {
         let mut at = cursor;
         loop {
             let Some(node) = tree.get(at) else {
+                // The node was deleted meanwhile; the root is the nearest place that is known to
+                // exist.
                 self.move_to(root, root);
                 return Ok(left);
             };
+            // `completed` is consulted too, because the facts of this very move are not in the tree
+            // yet.
             let is_done = |id: NodeId, left: &Left| {
                 left.completed.contains(&id)
                     || tree
@@ -156,6 +163,7 @@ impl Focus {
             let Some(parent) = tree.parent(node) else {
                 left.finished = done;
                 self.move_to(root, at);
+                // A finished root is left, but its cursor stays, so that `switch` can reopen it.
                 if done {
                     self.active_root = None;
                 }
@@ -171,6 +179,7 @@ impl Focus {
                 .iter()
                 .position(|sibling| *sibling == at)
                 .unwrap_or_default();
+            // Wraps around: siblings before this one may have been skipped.
             let after = siblings
                 .iter()
                 .skip(place + 1)
@@ -180,6 +189,7 @@ impl Focus {
                 return Ok(left);
             }
             if parent.progress != Progress::Complete {
+                // Stops at the parent instead of skipping it: its evidence is the next thing to do.
                 if !proved(parent) {
                     left.unproved = Some(parent.id);
                     self.move_to(root, parent.id);
@@ -191,7 +201,7 @@ impl Focus {
         }
     }
 
-    /// Puts the cursor of a root somewhere and makes it the active one.
+    /// Sets the cursor of a root and makes the root active.
     fn move_to(&mut self, root: NodeId, node: NodeId) {
         let known = self.roots.entry(root).or_insert_with(|| RootFocus {
             cursor: node,
@@ -204,19 +214,20 @@ impl Focus {
         if left != node {
             known.visited.push(left);
         }
+        // The focus is one record that is rewritten with every move, so its size is bounded.
         let surplus = known.visited.len().saturating_sub(MOST_VISITED);
         known.visited.drain(..surplus);
         self.active_root = Some(root);
     }
 }
 
-/// Returns the top of a node's tree.
+/// Returns the root of a node's tree; the node itself if it is unknown.
 #[must_use]
 pub fn root_of(tree: &Tree, node: NodeId) -> NodeId {
     path_to(tree, node).first().map_or(node, |root| root.id)
 }
 
-/// Returns the nodes from the root down to a node.
+/// Returns the nodes from the root down to a node, the node included.
 fn path_to(tree: &Tree, node: NodeId) -> Vec<&Node> {
     let Some(node) = tree.get(node) else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! The guides of the phases: shipped with the program, overruled by the project's own.
+//! Guides of the work phases: built in, overridable by files of the project.
 
-/// The guides that come with the program: file name and text.
+/// Built-in guides: file name and text.
 pub const SHIPPED: [(&str, &str); 5] = [
     ("DISCOVERY.md", include_str!("phases/DISCOVERY.md")),
     ("SCENARIOS.md", include_str!("phases/SCENARIOS.md")),
@@ -9,10 +9,10 @@ pub const SHIPPED: [(&str, &str); 5] = [
     ("DONE.md", include_str!("phases/DONE.md")),
 ];
 
-/// Where a project's own guides lie.
+/// Directory of a project's own guides.
 pub const FOLDER: &str = ".throughline/phases";
 
-/// Returns the guide of that name as it is shipped.
+/// Returns the built-in guide of that file name.
 #[must_use]
 pub fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED
@@ -27,6 +27,7 @@ mod tests {
     fn every_guide_can_be_read_in_one_go() {
         for (name, text) in super::SHIPPED {
             let lines = text.lines().count();
+            // A guide is part of a gate's block, so it has to be short enough to be read at once.
             assert!((45..=70).contains(&lines), "{name} has {lines} lines");
             assert!(text.contains("tl "), "{name} names no command");
         }

@@ -1,4 +1,4 @@
-//! Work on nodes: where a session stands, who holds what, how far a cycle is, what proves that something is done.
+//! Work on nodes: focus, claims, TDD cycles, uncommitted lines, work levels and evidence.
 
 pub mod claim;
 pub mod evidence;

@@ -1,8 +1,9 @@
-//! Scenarios in a ticket's `test-definitions.md`: Gherkin, or headings.
+//! Parser for the scenarios in a ticket's `test-definitions.md`: Gherkin, or Markdown headings.
 //!
-//! A scenario begins at a line `Scenario: title` (Gherkin, in a code fence or not, in several languages) or at a
-//! heading `## Scenario: title`. A file with neither has a scenario per heading of the second level. It ends where
-//! the next one begins, or at a heading that is not below its own.
+//! A scenario begins at a line `Scenario: title` (Gherkin, in a code fence or not, in several
+//! languages) or at a heading `## Scenario: title`. A file with neither has one scenario per
+//! second-level heading. A scenario ends where the next one begins, or at a heading that is not
+//! below its own. Steps are not parsed.
 
 /// One scenario of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,11 +11,11 @@ pub struct ScenarioText {
     /// Its name in paths: letters, digits and `-`.
     pub slug: String,
     pub title: String,
-    /// From its own line to the next scenario, without blanks at the end.
+    /// From its own line to the next scenario, without trailing whitespace.
     pub text: String,
 }
 
-/// The words a scenario begins with, in the languages Gherkin is written in most.
+/// The Gherkin keywords of a scenario, in its most used languages.
 const WORDS: &[&str] = &[
     "scenario outline",
     "scenario template",
@@ -35,9 +36,11 @@ const WORDS: &[&str] = &[
     "场景",
 ];
 
-/// Returns the scenarios of a file, in order.
+/// Parses the scenarios of a file, in order.
 #[must_use]
 pub fn read(text: &str) -> Vec<ScenarioText> {
+    // Plain headings count only in a file without any named scenario; otherwise a section such as
+    // `## Notes` would become one.
     let named: Vec<Start<'_>> = starts(text, false);
     let starts = if named.is_empty() {
         starts(text, true)
@@ -48,6 +51,8 @@ pub fn read(text: &str) -> Vec<ScenarioText> {
     for start in &starts {
         let slug = free_slug(&found, start.title);
         let body = text.get(start.from..start.to).unwrap_or_default();
+        // The closing fence after a Gherkin block belongs to the file's layout, not to the
+        // scenario.
         let text = body
             .trim_end()
             .trim_end_matches("```")
@@ -62,16 +67,17 @@ pub fn read(text: &str) -> Vec<ScenarioText> {
     found
 }
 
+/// Title and byte range of a scenario.
 struct Start<'t> {
     title: &'t str,
     from: usize,
     to: usize,
 }
 
-/// Finds where scenarios begin and end; with `headings`, every heading of the second level begins one.
+/// Finds where scenarios begin and end; with `headings`, every second-level heading begins one.
 fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
     let mut found: Vec<Start<'_>> = Vec::new();
-    // The depth of the heading the open scenario began with; Gherkin lines have none.
+    // The depth of the heading that opened the current scenario; a Gherkin line has none.
     let mut open: Option<Option<usize>> = None;
     let mut fenced = false;
     let mut offset = 0;
@@ -83,6 +89,7 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
             fenced = !fenced;
             continue;
         }
+        // In a fence a leading `#` is a Gherkin comment, not a heading.
         let depth = if fenced {
             0
         } else {
@@ -121,16 +128,16 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
     found
 }
 
-/// Returns the title of a line that begins a scenario.
+/// Returns the title if a line begins a scenario.
 fn titled(line: &str) -> Option<&str> {
     let (word, title) = line.split_once([':', '：'])?;
     let word = word.trim().to_lowercase();
-    // `Scenario 3: title` is one too.
+    // Numbered scenarios are common: `Scenario 3: title`, `Scenario #3: title`.
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '#' || c == ' ');
     WORDS.contains(&word).then(|| title.trim())
 }
 
-/// Returns a title as a name: letters and digits of any language, everything else a `-`.
+/// Converts a title to a name for paths: letters and digits of any language, everything else `-`.
 #[must_use]
 pub fn slug(title: &str) -> String {
     let mut slug = String::with_capacity(title.len());
@@ -142,6 +149,7 @@ pub fn slug(title: &str) -> String {
         }
     }
     let slug = slug.trim_end_matches('-');
+    // A slug is part of paths people type; 60 characters still tell scenarios apart.
     let short: String = slug.chars().take(60).collect();
     if short.is_empty() {
         "scenario".to_owned()
@@ -150,6 +158,7 @@ pub fn slug(title: &str) -> String {
     }
 }
 
+/// Returns a title's slug, with a number appended if it is taken.
 fn free_slug(taken: &[ScenarioText], title: &str) -> String {
     let slug = slug(title);
     let is_taken = |name: &str| taken.iter().any(|other| other.slug == name);
@@ -220,7 +229,7 @@ mod tests {
                 .iter()
                 .map(|one| (one.slug.as_str(), one.text.trim_start()))
                 .collect();
-            // Fences between two scenarios belong to neither reader's meaning; only where a text begins matters.
+            // Where exactly a text ends around fences is not specified; only its beginning matters.
             let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
             assert_eq!(
                 names,

@@ -1,10 +1,12 @@
-//! The test-driven cycle of a scenario, read from its commits: red, green, refactor.
+//! TDD cycle of a scenario (red, green, refactor), derived from commit subjects.
+//!
+//! It trusts the subject line: tests are run by evidence, not here.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::Recorded;
 
-/// Which commit subjects mean what; the words before the colon.
+/// Commit prefixes (the word before the colon) of each step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CommitPrefixes {
@@ -24,15 +26,15 @@ impl Default for CommitPrefixes {
     }
 }
 
-/// A step of the cycle.
+/// A step of the TDD cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cycle {
     /// A failing test is committed.
     Red,
-    /// It passes.
+    /// The test passes.
     Green,
-    /// It is cleaned up: the scenario is done.
+    /// The code is cleaned up, and the scenario is done.
     Refactor,
 }
 
@@ -48,18 +50,18 @@ impl Cycle {
     }
 }
 
-/// How far a scenario's cycle is. A record, by the scenario's node.
+/// Progress of a scenario's cycle. A record, keyed by the scenario's node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tdd {
-    /// What was committed last; `None` before the first test.
+    /// The last committed step; `None` before the first test.
     pub cycle: Option<Cycle>,
-    /// The last commit of the cycle, as it was typed: `test: threshold detection`.
+    /// Subject of the last commit of the cycle: `test: threshold detection`.
     pub last_commit: Option<String>,
     pub last_hash: Option<String>,
     /// The step before the last commit, for a commit that is amended.
     pub before: Option<Cycle>,
-    /// Lines that were committed for this scenario.
+    /// Number of lines committed for this scenario.
     pub lines: u64,
 }
 
@@ -67,21 +69,23 @@ impl Recorded for Tdd {
     const KIND: &'static str = "tdd";
 }
 
-/// What a commit means for the cycle of the present scenario.
+/// What a commit means for the cycle of the current scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// The commit has nothing to do with it.
+    /// The commit is not part of a cycle.
     None,
     To(Tdd),
-    /// The scenario is done with this commit.
+    /// This commit completes the scenario.
     Done(Tdd),
-    /// The commit is the first test of the next scenario: this one is done as it is.
+    /// The commit is the first test of the next scenario, so this one was already complete.
     DoneBefore,
 }
 
-/// Returns the step a commit's subject stands for: `feat(gates): …`, `fix!: …`.
+/// Returns the step of a commit from its subject, in the form of Conventional Commits:
+/// `feat(gates): …`, `fix!: …`.
 #[must_use]
 pub fn step_of(subject: &str, prefixes: &CommitPrefixes) -> Option<Cycle> {
+    // The whole word has to match: `testing: x` is not a test, nor is a merge of branch `test: x`.
     let (head, _) = subject.split_once(':')?;
     let word = head
         .split(['(', '!'])
@@ -101,24 +105,28 @@ pub fn step_of(subject: &str, prefixes: &CommitPrefixes) -> Option<Cycle> {
     }
 }
 
-/// A commit as the cycle sees it.
+/// The parts of a commit that the cycle depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit<'c> {
     pub hash: &'c str,
     pub subject: &'c str,
-    /// It replaces the commit before it.
+    /// Hash of the commit it replaces (`git commit --amend`).
     pub amends: Option<&'c str>,
     pub lines: u64,
 }
 
-/// Returns what a commit means.
+/// Returns what a commit means for the cycle.
 #[must_use]
 pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Advance {
     let Some(step) = step_of(commit.subject, prefixes) else {
         return Advance::None;
     };
     let amends = commit.amends.is_some() && commit.amends == tdd.last_hash.as_deref();
+    // An amended commit replaces its step instead of following it. Without this, correcting the
+    // subject of a `test:` commit would look like a second test.
     let before = if amends { tdd.before } else { tdd.cycle };
+    // Refactoring is optional: many scenarios need none, and the next test says that this one is
+    // over.
     if step == Cycle::Red && before == Some(Cycle::Green) {
         return Advance::DoneBefore;
     }
@@ -130,7 +138,7 @@ pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Adv
         lines: tdd.lines.saturating_add(commit.lines),
     };
     match step {
-        // Cleaning up before anything is green finishes nothing.
+        // A refactoring while the test still fails completes nothing and keeps the step.
         Cycle::Refactor if before == Some(Cycle::Green) => Advance::Done(after),
         Cycle::Refactor => Advance::To(Tdd {
             cycle: before,
@@ -140,7 +148,7 @@ pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Adv
     }
 }
 
-/// Returns the commit that is expected next.
+/// Returns the subject of the commit that is expected next.
 #[must_use]
 pub fn expected(cycle: Option<Cycle>, about: &str, prefixes: &CommitPrefixes) -> String {
     let word = |list: &[String]| list.first().cloned().unwrap_or_else(|| "commit".to_owned());
@@ -226,7 +234,7 @@ mod tests {
         let Advance::To(green) = advance(&red, &commit("2", "feat: a", None), &prefixes) else {
             panic!("green")
         };
-        // `feat:` was a slip: it was still the test.
+        // The subject `feat:` was a mistake: the commit is still the test.
         let Advance::To(again) = advance(&green, &commit("3", "test: a", Some("2")), &prefixes)
         else {
             panic!("red")

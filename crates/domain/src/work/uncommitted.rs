@@ -1,4 +1,6 @@
-//! Counting the lines that are not committed: which files count, and whose they are.
+//! Uncommitted line count of a session: which files count, and which session changed them.
+//!
+//! Pure: the changed lines come from git through a port.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,27 +8,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::ports::ChangedLines;
 
-/// Which session changed which file since the last commit, as far as it was seen. A note: lost, everything counts
-/// for everybody.
+/// Which session changed which file since the last commit, as far as hooks saw it. A note, not
+/// state: if it is lost, every change counts for every session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Authors {
     pub files: BTreeMap<String, BTreeSet<String>>,
-    /// Commits that were made in a tool call of a session.
+    /// Session by commit hash, for commits made in a session's tool call.
     pub commits: BTreeMap<String, String>,
 }
 
-/// Under which note it is kept.
+/// Key of the note.
 pub const AUTHORS: &str = "work/authors";
 
-/// So many files and commits are remembered.
+/// Maximum number of files, and of commits, that are remembered.
 const MOST: usize = 400;
 
 impl Authors {
-    /// Notes that a session changed files; says whether that is news.
+    /// Records that a session changed files. Returns whether anything changed, so that the caller
+    /// can skip writing the note.
     pub fn wrote(&mut self, session: &str, files: &[String]) -> bool {
         let mut news = false;
-        // What was written long ago is committed, or it will be written again.
+        // Cleared as a whole instead of evicting the oldest: no order is stored, old entries are
+        // mostly committed by now, and losing them only makes lines count for more sessions.
         if self.files.len() + files.len() > MOST {
             self.files.clear();
         }
@@ -42,11 +46,12 @@ impl Authors {
         news
     }
 
-    /// Notes whose commit it was, unless that is known already; says whether it is news.
+    /// Records the session of a commit, unless it is known. Returns whether anything changed.
     pub fn committed(&mut self, session: &str, commit: &str) -> bool {
         if self.commits.contains_key(commit) {
             return false;
         }
+        // The keys are hashes, so this drops an arbitrary commit, which is good enough for a hint.
         while self.commits.len() >= MOST {
             self.commits.pop_first();
         }
@@ -54,7 +59,7 @@ impl Authors {
         true
     }
 
-    /// Says whether a commit was made by another session.
+    /// Whether a commit was made by another session.
     #[must_use]
     pub fn is_of_another(&self, session: &str, commit: &str) -> bool {
         self.commits
@@ -62,7 +67,7 @@ impl Authors {
             .is_some_and(|author| author != session)
     }
 
-    /// Says whether a file is another session's alone.
+    /// Whether a file was changed by other sessions only.
     fn is_of_others(&self, session: &str, file: &str) -> bool {
         self.files
             .get(file)
@@ -70,17 +75,17 @@ impl Authors {
     }
 }
 
-/// What is not committed, as a session sees it.
+/// Uncommitted changes of one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uncommitted {
     pub lines: u64,
-    /// Files that count.
+    /// Number of files that count.
     pub files: usize,
     /// Whether there is anything to commit at all.
     pub anything: bool,
 }
 
-/// Counts what a session has not committed. `counts` says whether a file counts at all.
+/// Counts a session's uncommitted lines. `counts` tells whether a file counts at all.
 #[must_use]
 pub fn count(
     changed: &[ChangedLines],
@@ -93,6 +98,8 @@ pub fn count(
         ..Uncommitted::default()
     };
     for file in changed {
+        // A file that no session is known to have changed counts for everyone: an edit that hooks
+        // did not see (an editor, a script) must not bypass the limit.
         if counts(&file.path) && !authors.is_of_others(session, &file.path) {
             total.lines = total
                 .lines
@@ -104,14 +111,16 @@ pub fn count(
     total
 }
 
-/// Puts what was counted of some files over what was counted of all.
+/// Replaces the counts of `paths` in the list of all changed files by new ones.
 pub fn recount(known: &mut Vec<ChangedLines>, paths: &[String], counted: Vec<ChangedLines>) {
     known.retain(|file| !paths.contains(&file.path));
     known.extend(counted);
+    // Sorted like git's own output, so that a merged list equals a full count.
     known.sort_by(|a, b| a.path.cmp(&b.path));
 }
 
-/// Says whether a path fits one of these patterns; one without a slash is about the name alone.
+/// Whether a path matches one of the glob patterns; one without a slash matches the file name
+/// alone.
 #[must_use]
 pub fn is_excluded(path: &str, patterns: &[String]) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -121,7 +130,7 @@ pub fn is_excluded(path: &str, patterns: &[String]) -> bool {
     })
 }
 
-/// Files that are made by tools, not written.
+/// Patterns of generated files, which nobody reviews line by line.
 pub const NOT_WRITTEN: &[&str] = &[
     "*.lock",
     "package-lock.json",
@@ -185,7 +194,7 @@ mod tests {
         let counts = |path: &str| !path.ends_with(".lock");
         assert_eq!(count(&changed, &authors, "one", &counts).lines, 11 + 1_001);
         assert_eq!(count(&changed, &authors, "two", &counts).lines, 101 + 1_001);
-        // Nobody knows better: everything counts.
+        // Without knowledge of the authors everything counts.
         assert_eq!(
             count(&changed, &Authors::default(), "one", &counts).lines,
             11 + 101 + 1_001

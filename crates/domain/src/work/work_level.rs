@@ -1,10 +1,11 @@
-//! How large a ticket is: patch, task or feature, with the reasons, and when it has outgrown that.
+//! Work level of a ticket (patch, task, feature): a heuristic with reasons, and the limits beyond
+//! which work exceeds its level.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::Recorded;
 
-/// How large a piece of work is.
+/// The size of a piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkLevel {
@@ -17,7 +18,7 @@ impl WorkLevel {
     /// Every level, smallest first.
     pub const ALL: [Self; 3] = [Self::Patch, Self::Task, Self::Feature];
 
-    /// Returns the word people see and write.
+    /// Returns its name in commands and output.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -27,7 +28,7 @@ impl WorkLevel {
         }
     }
 
-    /// Returns the level of that word.
+    /// Parses a level's name, ignoring case.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
@@ -36,12 +37,13 @@ impl WorkLevel {
     }
 }
 
-/// What was found out about a ticket's size. A record, by node.
+/// The assessed size of a ticket. A record, keyed by node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     pub level: WorkLevel,
     pub reasons: Vec<String>,
-    /// Somebody said so, knowing this many scenarios: it holds until there are more.
+    /// Set when the level was chosen explicitly: the number of scenarios at that time. The choice
+    /// holds until there are more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_scenarios: Option<usize>,
 }
@@ -59,13 +61,13 @@ pub struct Signals<'s> {
     pub children: usize,
 }
 
-/// From so many files on it is a feature.
+/// Number of files from which on work is a feature.
 pub const FEATURE_FILES: usize = 3;
 
-/// More scenarios than these are split.
+/// Maximum number of scenarios of one ticket; beyond that it should be split.
 pub const MOST_SCENARIOS: usize = 5;
 
-/// Words with which people ask for something new, and for something small.
+/// Words in titles that ask for something new.
 const NEW_WORDS: &[&str] = &[
     "add",
     "implement",
@@ -76,7 +78,9 @@ const NEW_WORDS: &[&str] = &[
     "реализовать",
     "создать",
 ];
+/// Words in titles that ask for something small.
 const SMALL_WORDS: &[&str] = &["typo", "rename", "bump", "опечатка", "переименовать"];
+/// Words that indicate new state or flows, anywhere in the text.
 const FLOW_WORDS: &[&str] = &[
     "state",
     "workflow",
@@ -89,12 +93,13 @@ const FLOW_WORDS: &[&str] = &[
     "миграция",
 ];
 
-/// Judges a ticket by what it says; the reasons name what was seen.
+/// Assesses a ticket's size from its text; the reasons name what was found.
 #[must_use]
 pub fn assess(signals: &Signals<'_>) -> Assessment {
     let mut reasons = Vec::new();
     let lower_title = signals.title.to_lowercase();
     let lower = signals.text.to_lowercase();
+    // Whole words only: "Address book" does not ask to add anything.
     let says = |text: &str, words: &[&str]| {
         let found = words.iter().find(|word| {
             text.split(|c: char| !c.is_alphanumeric() && c != ' ')
@@ -105,6 +110,7 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
         });
         found.map(|word| (*word).to_owned())
     };
+    // Verbs count in the title only; in the body they are too common ("add a comma").
     if let Some(word) = says(&lower_title, NEW_WORDS) {
         reasons.push(format!("the title says \"{word}\""));
     }
@@ -121,6 +127,8 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
     if let Some(word) = says(&lower, FLOW_WORDS) {
         reasons.push(format!("it speaks of new state or flows (\"{word}\")"));
     }
+    // Any sign of a feature outweighs a small title: underestimating skips the behaviour phase,
+    // while overestimating costs one command to correct.
     if !reasons.is_empty() {
         return Assessment {
             level: WorkLevel::Feature,
@@ -137,7 +145,7 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
         };
     }
     let reasons = vec![match files {
-        0 => "nothing says that it is more".to_owned(),
+        0 => "nothing indicates that it is larger".to_owned(),
         1 => "it names one file".to_owned(),
         _ => format!("it names {files} files"),
     }];
@@ -148,12 +156,13 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
     }
 }
 
-/// Counts the different files a text names: words with a folder or a known ending, without addresses.
+/// Counts the distinct files a text names: words with a file extension, without URLs.
 fn named_files(text: &str) -> usize {
     let mut found: Vec<&str> = Vec::new();
     for word in text.split(|c: char| c.is_whitespace() || "`\"'()[]<>,;".contains(c)) {
         let word = word.trim_end_matches(['.', ':']);
         let name = word.rsplit('/').next().unwrap_or_default();
+        // An extension needs a letter, or every version number (`1.2`) would be a file.
         let ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
             !stem.is_empty()
                 && (1..=5).contains(&ending.len())
@@ -167,14 +176,14 @@ fn named_files(text: &str) -> usize {
     found.len()
 }
 
-/// Why a piece of work has outgrown its level.
+/// How work exceeds its level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outgrown {
     Files(usize),
     Scenarios(usize),
 }
 
-/// Says whether work has outgrown its level.
+/// Returns how work exceeds its level, if it does.
 #[must_use]
 pub fn outgrown(
     assessment: &Assessment,
@@ -182,6 +191,8 @@ pub fn outgrown(
     scenarios: usize,
     children: usize,
 ) -> Option<Outgrown> {
+    // An explicit level is not questioned for what was known when it was chosen. A ticket with
+    // children is split already.
     if let Some(accepted) = assessment.accepted_scenarios {
         return (scenarios > accepted && scenarios > MOST_SCENARIOS && children == 0)
             .then_some(Outgrown::Scenarios(scenarios));
