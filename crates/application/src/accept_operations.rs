@@ -1,8 +1,8 @@
-//! Take operations that were decided elsewhere, by a working copy of this very history, or refuse them with the reason.
+//! Accept operations pushed by a working copy of the same history, or refuse them with the reason.
 //!
-//! Whoever sends them was let in with a token; nothing they say about themselves is believed. Operations must follow the
-//! last one here, be in a name the sender may use and within what they may do, fit the state, and leave every status as
-//! the rules would. All of them are kept, or none.
+//! The sender is authenticated by a token; its claims about itself are not trusted. Operations must
+//! follow the last one here, name a principal the token may act as, stay within its scope, apply to
+//! the state, and leave every status as the rules derive it. All of them are stored, or none.
 
 use domain::access::{Admitted, Scope, names_newly, needed_for};
 use domain::approval::Approval;
@@ -24,13 +24,13 @@ use crate::failure::{Failure, FailureKind};
 use crate::record_policy::deciding_policy;
 use crate::settle::unsettled;
 
-/// More notes than that nobody has to share at once.
+/// Maximum number of shared notes accepted at once.
 const MOST_NOTES: usize = 100;
 
-/// Keeps operations, given as lines of a journal, if they may be kept.
+/// Stores operations, given as journal lines, if the sender may make them.
 ///
 /// # Errors
-/// When they are not the sender's to make, or do not fit.
+/// When the sender is not authorized for them, or they do not apply.
 pub fn accept_operations(
     ctx: &Context<'_>,
     admitted: &Admitted,
@@ -39,7 +39,7 @@ pub fn accept_operations(
 ) -> Result<Receipt, Failure> {
     if !admitted.scope.covers(Scope::Agent) {
         return Err(
-            Failure::new(FailureKind::Refused, "this token may only look")
+            Failure::new(FailureKind::Refused, "this token is read-only")
                 .step("ask for another one: tl token create"),
         );
     }
@@ -47,18 +47,23 @@ pub fn accept_operations(
         .iter()
         .map(|line| read(line))
         .collect::<Result<Vec<_>, _>>()?;
-    // Who is too late anyway need not wait for the right to write, and keeps nobody from it.
+    // A stale sender is answered without the write lock. When every replica that lost the race
+    // waited for it, a server at a hundred commits a second fell behind and did not recover.
     if let Some(receipt) = too_late(&*ctx.store.read()?, sending, &read)? {
         return Ok(receipt);
     }
+    // Checked again under the lock: another sender may have been first.
     let mut tx = ctx.store.write()?;
     if let Some(receipt) = too_late(&*tx, sending, &read)? {
         return Ok(receipt);
     }
+    // The clock of a shared database, if there is one: the servers in front of it may disagree.
     let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
     for (line, LineHead { op: operation, .. }) in lines.iter().zip(&read) {
         check_words(ctx, &*tx, admitted, operation, now)?;
         check_secrets(&*tx, operation, line)?;
+        // Recorded as the sent bytes, so that the hash chain of the sender and of the server stay
+        // equal. Checks of the resulting state come after; an error drops the transaction.
         tx.record_line(line)?;
         check_outcome(ctx, &*tx, operation)?;
     }
@@ -68,20 +73,22 @@ pub fn accept_operations(
     Ok(Receipt::Kept { head })
 }
 
-/// Returns what became of operations that cannot be kept now: they are kept already, or others are, or the history is another.
+/// Returns the receipt for operations that cannot be stored now: they are stored already, others
+/// were first (conflict), or the histories diverged.
 fn too_late(
     state: &dyn Snapshot,
     sending: &Sending,
     sent: &[LineHead<Operation>],
 ) -> Result<Option<Receipt>, StoreFault> {
     if state.chain_hash(sending.after)? != Some(sending.hash) {
-        // Not further than we are: another history. Further: what we had was put back to an earlier state.
+        // The sender is behind or level with us: another history. It is ahead: our state was
+        // restored from an earlier backup.
         return Ok(Some(Receipt::Diverged {
             after: sending.after,
         }));
     }
     let head = state.head()?;
-    // Notes alone have no place in the history.
+    // Notes are not part of the history, so they cannot conflict.
     if head == sending.after || sent.is_empty() {
         return Ok(None);
     }
@@ -93,16 +100,18 @@ fn too_late(
     }))
 }
 
+/// Parses one journal line.
 fn read(line: &str) -> Result<LineHead<Operation>, Failure> {
     serde_json::from_str(line).map_err(|error| {
         Failure::new(
             FailureKind::Invalid,
-            format!("an operation cannot be read: {error}"),
+            format!("an operation cannot be parsed: {error}"),
         )
     })
 }
 
-/// Says whether these very operations follow `after` already: an answer that got lost is asked for again.
+/// Whether exactly these operations follow `after` already: the sender lost our answer and asks
+/// again.
 fn are_kept(
     state: &dyn Snapshot,
     after: OperationId,
@@ -118,6 +127,7 @@ fn are_kept(
     Ok(true)
 }
 
+/// Builds the refusal of an operation.
 fn refuse(operation: &Operation, why: impl std::fmt::Display) -> Failure {
     Failure::new(
         FailureKind::Refused,
@@ -129,7 +139,7 @@ fn refuse(operation: &Operation, why: impl std::fmt::Display) -> Failure {
     )
 }
 
-/// Checks what can be said of an operation before it is applied.
+/// Checks authorization, policy and date of an operation before it is applied.
 fn check_words(
     ctx: &Context<'_>,
     state: &dyn Transaction,
@@ -148,25 +158,27 @@ fn check_words(
     let needed = needed_for(operation);
     if !reach.covers(needed) {
         let why = format!(
-            "this is a person's word: `{by}` with this token may do what scope `{reach}` allows, not `{needed}`"
+            "only a person may decide this: `{by}` with this token has scope `{reach}`, and it needs `{needed}`"
         );
         return Err(refuse(operation, why).step("ask a person to decide it"));
     }
+    // Records may name a principal inside. Without this check a token could attribute a comment or
+    // a verdict to another person.
     if let Some(other) = names_newly(operation)
         .into_iter()
         .find(|other| other.is_human() && other != by)
     {
         return Err(refuse(
             operation,
-            format!("it speaks in the name of `{other}`"),
+            format!("it acts in the name of `{other}`"),
         ));
     }
     if operation.verb == Verb::Policy || operation.facts.iter().any(changes_policy) {
         return Err(refuse(
             operation,
-            "the policy is the server's: a working copy can only be stricter",
+            "the policy is set on the server; a working copy can only be stricter",
         )
-        .step("ask who runs the server to change it there"));
+        .step("ask the administrator of the server to change it there"));
     }
     let policy = deciding_policy(ctx, state)?.approval;
     for (node, approval) in new_approvals(operation) {
@@ -184,19 +196,21 @@ fn check_words(
             ));
         }
     }
+    // People read these dates, and leases and the log compare them across machines.
     let off = operation.at.as_millis().saturating_sub(now.as_millis());
     if off.saturating_abs() > MOST_MILLIS_OFF {
         let why = format!("it is dated {}, but it is {now} here", operation.at);
-        return Err(refuse(operation, why).step("set the clock of that machine right"));
+        return Err(refuse(operation, why).step("correct the clock of that machine"));
     }
     check_numbers(state, operation)
 }
 
+/// Whether a fact changes the trust policy.
 fn changes_policy(fact: &Fact) -> bool {
     matches!(fact, Fact::RecordChanged { record, .. } if record.kind == <TrustPolicy as Recorded>::KIND)
 }
 
-/// New nodes get the next numbers; only what was there before comes back under its own.
+/// Checks that new nodes get the next free ids; only restored nodes return under their own.
 fn check_numbers(state: &dyn Transaction, operation: &Operation) -> Result<(), Failure> {
     let added = operation.facts.iter().filter_map(|fact| match fact {
         Fact::NodeAdded { node } => Some(node.id),
@@ -214,13 +228,14 @@ fn check_numbers(state: &dyn Transaction, operation: &Operation) -> Result<(), F
             next = NodeId(
                 next.0
                     .checked_add(1)
-                    .ok_or_else(|| refuse(operation, "there are no more numbers"))?,
+                    .ok_or_else(|| refuse(operation, "node ids are exhausted"))?,
             );
         }
     }
     Ok(())
 }
 
+/// Returns the approvals an operation adds.
 fn new_approvals(operation: &Operation) -> impl Iterator<Item = (NodeId, &Approval)> {
     operation.facts.iter().filter_map(|fact| match fact {
         Fact::ApprovalChanged {
@@ -233,7 +248,7 @@ fn new_approvals(operation: &Operation) -> impl Iterator<Item = (NodeId, &Approv
     })
 }
 
-/// Whoever undoes something brings back what others said: exactly what the undone operations took away.
+/// Whether an approval by another principal only restores one that the undone operations removed.
 fn was_there_before(
     state: &dyn Snapshot,
     operation: &Operation,
@@ -267,13 +282,15 @@ fn was_there_before(
     Ok(false)
 }
 
-/// Secrets are masked where an operation is made: what comes unmasked is from a program that is too old to do it, and is
-/// not kept, because everybody who follows the history would get a copy.
+/// Refuses unmasked secrets. They are masked where an operation is made, so these come from an
+/// outdated program; stored, they would be copied to every replica.
 fn check_secrets(
     state: &dyn Transaction,
     operation: &Operation,
     line: &str,
 ) -> Result<(), Failure> {
+    // One scan of the raw line settles nearly every operation; the exact check below parses and
+    // masks it.
     if find_secrets(line).is_empty() {
         return Ok(());
     }
@@ -305,7 +322,7 @@ fn check_secrets(
     }
 }
 
-/// Checks what an operation has made of the state.
+/// Checks the state that an operation results in.
 fn check_outcome(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -319,6 +336,8 @@ fn check_outcome(
         };
         check_text(ctx, tx, operation, node, content)?;
     }
+    // The sender derived the statuses itself. Deriving them again here is what keeps a modified
+    // client from pushing `approved`.
     let wrong = unsettled(ctx, tx, &operation.facts, operation.at)?;
     let Some(group) = wrong.first() else {
         return Ok(());
@@ -335,7 +354,7 @@ fn check_outcome(
         .step("use the same policy.cascade in .throughline/config.toml as the server"))
 }
 
-/// A text must be there, and be what it is said to be: approvals are bound to it.
+/// Checks that a text is present and has the hashes it claims: approvals are bound to them.
 fn check_text(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -352,10 +371,11 @@ fn check_text(
     let Some(text) = tx.text(*version)? else {
         return Err(refuse(
             operation,
-            format!("the text {} did not come with it", version.short()),
+            format!("the text {} is missing", version.short()),
         ));
     };
-    // Of a text with secrets only the masked one is sent: its hashes are those of the real text, which stays where it is.
+    // A text with secrets is sent masked under the hashes of the original, which stays on the
+    // sender's machine. They cannot be verified here.
     if MaskedText::read(tx, *version)?.is_some() {
         return Ok(());
     }
@@ -365,19 +385,19 @@ fn check_text(
     let level = ctx
         .profile(&node.profile)
         .and_then(|profile| profile.level(&node.level));
+    // The canonical hash of a level with state keys ignores them, so that progress does not end an
+    // approval; plain texts are hashed whole.
     let as_level = level.map(|level| level.read_text(&text).0);
     if *canonical == canonical_hash(&text) || Some(*canonical) == as_level {
         return Ok(());
     }
     Err(refuse(
         operation,
-        format!(
-            "the text of `{}` is not the one it is said to be",
-            node.alias
-        ),
+        format!("hash mismatch in the text of `{}`", node.alias),
     ))
 }
 
+/// Saves the shared notes: when each session was last active.
 fn keep_notes(tx: &mut dyn Transaction, sending: &Sending, now: Timestamp) -> Result<(), Failure> {
     let shared = |key: &str| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix));
     for note in sending
@@ -386,7 +406,8 @@ fn keep_notes(tx: &mut dyn Transaction, sending: &Sending, now: Timestamp) -> Re
         .take(MOST_NOTES)
         .filter(|note| shared(&note.key))
     {
-        // When somebody was heard of, by the clock here: nobody is heard of in the future.
+        // Limited to our present time: a sender with a fast clock could otherwise hold its claims
+        // for hours.
         let heard = note
             .body
             .parse::<i64>()

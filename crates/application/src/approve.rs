@@ -1,4 +1,6 @@
-//! Approve a node: bind the approval to its text and to its parent's.
+//! Approve a node: bind an approval to the node's text and to its parent's.
+//!
+//! The rules are in `domain::approval`; the consistency warnings they need are collected here.
 
 use domain::approval::{Force, Request, decide};
 use domain::consistency::{Plan, check};
@@ -21,16 +23,16 @@ use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::TransitionView;
 
-/// What is asked.
+/// Request of [`approve`].
 #[derive(Clone, Debug)]
 pub struct ApproveRequest {
     pub node: Vec<String>,
     pub force: Force,
-    /// What was shown before it was asked, where something was.
+    /// The versions shown to the person before the decision, if any were.
     pub shown: Option<Shown>,
 }
 
-/// What was done: `approve_entity`.
+/// Outcome of [`approve`], in MCP `approve_entity`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApproveOutcome {
     pub success: bool,
@@ -39,7 +41,7 @@ pub struct ApproveOutcome {
     pub entity_id: String,
     pub path: String,
     pub version_hash: Option<VersionHash>,
-    /// Descendants whose status follows from it.
+    /// Descendants whose status changed with it.
     pub changed_entities: Vec<TransitionView>,
     pub operation: Option<OperationId>,
 }
@@ -47,7 +49,7 @@ pub struct ApproveOutcome {
 /// Approves a node.
 ///
 /// # Errors
-/// Every rule of `domain::approval`, and faults of the state.
+/// Every refusal of `domain::approval`, and errors of the store.
 pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOutcome, Failure> {
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
@@ -58,6 +60,8 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
         refuse_circles(ctx, &*tx, &node, &path)?;
         let warnings = warnings(ctx, &*tx, &node, parent.as_ref())?;
         let now = ctx.clock.now();
+        // Decided inside the write transaction, `shown` included: compared outside it, an approval
+        // could be given to a text that another writer stored in between.
         let approval = decide(
             Request {
                 node: &node,
@@ -80,6 +84,8 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
             changed_entities,
             operation,
         };
+        // Repeating an approval is not an error, but it records no operation: a second signature
+        // would only move the date of the first.
         if node.status() == Status::Approved {
             return Ok(outcome(
                 format!("`{path}` is approved already"),
@@ -92,6 +98,8 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
             before: node.approval.clone(),
             after: Some(approval),
         }];
+        // An approval despite a condemnation (`--force`) ends it; otherwise the node would stay
+        // invalid with an approval on it.
         if node.condemnation.is_some() {
             facts.push(Fact::CondemnationChanged {
                 node: id,
@@ -99,6 +107,8 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
                 after: None,
             });
         }
+        // Before the transitions are collected: the statuses of the descendants belong to the same
+        // operation, so that one undo reverts them together.
         settle(ctx, tx, &mut facts, &[], now, None)?;
         let changed = transitions(&*tx, &facts, Some(id))?;
         let mut operation = ctx.operation(Verb::Approve, format!("approve {path}"));
@@ -118,7 +128,7 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
     })
 }
 
-/// Returns what the consistency checks say about a node, as an approval would record it.
+/// Returns the consistency warnings of a node, as an approval would record them.
 ///
 /// # Errors
 /// When there is no such node or the state cannot be read.
@@ -130,7 +140,7 @@ pub fn check_plan(ctx: &Context<'_>, words: &[String]) -> Result<Vec<String>, Fa
     warnings(ctx, &*found.state, &node, above.as_ref())
 }
 
-/// Returns what the consistency checks say about a node.
+/// Returns the consistency warnings of a node against its parent.
 pub(crate) fn warnings(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -144,6 +154,7 @@ pub(crate) fn warnings(
     else {
         return Ok(Vec::new());
     };
+    // Checked before the texts are loaded: they are the expensive part.
     if ctx.policy.consistency == ConsistencyPolicy::Off {
         return Ok(Vec::new());
     }
@@ -165,13 +176,16 @@ pub(crate) fn warnings(
         .into_iter()
         .map(|warning| warning.message)
         .collect();
+    // Broken front matter means that `needs` and the like are ignored, which the approving person
+    // should know.
     if let Some(problem) = domain::front_matter::read(&text).problem {
         found.push(format!("front matter, {problem}"));
     }
     Ok(found)
 }
 
-/// Refuses to decide about a text that cannot be read now: what is recorded may not be what is there.
+/// Refuses a decision about a file that cannot be read at the moment: the recorded text may not be
+/// the one on disk.
 pub(crate) fn refuse_unavailable(ctx: &Context<'_>, node: &Node) -> Result<(), Failure> {
     let Some(path) = &node.path else {
         return Ok(());
@@ -188,7 +202,7 @@ pub(crate) fn refuse_unavailable(ctx: &Context<'_>, node: &Node) -> Result<(), F
         .step("tl check"))
 }
 
-/// A plan that needs itself, in the end, can never be ready.
+/// Refuses a plan in a cycle of `needs`, which could never become ready.
 fn refuse_circles(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -198,6 +212,7 @@ fn refuse_circles(
     if node.description.needs.is_empty() {
         return Ok(());
     }
+    // Needs may point anywhere, so the whole tree is read; most plans have none and returned above.
     let tree = domain::tree::Tree::new(state.all_nodes()?);
     let needs = domain::needs::Needs::of(&tree, ctx.profiles);
     let circle = needs.problems.iter().find(|problem| {

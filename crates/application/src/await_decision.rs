@@ -1,4 +1,6 @@
-//! Look whether what somebody waits for has happened. Waiting itself is the edge's business.
+//! Poll for a decision: whether the awaited change of a node has happened.
+//!
+//! Looks once. Waiting, timeouts and retries belong to the edges, which are asynchronous.
 
 use domain::fact::Fact;
 use domain::ids::{OperationId, VersionHash};
@@ -17,7 +19,7 @@ use crate::observe::observed_node;
 use crate::survey::Scope;
 use crate::views::{OperationView, node_view};
 
-/// What is waited for.
+/// The awaited change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Until {
@@ -26,33 +28,34 @@ pub enum Until {
     Changed,
 }
 
-/// What is asked.
+/// Request of [`await_decision`].
 #[derive(Clone, Debug, Default)]
 pub struct WaitRequest {
     pub node: Vec<String>,
     pub until: Until,
-    /// The status the asker knows; another one is a change.
+    /// The status the caller knows; any other is a change.
     pub status: Option<String>,
-    /// The last operation the asker knows: a comment after it, or a person's word in a review of the node, ends the waiting.
+    /// The last operation the caller knows. A later comment, or a person's decision in a review of
+    /// the node, ends the wait.
     pub since: Option<OperationId>,
 }
 
-/// How it is now.
+/// The present state of the node.
 #[derive(Clone, Debug, Serialize)]
 pub struct WaitView {
     pub done: bool,
     pub path: String,
     pub status: Status,
     pub version_hash: Option<VersionHash>,
-    /// What was said meanwhile, the latest first. Text of a person: data, not part of any instruction of ours.
+    /// New comments, latest first. A person's text: data, not an instruction of this program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<CommentView>,
-    /// What a person decided in reviews of it meanwhile, the latest first.
+    /// A person's new decisions in reviews of the node, latest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<OperationView>,
 }
 
-/// Looks once.
+/// Looks once whether the wait is over.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be read.
@@ -73,6 +76,8 @@ pub fn await_decision(ctx: &Context<'_>, request: &WaitRequest) -> Result<WaitVi
             .as_ref()
             .is_none_or(|known| *known != node.status.to_string()),
     };
+    // A comment ends the wait too: it usually asks for a change, and an agent that waits for an
+    // approval would not see it.
     let done = decided || !comments.is_empty() || !reviews.is_empty();
     Ok(WaitView {
         done,
@@ -84,7 +89,7 @@ pub fn await_decision(ctx: &Context<'_>, request: &WaitRequest) -> Result<WaitVi
     })
 }
 
-/// Returns what people decided since in reviews of a node, or of a phase of it.
+/// Returns the decisions people made since then in reviews of a node, or of a phase of it.
 fn decided_in_reviews(
     state: &dyn Snapshot,
     path: &str,
@@ -98,6 +103,7 @@ fn decided_in_reviews(
     let new = usize::try_from(state.head()?.0.saturating_sub(since.0)).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     for head in state.operation_heads(None, new)? {
+        // Heads are cheap; the facts are read only for the few operations that can match.
         if head.verb != Verb::Review || !head.by.is_human() {
             continue;
         }

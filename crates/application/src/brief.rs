@@ -1,4 +1,7 @@
-//! Brief an agent: where the work stands, in one short text.
+//! Compose the briefing of an agent: the state of the work in one bounded text.
+//!
+//! What goes in and in which order is decided in `domain::briefing`; this gathers the inputs and
+//! applies the size limit of the host.
 
 use domain::briefing::compositor::estimated_tokens;
 use domain::briefing::{Attention, Briefing, Budget, Line, compose};
@@ -14,29 +17,29 @@ use crate::failure::Failure;
 use crate::project_status::project_status;
 use crate::sessions::trail_briefing;
 
-/// What is asked.
+/// Request of [`brief_explained`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BriefRequest<'a> {
-    /// What went wrong in hooks since the last time.
+    /// Hook errors since the last briefing.
     pub faults: Option<&'a str>,
-    /// At most so many characters; 0 is no limit, `None` what policy says.
+    /// Maximum number of characters; 0 means no limit, `None` the limit of the policy.
     pub budget: Option<usize>,
 }
 
-/// A briefing, and how it came about.
+/// A briefing, and how it was composed.
 #[derive(Clone, Debug, Serialize)]
 pub struct BriefOutcome {
     pub text: String,
     pub characters: usize,
     /// Estimated.
     pub tokens: usize,
-    /// What is in it, and why.
+    /// The included lines, with the reason for each.
     pub kept: Vec<Line>,
-    /// What there was no room for.
+    /// The lines left out for lack of space.
     pub cut: Vec<Line>,
 }
 
-/// Looks at everything and returns where the work stands; `faults` is what went wrong in hooks since the last time.
+/// Composes a briefing within the policy's limit; `faults` are the hook errors since the last one.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -51,7 +54,7 @@ pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure>
     .text)
 }
 
-/// The same with how it came about.
+/// Composes a briefing and explains its selection.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -120,7 +123,9 @@ pub fn brief_explained(
         trail,
     };
     let mut composed = compose(&briefing, budget);
-    // A host may count otherwise than we do: bytes, where a letter has two.
+    // A host may measure in bytes or UTF-16 units where the budget counts characters, so the text
+    // is composed again with a smaller budget until it fits. Cutting it instead would drop its end,
+    // which may be in the middle of a next step.
     if let Some(host) = host_of_hook(ctx) {
         let mut characters = budget.characters.min(host.context_cap());
         while host.size_of(&composed.text) > host.context_cap() {
@@ -137,7 +142,8 @@ pub fn brief_explained(
     })
 }
 
-/// Returns what a person has to decide before policy and history can be trusted again, for the agent to pass on.
+/// Returns what a person has to decide before policy and history can be trusted again, for the
+/// agent to pass on.
 fn untrusted(ctx: &Context<'_>) -> Option<String> {
     let mut lines: Vec<String> = ctx.store.history().problem().into_iter().collect();
     if !ctx.waiting_policy.is_empty() {
@@ -156,7 +162,7 @@ fn untrusted(ctx: &Context<'_>) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns the host that asks, where a hook does.
+/// Returns the host, if a hook is asking.
 fn host_of_hook(ctx: &Context<'_>) -> Option<Host> {
     match (&ctx.actor, ctx.channel) {
         (Principal::Agent { host, .. }, Channel::Hook) => Host::from_word(host),

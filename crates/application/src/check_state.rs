@@ -1,4 +1,6 @@
-//! Check: is the state sound, and does it agree with the plan files? Changes nothing.
+//! Check the state: its integrity, and whether it matches the plan files. Changes nothing.
+//!
+//! Repairing is `repair_state`.
 
 use domain::audit::{self, Finding, FindingKind};
 use domain::node::Content;
@@ -14,7 +16,7 @@ use crate::failure::Failure;
 use crate::record_policy::judging_policy;
 use crate::survey::{Scope, survey};
 
-/// What was found.
+/// Outcome of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckOutcome {
     pub ok: bool,
@@ -23,7 +25,7 @@ pub struct CheckOutcome {
 }
 
 impl CheckOutcome {
-    /// Adds what the edge found.
+    /// Adds the findings of the edge.
     pub fn add(&mut self, findings: Vec<FindingView>) {
         self.ok &= findings.is_empty();
         self.findings.extend(findings);
@@ -50,20 +52,22 @@ impl From<Finding> for FindingView {
     }
 }
 
-/// Looks at everything.
+/// Checks everything.
 ///
 /// # Errors
 /// When the state cannot even be read.
 pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
-    // Reading takes over what a killed process left in the journal; only then is it known what the mirror lacks.
+    // Opening a snapshot replays what a killed process left in the journal; only then is it known
+    // which mirror files are missing.
     drop(ctx.store.read()?);
-    // What earlier commits left for later is not yet a lag.
+    // Deferred mirror files are not a finding.
     ctx.store.finish_mirror();
     let state = ctx.store.read()?;
     let tree = Tree::new(state.all_nodes()?);
     let mut findings = against_files(ctx, &*state, &tree)?;
-    // Under the precise cascade a child may rightly stand on an older parent; judging that needs the
-    // texts, and was done when the parent changed.
+    // Under the precise cascade a child may rightly depend on an older version of its parent.
+    // Judging that needs both texts and was done when the parent changed, so it is not repeated
+    // here.
     let precise = ctx.policy.cascade == domain::policy::CascadePolicy::Precise;
     let never = |_: &domain::status::Footing, _, _| false;
     let own = audit::tree(
@@ -79,6 +83,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         own.into_iter()
             .filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)),
     );
+    // A store gives one snapshot at a time, and `verify` opens its own.
     drop(state);
     for found in ctx.store.verify()? {
         findings.push(Finding {
@@ -90,7 +95,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     }
     findings.extend(untrusted(ctx));
     Ok(CheckOutcome {
-        // A key in a person's own file is theirs to take out; the state is sound all the same.
+        // A secret in a user's own file is theirs to remove; the state itself is sound.
         ok: findings
             .iter()
             .all(|finding| finding.kind == FindingKind::SecretInPlan),
@@ -99,7 +104,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     })
 }
 
-/// Returns what a person has to decide before policy and history can be trusted again.
+/// Returns the decisions a person has to make before policy and history can be trusted again.
 fn untrusted(ctx: &Context<'_>) -> Vec<Finding> {
     let history = ctx.store.history().problem().map(|message| Finding {
         kind: FindingKind::HistoryChanged,
@@ -127,6 +132,8 @@ fn against_files(
     tree: &Tree,
 ) -> Result<Vec<Finding>, Failure> {
     let next = domain::ids::NodeId(u32::MAX / 2);
+    // Every file is read whatever its stamp: a check that trusted the stamps would miss a change
+    // that kept size and mtime.
     let seen = survey(ctx, state, Scope::EverythingAnew, next)?;
     let mut findings = Vec::new();
     for sighting in &seen.sightings {
@@ -175,6 +182,8 @@ fn against_files(
             }
         }
     }
+    // The scan reports these as notices; in a check they are findings, and must not be printed
+    // twice.
     for noticed in ctx.take_noticed() {
         match noticed {
             Noticed::Misplaced { path, why } => findings.push(Finding {
@@ -201,7 +210,7 @@ fn against_files(
         let text = state.text(version).ok().flatten();
         let secrets: Vec<MaskedSecret> = match MaskedText::read(state, version).ok().flatten() {
             Some(masked) => masked.secrets,
-            // Stored before secrets were masked.
+            // Stored by a version without masking: the text itself is searched.
             None => text.as_deref().map(secret_lines).unwrap_or_default(),
         };
         if let (false, Some(file)) = (secrets.is_empty(), &node.path) {
@@ -224,7 +233,7 @@ fn against_files(
                     "front matter of `{}`, {problem}",
                     node.path.as_deref().unwrap_or_default()
                 ),
-                next_steps: vec!["mend the lines between the two `---`".to_owned()],
+                next_steps: vec!["fix the lines between the two `---`".to_owned()],
             });
         }
     }

@@ -1,4 +1,4 @@
-//! The children of a node and how they stand.
+//! Children of a node with their status.
 
 use crate::context::Context;
 use crate::failure::Failure;

@@ -1,4 +1,6 @@
-//! Claims: take a node for this session, give it back, and who holds what.
+//! Claims: lease a node to this session, release it, and list the active leases.
+//!
+//! A lease is extended by the session's heartbeat. A claim also covers the nodes below it.
 
 use domain::ids::{NodeId, OperationId};
 use domain::node::Node;
@@ -14,7 +16,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::locate::{ancestors, get, nothing_left, path_of};
 use crate::observe::with_node;
 
-/// A claim, for people and JSON.
+/// A claim.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimView {
     pub node: String,
@@ -26,18 +28,18 @@ pub struct ClaimView {
     pub operation: Option<OperationId>,
 }
 
-/// What is given back.
+/// Request of [`release_node`].
 #[derive(Clone, Debug)]
 pub struct ReleaseRequest {
     pub node: Vec<String>,
-    /// Only the claim with this token.
+    /// If given, only the claim with this token is released.
     pub token: Option<u64>,
 }
 
-/// Takes a node, with all below it, for this session.
+/// Claims a node and everything below it for this session.
 ///
 /// # Errors
-/// When another session holds it, something above it or something below it.
+/// When another session holds it, an ancestor or a descendant.
 pub fn claim_node(ctx: &Context<'_>, node: &[String]) -> Result<ClaimView, Failure> {
     with_node(ctx, node, |tx, id, rest| {
         nothing_left(rest)?;
@@ -47,6 +49,7 @@ pub fn claim_node(ctx: &Context<'_>, node: &[String]) -> Result<ClaimView, Failu
     })
 }
 
+/// Claims a node in a running transaction.
 pub(crate) fn take(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -56,6 +59,8 @@ pub(crate) fn take(
     if let Some((_, claim)) = holder(ctx, &*tx, node)? {
         return Err(held(path, &claim));
     }
+    // Both directions conflict: a claim covers a subtree, so a lease inside it would have two
+    // holders.
     if let Some((below, claim)) = holder_below(ctx, &*tx, node)? {
         return Err(held(&path_of(&*tx, &below)?, &claim));
     }
@@ -65,6 +70,8 @@ pub(crate) fn take(
         .as_ref()
         .filter(|claim| claim.session == ctx.session && claim_holds(ctx, &*tx, claim, now));
     let until = Timestamp::from_millis(now.as_millis().saturating_add(lease_ms(ctx)));
+    // A fencing token. Operation numbers only grow, so a later claim always has a higher one;
+    // renewing keeps it, so that the holder's own requests stay valid.
     let token = own.map_or(tx.next_operation()?.0, |claim| claim.token);
     let since = own.map_or(now, |claim| claim.since);
     let after = Claim {
@@ -90,7 +97,7 @@ pub(crate) fn take(
     })
 }
 
-/// Gives a node back.
+/// Releases a node.
 ///
 /// # Errors
 /// When this session does not hold it; a person may release anything.
@@ -101,6 +108,8 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
         let Some(before) = record::read::<Claim>(&*tx, &key(id))? else {
             return Err(refused(&ClaimRefused::NotClaimed { node: path }));
         };
+        // A person may release any claim: a crashed session would otherwise block its node until
+        // the lease ends.
         if before.session != ctx.session && !ctx.actor.is_human() {
             return Err(refused(&ClaimRefused::NotYours {
                 node: path,
@@ -136,7 +145,7 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
     })
 }
 
-/// Returns every claim that holds, by node.
+/// Returns every active claim, by node.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -159,12 +168,13 @@ pub fn list_claims(ctx: &Context<'_>) -> Result<Vec<ClaimView>, Failure> {
     Ok(found)
 }
 
-/// Returns the claims that hold.
+/// Returns the active claims.
 pub(crate) fn holding(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Vec<(NodeId, Claim)>, Failure> {
     let all = record::read_all::<Claim>(state, "")?;
+    // Most projects have no claims; on a shared database the time is a query of its own.
     if all.is_empty() {
         return Ok(Vec::new());
     }
@@ -177,13 +187,14 @@ pub(crate) fn holding(
         .collect())
 }
 
-/// Leases run by the store's clock where several machines share it: theirs may differ.
+/// Returns the store's clock where machines share a store, because their own clocks may differ.
 fn agreed_time(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Timestamp, Failure> {
     Ok(state.now()?.unwrap_or_else(|| ctx.clock.now()))
 }
 
+/// Whether a claim is active: its lease runs, or its session was active within the lease time.
 fn claim_holds(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim, now: Timestamp) -> bool {
-    // When nobody remembers that a session was heard of, it was not.
+    // A missing or unreadable heartbeat counts as none; the lease itself still applies.
     let heard = state
         .note(&heard_key(&claim.session))
         .ok()
@@ -192,11 +203,12 @@ fn claim_holds(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim, now: Time
     claim.holds(now, heard.map(Timestamp::from_millis), lease_ms(ctx))
 }
 
+/// Returns the lease time in milliseconds.
 fn lease_ms(ctx: &Context<'_>) -> i64 {
     i64::try_from(ctx.policy.claim_lease_minutes.saturating_mul(60_000)).unwrap_or(i64::MAX)
 }
 
-/// Returns which other session holds a node or something above it.
+/// Returns the claim of another session on a node or one of its ancestors.
 pub(crate) fn holder(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -215,7 +227,7 @@ pub(crate) fn holder(
         .find(|(id, _)| *id == node.id || above.contains(id)))
 }
 
-/// Returns which other session holds something below a node.
+/// Returns the claim of another session on a descendant of a node.
 fn holder_below(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -238,17 +250,20 @@ fn holder_below(
     Ok(None)
 }
 
-/// A session that is heard of holds what it holds a while longer. Noted once a minute at most.
+/// Records a heartbeat of this session, which extends its leases; at most one per minute.
 pub(crate) fn hear(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
     let now = agreed_time(ctx, &*tx)?;
     let key = heard_key(&ctx.session);
     let heard: Option<i64> = tx.note(&key)?.and_then(|text| text.parse().ok());
+    // Hooks call this for every tool call; a write each time would make every tool call a commit. A
+    // minute is short against the lease.
     if heard.is_none_or(|heard| now.as_millis() - heard > 60_000) {
         tx.keep_note(&key, Some(&now.as_millis().to_string()), now)?;
     }
     Ok(())
 }
 
+/// Builds the refusal for a node held by another session.
 fn held(node: &str, claim: &Claim) -> Failure {
     let refusal = ClaimRefused::Held {
         node: node.to_owned(),
@@ -261,7 +276,7 @@ fn held(node: &str, claim: &Claim) -> Failure {
 fn refused(refusal: &ClaimRefused) -> Failure {
     let failure = Failure::new(FailureKind::Refused, refusal.to_string());
     match refusal {
-        ClaimRefused::Held { .. } => failure.step("tl next   # what nobody holds"),
+        ClaimRefused::Held { .. } => failure.step("tl next   # unclaimed work"),
         ClaimRefused::NotClaimed { node } => failure.step(format!("tl claim {node}")),
         ClaimRefused::NotYours { .. } | ClaimRefused::OldToken { .. } => {
             failure.step("tl claim --list")

@@ -1,4 +1,7 @@
-//! Say something about a plan, and read what was said.
+//! Comments on plans: add one, and list them.
+//!
+//! A comment is open until its plan changes or is decided. Nothing is deleted; the history keeps
+//! every comment.
 
 use domain::comment::{self, Comment, LONGEST_COMMENT};
 use domain::ids::{NodeId, OperationId, Principal};
@@ -16,19 +19,19 @@ use crate::locate::{get, nothing_left, path_of};
 use crate::observe::{observed_node, with_node};
 use crate::survey::Scope;
 
-/// A comment, as shown.
+/// A comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CommentView {
     pub path: String,
     pub by: Principal,
     pub at: Timestamp,
     pub text: String,
-    /// Nothing happened to the plan since.
+    /// Whether the plan has not changed since.
     pub open: bool,
     pub operation: OperationId,
 }
 
-/// Says something about a node.
+/// Adds a comment to a node.
 ///
 /// # Errors
 /// When there is no such node, the text is empty or too long, or the state cannot be written.
@@ -46,6 +49,7 @@ pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<Commen
             at: ctx.clock.now(),
             text,
         };
+        // The summary is one line of the log; the whole text is in the record.
         let start: String = clean_line(&said.text).chars().take(120).collect();
         let mut new = ctx.operation(Verb::Comment, format!("comment on {path}: {start}"));
         new.facts
@@ -62,7 +66,7 @@ pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<Commen
     })
 }
 
-/// Returns what was said about a node, the latest first.
+/// Returns the comments on a node, latest first.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be read.
@@ -72,7 +76,7 @@ pub fn list_comments(ctx: &Context<'_>, words: &[String]) -> Result<Vec<CommentV
     Ok(comments_of(&*seen.state, Some(seen.id))?)
 }
 
-/// Returns the comments of one node or of all, the latest first.
+/// Returns the comments on one node or on all, latest first.
 pub(crate) fn comments_of(
     state: &dyn Snapshot,
     node: Option<NodeId>,
@@ -81,7 +85,7 @@ pub(crate) fn comments_of(
     for (_, said) in
         record::read_all::<Comment>(state, &node.map(comment::prefix).unwrap_or_default())?
     {
-        // A node may be gone; what was said about it stays in the log.
+        // The node may have been removed; its comments remain in the log only.
         let Some(node) = state.node(said.node)? else {
             continue;
         };
@@ -99,7 +103,7 @@ pub(crate) fn comments_of(
     Ok(found)
 }
 
-/// Returns the comments that wait for an answer, the latest first.
+/// Returns the open comments, latest first.
 ///
 /// # Errors
 /// When the state cannot be read.

@@ -1,4 +1,8 @@
-//! What every use case works with: the ports, the rules' settings, and who is acting.
+//! Context of a use case: the ports, the policy, the acting principal, and the notices collected on
+//! the way.
+//!
+//! Ports are trait objects and notices are interior-mutable, so that a use case takes one
+//! `&Context` and stays free of generics.
 
 use std::cell::{Cell, RefCell};
 
@@ -15,66 +19,67 @@ use domain::trust_policy::PolicyChange;
 
 use crate::failure::Failure;
 
-/// The world of a use case.
+/// Everything a use case works with.
 pub struct Context<'a> {
     pub store: &'a dyn Store,
     pub files: &'a dyn PlanFiles,
     pub clock: &'a dyn Clock,
     pub profiles: &'a [Profile],
     pub policy: &'a Policy,
-    /// Whose approvals make a status here. Differs from `policy` where the environment or a laptop's file is stricter than
-    /// the state itself.
+    /// Policy that decides whose approvals count for a status. Differs from `policy` where the
+    /// environment or the configuration of a working copy is stricter than the recorded state.
     pub judged_by: ApprovalPolicy,
     pub actor: Principal,
     pub channel: Channel,
-    /// The repository, where there is one.
+    /// The git repository, or [`NoRepository`].
     pub git: &'a dyn Git,
-    /// What runs the commands that prove something, where they may be run.
+    /// Runs the commands of evidence, where this edge permits it.
     pub commands: &'a dyn Commands,
-    /// The session that acts: the host's id of it, or the terminal's own name.
+    /// The acting session: the host's id of it, or the terminal's own name.
     pub session: String,
-    /// Looser values in `config.toml` that wait for a person.
+    /// Looser values in `config.toml` that need a person's acceptance.
     pub waiting_policy: Vec<PolicyChange>,
     noticed: RefCell<Vec<Noticed>>,
-    /// Whether the edge says itself when the caller was told what came of a request.
+    /// Whether the edge records that the caller received the answer to a request.
     acknowledges: bool,
     carried_out: Cell<Option<Digest32>>,
 }
 
-/// Something that was noticed about the plan files on the way, for the edge to tell.
+/// Something found in the plan files on the way, for the edge to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Noticed {
-    /// Files were found changed, and this is what it meant.
+    /// Files changed; the consequences were recorded as this operation.
     Changes {
         operation: OperationId,
         summary: String,
         stale: usize,
     },
-    /// Files changed, but it could not be recorded.
+    /// Files changed, but the change could not be recorded.
     NotRecorded { why: String },
-    /// An overwritten plan is kept in the store, but not as a readable file.
+    /// The overwritten plan is in the store, but its readable backup could not be written.
     NoBackup { node: String, why: String },
-    /// A file says that a node is done, but what proves it does not hold.
+    /// A file marks a node as complete, but its evidence does not hold.
     Unproved { node: String, why: String },
-    /// A session's file could not be brought up to date.
+    /// A session's file could not be updated.
     NotWritten { path: String, why: String },
-    /// Something a process left undone when it ended is done now.
+    /// Work left over by an interrupted process is complete now.
     CaughtUp { what: String },
-    /// A plan file cannot be read now, which says nothing about it: what was known of it still counts.
+    /// Transient read error of a plan file: the last recorded state still counts.
     Unavailable { path: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
-    /// So many files more were misplaced or unavailable than are told one by one.
+    /// Number of misplaced or unavailable files beyond those listed one by one.
     MoreFiles { left: usize },
-    /// Secrets were masked before something was written; says how many and of which kinds.
+    /// Secrets were masked before something was written: how many, of which kinds.
     Masked { what: String },
 }
 
-/// So many misplaced or unavailable files are told one by one.
+/// Maximum number of misplaced or unavailable files listed one by one: a project with 4,900 of them
+/// printed 4,900 lines with every command.
 const MAX_FILES_TOLD: usize = 10;
 
 impl<'a> Context<'a> {
-    /// Returns a context.
+    /// Returns a context without a repository and without permission to run commands.
     #[must_use]
     pub fn new(
         store: &'a dyn Store,
@@ -85,6 +90,8 @@ impl<'a> Context<'a> {
         actor: Principal,
         channel: Channel,
     ) -> Self {
+        // Without a host the principal's own name is the session, so that focus and claims of a
+        // terminal survive from one command to the next.
         let session = match &actor {
             Principal::Agent { session, .. } => session.clone(),
             Principal::Human(name) => name.clone(),
@@ -110,8 +117,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for an edge that tells the caller what came of a request, and notes in [`crate::file_writes::ACKNOWLEDGED`] that
-    /// it did: a request whose answer was never given is then not carried out twice.
+    /// Marks the edge as one that records in [`crate::file_writes::ACKNOWLEDGED`] that the caller
+    /// received its answer: a request whose answer was lost is then not carried out twice.
     #[must_use]
     pub fn acknowledging(self) -> Self {
         Self {
@@ -120,22 +127,22 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says whether the edge notes that the caller was told.
+    /// Whether the edge records that the caller received the answer.
     pub(crate) fn acknowledges(&self) -> bool {
         self.acknowledges
     }
 
-    /// Keeps which request was carried out, for the edge to acknowledge.
+    /// Remembers the request that was carried out, for the edge to acknowledge.
     pub(crate) fn note_carried_out(&self, request: Digest32) {
         self.carried_out.set(Some(request));
     }
 
-    /// Returns what is to be acknowledged once the caller was told.
+    /// Returns the request to acknowledge once the caller has its answer.
     pub fn take_carried_out(&self) -> Option<Digest32> {
         self.carried_out.take()
     }
 
-    /// The same, with the repository the project lies in and the session that acts.
+    /// Sets the project's repository and the acting session.
     #[must_use]
     pub fn at_work(self, git: &'a dyn Git, session: String) -> Self {
         Self {
@@ -145,13 +152,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same, with statuses judged by another policy than the one that decides.
+    /// Judges statuses by another policy than the one that decides.
     #[must_use]
     pub fn judged_by(self, judged_by: ApprovalPolicy) -> Self {
         Self { judged_by, ..self }
     }
 
-    /// The same, where `config.toml` has looser values that wait for a person.
+    /// Sets the looser values of `config.toml` that need a person's acceptance.
     #[must_use]
     pub fn with_waiting_policy(self, waiting_policy: Vec<PolicyChange>) -> Self {
         Self {
@@ -160,18 +167,21 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same, where commands that prove something may be run.
+    /// Permits running the commands of evidence.
     #[must_use]
     pub fn running(self, commands: &'a dyn Commands) -> Self {
         Self { commands, ..self }
     }
 
-    /// Runs a part of a use case on other files: as they will be once planned writes are carried out.
+    /// Runs a part of a use case on other files: the project as it will be once planned writes are
+    /// carried out.
     pub(crate) fn on_files<T>(
         &self,
         files: &dyn PlanFiles,
         act: impl FnOnce(&Context<'_>) -> T,
     ) -> T {
+        // Every field is named, so that a new one has to be considered here. Notices are collected
+        // apart and handed over below.
         let ctx = Context {
             files,
             store: self.store,
@@ -190,18 +200,20 @@ impl<'a> Context<'a> {
             carried_out: Cell::default(),
         };
         let value = act(&ctx);
+        // Notices from the planned files concern the caller just as much.
         ctx.take_noticed()
             .into_iter()
             .for_each(|noticed| self.notice(noticed));
         value
     }
 
-    /// Returns what was noticed since the last call.
+    /// Returns the notices since the last call.
     pub fn take_noticed(&self) -> Vec<Noticed> {
         self.noticed.take()
     }
 
-    /// The same for people and agents: of many files that are misplaced or unavailable the first ones, and how many more.
+    /// Like [`Context::take_noticed`], with at most ten misplaced or unavailable files and the
+    /// number of the others.
     pub fn take_noticed_in_short(&self) -> Vec<Noticed> {
         let mut noticed = self.take_noticed();
         let mut files = 0;
@@ -219,19 +231,23 @@ impl<'a> Context<'a> {
         noticed
     }
 
+    /// Adds a notice, unless it is there already.
     pub(crate) fn notice(&self, noticed: Noticed) {
         let mut list = self.noticed.borrow_mut();
+        // A use case may scan the same file twice: before it takes the write lock, and under it.
         if !list.contains(&noticed) {
             list.push(noticed);
         }
     }
 
-    /// Brings the mirror up to date after a commit, and returns the number of files written.
+    /// Updates the mirror after a commit, and returns the number of files written.
     ///
-    /// The mirror is a copy of what is committed: a failure here is a notice, never a failure of the use case, because
-    /// the operation is done. The copy stays marked as stale, and a later command writes it.
+    /// The mirror is a copy of the committed state: an error here is a notice, never a failure of
+    /// the use case, because the operation is done. The copy stays marked as stale, and a later
+    /// command writes it.
     pub fn sync_mirror(&self) -> usize {
         self.store.sync_mirror().unwrap_or_else(|fault| {
+            // The display form of a store error leaves its source out, and with it the cause.
             let why = Failure::from(fault).message;
             self.notice(Noticed::NotWritten {
                 path: ".throughline/state".to_owned(),
@@ -241,7 +257,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Returns why a file could not be read in this use case, where that says nothing about its text.
+    /// Returns the transient read error of a file met in this use case.
     pub(crate) fn why_unavailable(&self, path: &str) -> Option<String> {
         self.noticed
             .borrow()
@@ -252,7 +268,7 @@ impl<'a> Context<'a> {
             })
     }
 
-    /// Masks what is about to be written into a file, and tells that it was.
+    /// Masks secrets in a text before it is written, and adds a notice if there were any.
     pub(crate) fn mask(&self, text: &str, place: &str) -> String {
         let mut masked = SecretCount::default();
         let safe = mask_text(text, &mut masked).into_owned();
@@ -260,7 +276,7 @@ impl<'a> Context<'a> {
         safe
     }
 
-    /// Tells that something was masked before it was written.
+    /// Adds a notice that secrets were masked before something was written.
     pub(crate) fn notice_masked(&self, masked: &SecretCount, place: &str) {
         if !masked.is_empty() {
             self.notice(Noticed::Masked {
@@ -269,17 +285,19 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Returns how much was noticed so far.
+    /// Returns the number of notices so far.
     pub(crate) fn noticed_so_far(&self) -> usize {
         self.noticed.borrow().len()
     }
 
+    /// Returns a profile by its name.
     pub(crate) fn profile(&self, name: &str) -> Option<&'a Profile> {
         let own = self.profiles.iter().find(|profile| profile.name == name);
+        // Plan documents bring their own profile, which no project lists in its configuration.
         own.or_else(|| (name == plan_document::PROFILE).then(plan_document::profile))
     }
 
-    /// Returns an operation of the present actor, without facts yet.
+    /// Returns a new operation of the acting principal, without facts.
     pub(crate) fn operation(&self, verb: Verb, summary: String) -> NewOperation {
         NewOperation {
             at: self.clock.now(),

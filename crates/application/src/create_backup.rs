@@ -1,4 +1,6 @@
-//! Keep a readable copy of a plan beside it.
+//! Write a readable backup of a plan beside its file.
+//!
+//! The store has every version anyway; this copy is for people without the program.
 
 use domain::fact::Fact;
 use domain::ids::{OperationId, VersionHash};
@@ -10,7 +12,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::locate::{get, nothing_left, path_of};
 use crate::observe::{with_node_files, write_backup};
 
-/// What was written.
+/// Outcome of [`create_backup`].
 #[derive(Clone, Debug, Serialize)]
 pub struct BackupOutcome {
     pub success: bool,
@@ -21,7 +23,7 @@ pub struct BackupOutcome {
     pub operation: OperationId,
 }
 
-/// Writes the plan, as it is recorded, into `backups/` beside it.
+/// Writes the recorded text of a plan into `backups/` beside it.
 ///
 /// # Errors
 /// When there is no such node, it has no text, or the copy cannot be written.
@@ -31,6 +33,8 @@ pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcom
         let node = get(&*tx, id)?;
         let path = path_of(&*tx, &node)?;
         let now = ctx.clock.now();
+        // Through the planned files: the copy is written after the commit, so that a killed command
+        // leaves no copy that the history does not know.
         let written = ctx.on_files(planned, |ctx| {
             write_backup(ctx, &*tx, &node, "asked for", now)
         })?;

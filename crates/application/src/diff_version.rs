@@ -1,4 +1,4 @@
-//! The difference between a version of a node's text and the present one.
+//! Diff between a version of a node's text and the present one.
 
 use domain::ports::StoreFault;
 use domain::version::pick;
@@ -11,7 +11,7 @@ use crate::observe::observed_node;
 use crate::survey::Scope;
 use crate::views::DiffView;
 
-/// Returns the diff from a version (the one before, when none is named) to the present text.
+/// Returns the diff from a version (by default the previous one) to the present text.
 ///
 /// # Errors
 /// When there is no such node or version.
@@ -23,7 +23,7 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
         [_, extra, ..] => {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("`{extra}` is one word too many after the version"),
+                format!("unexpected argument `{extra}` after the version"),
             ));
         }
     };
@@ -34,7 +34,7 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
     let text = |hash| -> Result<String, Failure> {
         state.text(hash)?.ok_or_else(|| {
             StoreFault::Damaged {
-                what: "a kept text is gone".to_owned(),
+                what: "a stored text is missing".to_owned(),
             }
             .into()
         })
@@ -44,6 +44,8 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
             format!("{} {} (now)", node.alias, version.short()),
             text(version)?,
         ),
+        // A deleted file is shown as a diff to nothing, which is more useful than an error to a
+        // person who decides whether to restore it.
         None => (format!("{} (missing)", node.alias), String::new()),
     };
     let moment = older.version.at.for_people();

@@ -1,5 +1,9 @@
-//! What a use case says when it cannot do what was asked: what happened, and what to do next.
+//! Failure of a use case: kind, message, and the next commands to run.
+//!
+//! Every error of the domain is translated here once, so that all edges suggest the same next
+//! steps.
 
+/// A rule forbids it.
 use domain::approval::{ApprovalRefused, ask_person_step};
 use domain::cascade::TooDeep;
 use domain::memory::NotKept;
@@ -19,18 +23,18 @@ pub enum FailureKind {
     /// A rule says no.
     Refused,
     NotFound,
-    /// Something changed meanwhile.
+    /// Write conflict: the state is not the one the caller knew.
     Conflict,
     /// The input is wrong.
     Invalid,
-    /// The state cannot be used now: locked, damaged, read-only, from elsewhere.
+    /// The state is unusable now: locked, damaged, read-only, or from elsewhere.
     Unavailable,
-    /// Our own mistake.
+    /// A bug in this program.
     Internal,
 }
 
 impl FailureKind {
-    /// Returns the word used in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -44,21 +48,22 @@ impl FailureKind {
     }
 }
 
-/// A use case's failure.
+/// Failure of a use case.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
-    /// Commands that can be pasted, or things to do.
+    /// Commands to paste, or instructions.
     pub next_steps: Vec<String>,
-    /// Set when the state is damaged: what is wrong. The edge may repair it and try again.
+    /// The damage, if the state is damaged. The edge may repair it and retry.
     pub damage: Option<String>,
-    /// Set when somebody else was faster, and nothing happened: the edge runs the use case again, on what is there now.
+    /// Write conflict; nothing was changed. The edge retries the use case on fresh state.
     pub overtaken: bool,
-    /// Set when what was decided was not kept by a server elsewhere: the edge puts back the files written for it.
+    /// Whether a remote server did not store the operation: the edge reverts the files written for
+    /// it.
     pub unkept: bool,
-    /// What is there instead of what was expected, where somebody's version was another one.
+    /// The present value, where the caller expected another version.
     pub current: Option<Box<serde_json::Value>>,
 }
 
@@ -84,14 +89,14 @@ impl Failure {
         self
     }
 
-    /// Adds what is there now.
+    /// Adds the present value.
     #[must_use]
     pub fn showing(mut self, current: serde_json::Value) -> Self {
         self.current = Some(Box::new(current));
         self
     }
 
-    /// Says whether nothing is wrong with the state: a rule or the input said no.
+    /// Whether a rule or the input caused it, and the state itself is sound.
     pub(crate) fn is_answer(&self) -> bool {
         matches!(
             self.kind,
@@ -103,7 +108,7 @@ impl Failure {
     }
 }
 
-/// Joins an error with its sources.
+/// Joins an error and its sources, which the display forms of our errors leave out.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -116,13 +121,14 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 
 impl From<StoreFault> for Failure {
     fn from(fault: StoreFault) -> Self {
+        // Most store errors are of this kind; the arms below change only what differs.
         let unavailable = Self::new(FailureKind::Unavailable, with_sources(&fault));
         match fault {
             StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is gone")
                 .step("tl rebuild   # from the plan files: everything is a draft again"),
             StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.step("tl repair"),
             StoreFault::Locked { holder: Some(pid) } => {
-                unavailable.step(format!("wait, or look what process {pid} is doing")).step("try again")
+                unavailable.step(format!("wait, or check what process {pid} is doing")).step("try again")
             }
             StoreFault::Locked { holder: None } => unavailable.step("try again"),
             StoreFault::Newer { .. } => unavailable.step("install a newer version of tl"),
@@ -141,12 +147,15 @@ impl From<StoreFault> for Failure {
                 .step("start it again: `storage` in .throughline/config.toml says where the state is now")
                 .step("tl repair --list-quarantine   # the state as it was here, to bring it back"),
             StoreFault::Unreachable { .. } => unavailable.step("check that it runs, and THROUGHLINE_DATABASE_URL"),
+            // If the request may have arrived before the connection broke, its files stay:
+            // reverting them would contradict an operation that the server has stored.
             StoreFault::Silent { may_be_kept, .. } => Self { unkept: !may_be_kept, ..unavailable }
                 .step("try again when the server can be reached")
                 .step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)"),
             StoreFault::TurnedDown { next_steps, .. } => {
                 Self { kind: FailureKind::Refused, next_steps, unkept: true, ..unavailable }
             }
+            // A compare-and-swap that lost: nothing was stored, so that a retry is safe.
             StoreFault::Overtaken => Self { overtaken: true, unkept: true, ..unavailable }.step("try again"),
             StoreFault::DoesNotFit { .. } => Self { kind: FailureKind::Conflict, ..unavailable },
             StoreFault::Io { .. } => unavailable,
@@ -180,6 +189,8 @@ impl From<Unresolved> for Failure {
                 Self::new(FailureKind::Invalid, error.to_string()).step("tl tree")
             }
             Unresolved::NotFound { near, .. } => {
+                // The suggestion is part of the message: it is a guess, and next steps are commands
+                // to paste.
                 let mut failure = Self::new(FailureKind::NotFound, error.to_string());
                 if !near.is_empty() {
                     failure
@@ -191,7 +202,7 @@ impl From<Unresolved> for Failure {
             Unresolved::Ambiguous { candidates, .. } => {
                 let failure = Self::new(FailureKind::Invalid, error.to_string());
                 candidates.iter().fold(failure, |failure, path| {
-                    failure.step(format!("say which one: {path}"))
+                    failure.step(format!("use the full path: {path}"))
                 })
             }
         }
@@ -232,6 +243,8 @@ impl From<ApprovalRefused> for Failure {
                 .step("edit the plan")
                 .step(format!("tl approve {node} --force")),
             ApprovalRefused::NotAPerson { node, .. } => failure.step(ask_person_step(&node)),
+            // The warnings come before the command that overrides them, so that they are read
+            // first.
             ApprovalRefused::Warnings { node, warnings } => warnings
                 .into_iter()
                 .fold(failure, |failure, warning| {
@@ -307,6 +320,8 @@ impl From<UndoRefused> for Failure {
                 failure.step(format!("tl doc revise --doc {document}"))
             }
             UndoRefused::ChangedSince { operation, .. } => failure.step(format!(
+                // The newest operation to keep is the one before the operation that cannot be
+                // undone alone.
                 "tl undo --to {}   # takes back everything since",
                 operation.0.saturating_sub(1)
             )),
@@ -354,6 +369,7 @@ impl From<TokenRefused> for Failure {
         match error {
             TokenRefused::Name => failure,
             TokenRefused::Principal(_) => failure.step("--as human:anna").step("--as agent:ci/1"),
+            // The input is well-formed here; it is a rule that forbids it.
             TokenRefused::AgentDecides(_) => Self {
                 kind: FailureKind::Refused,
                 ..failure

@@ -1,7 +1,7 @@
-//! The whole tree, kept by a server between calls and brought up to date by the operations since.
+//! Tree cache of a server: the whole tree, kept between calls and updated by the operations since.
 //!
-//! Reading ten thousand nodes takes tens of milliseconds; applying what one operation says about them takes microseconds,
-//! and gives the same tree, because the stores are made by the same facts.
+//! Reading ten thousand nodes takes tens of milliseconds; applying the facts of one operation takes
+//! microseconds and gives the same tree, because the stores apply the same facts.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::failure::Failure;
 use crate::observe::observed;
 use crate::survey::Scope;
 
-/// After more operations than this it is less work to read everything again.
+/// Maximum number of operations to apply; beyond that, reading everything again is less work.
 const MOST_APPLIED: u64 = 64;
 
-/// The tree as it was recorded after an operation. A copy is cheap: it shares what does not change.
+/// The tree as recorded after an operation. Clones are cheap: they share unchanged nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownTree {
     store: StoreId,
     head: OperationId,
     pub(crate) tree: Tree,
-    /// Every node, each before its children.
+    /// Every node, parents before their children.
     pub(crate) order: Arc<[NodeId]>,
 }
 
 impl KnownTree {
-    /// Reads the tree. The files are not looked at: that is [`look_at_files`].
+    /// Reads the tree without scanning the files, which is [`look_at_files`].
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -37,6 +37,7 @@ impl KnownTree {
         Self::of(&*ctx.store.read()?)
     }
 
+    /// Reads the tree from a snapshot.
     fn of(state: &dyn Snapshot) -> Result<Self, Failure> {
         let tree = Tree::new(state.all_nodes()?);
         let order = in_order(&tree);
@@ -48,30 +49,33 @@ impl KnownTree {
         })
     }
 
-    /// Returns how many nodes there are.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.order.len()
     }
 
-    /// Returns the last operation this is the tree after.
+    /// Returns the last operation included.
     #[must_use]
     pub fn head(&self) -> OperationId {
         self.head
     }
 
-    /// Says whether this is a later state of the same store.
+    /// Whether this is a later state of the same store.
     #[must_use]
     pub fn is_after(&self, other: &Self) -> bool {
         self.store == other.store && self.head > other.head
     }
 
-    /// Returns the tree with what was recorded since. This one stays as it is: others may be reading it.
+    /// Returns the tree updated to the present state. This one stays unchanged, because other
+    /// requests may be reading it.
     ///
     /// # Errors
     /// When the state cannot be read.
     pub fn followed(self: &Arc<Self>, ctx: &Context<'_>) -> Result<Arc<Self>, Failure> {
         let state = ctx.store.read()?;
+        // Operation numbers of another store may look like a continuation, so its identity is
+        // compared as well.
         let is_same_store = state.store_id()? == self.store;
         match state
             .head()?
@@ -80,6 +84,8 @@ impl KnownTree {
             .filter(|_| is_same_store)
         {
             Some(0) => return Ok(self.clone()),
+            // A head lower than ours means that the state was replaced by an earlier one;
+            // `checked_sub` sends that case to the full read below.
             Some(behind @ 1..=MOST_APPLIED) => {
                 let mut next = Self::clone(self);
                 if next.apply(&*state, behind)? {
@@ -88,11 +94,12 @@ impl KnownTree {
             }
             _ => {}
         }
-        // Another state, too much of it, or operations that do not fit what is known.
+        // Another store, too many operations, or operations that do not apply to this tree.
         Ok(Arc::new(Self::of(&*state)?))
     }
 
-    /// Applies the newest operations; says no when they do not fit, and the tree is then of no use.
+    /// Applies the newest operations. Returns `false` if they do not fit; the tree is unusable
+    /// then.
     fn apply(&mut self, state: &dyn Snapshot, behind: u64) -> Result<bool, Failure> {
         let mut moved = false;
         for operation in state
@@ -100,6 +107,7 @@ impl KnownTree {
             .iter()
             .rev()
         {
+            // The numbers must continue ours without a gap; those of a replaced history may not.
             if operation.id != self.head.next()
                 || self.tree.apply_all(&operation.facts, operation.at).is_err()
             {
@@ -113,6 +121,8 @@ impl KnownTree {
                 )
             });
         }
+        // Most operations change a status or a text; the order of ten thousand nodes is rebuilt
+        // only when the shape changed.
         if moved {
             self.order = in_order(&self.tree);
         }
@@ -120,7 +130,7 @@ impl KnownTree {
     }
 }
 
-/// Looks at every plan file and records what changed.
+/// Scans every plan file and records the changes.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -128,6 +138,7 @@ pub fn look_at_files(ctx: &Context<'_>) -> Result<(), Failure> {
     observed(ctx, Scope::Everything).map(drop)
 }
 
+/// Returns the ids of all nodes, parents before their children.
 fn in_order(tree: &Tree) -> Arc<[NodeId]> {
     tree.all_in_order()
         .into_iter()

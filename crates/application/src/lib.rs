@@ -1,7 +1,7 @@
-//! The use cases, one verb per file: gather → decide → commit → report.
+//! Use cases, one verb per file: gather, decide, commit, report.
 //!
-//! No use case prints, reads the environment or knows which edge called it. What they return are the
-//! plain types of [`views`], the one JSON vocabulary of the product.
+//! No use case prints, reads the environment or knows which edge called it. They return the plain
+//! types of [`views`], the one JSON vocabulary of the product.
 
 mod context;
 mod failure;

@@ -1,4 +1,7 @@
-//! From a name to a node.
+//! Node lookup: resolves the name in a command's arguments to a node, and loads nodes with their
+//! ancestors and paths.
+//!
+//! Names are resolved against the recorded state only; the files are scanned by `observe`.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +14,7 @@ use domain::tree::Tree;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Finds the node that the first one or two of `words` name, and returns the words not used.
+/// Finds the node named by the first one or two of `words`, and returns the remaining words.
 pub(crate) fn find<'w>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -21,7 +24,7 @@ pub(crate) fn find<'w>(
     Ok((resolve(state, &reference)?.id, rest))
 }
 
-/// Finds the node that `words` name, if there are any; nothing may be left over.
+/// Finds the node named by `words`, if there are any; extra words are an error.
 pub(crate) fn find_top(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -35,18 +38,20 @@ pub(crate) fn find_top(
     Ok(Some(id))
 }
 
-/// Refuses words nobody asked for.
+/// Rejects extra arguments.
 pub(crate) fn nothing_left(rest: &[String]) -> Result<(), Failure> {
     match rest.first() {
         None => Ok(()),
         Some(extra) => Err(Failure::new(
             FailureKind::Invalid,
-            format!("`{extra}` is one word too many after the node"),
+            format!("unexpected argument `{extra}` after the node"),
         )),
     }
 }
 
-/// Why a look-up gave no node.
+/// Error of a node lookup.
+///
+/// Separate from [`Failure`], because a missing parent gets other next steps than a missing node.
 pub(crate) enum Lookup {
     Fault(StoreFault),
     Unresolved(Unresolved),
@@ -67,8 +72,10 @@ impl From<StoreFault> for Lookup {
     }
 }
 
-/// Finds a node in a view of the state.
+/// Resolves a reference in a snapshot.
 pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result<Node, Lookup> {
+    // The index by alias answers nearly every lookup with a few rows. The whole tree is read only
+    // on the way to an error message, or if the index is wrong.
     let mut candidates = chained(state, reference)?;
     if let [_] = candidates.as_slice() {
         return Ok(candidates.swap_remove(0));
@@ -82,7 +89,8 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
         Err(Unresolved::NotFound { .. }) => {}
         Err(unresolved) => return Err(Lookup::Unresolved(unresolved)),
     }
-    // Not by its alias: look through everything, which also finds out whether an index lied.
+    // Not in the index. The full read gives the names for a suggestion, and shows whether the index
+    // is wrong.
     let tree = Tree::new(state.all_nodes()?);
     candidates = tree
         .nodes()
@@ -102,7 +110,7 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
     }
 }
 
-/// Returns the nodes of that alias whose parents are called as the reference says.
+/// Returns the nodes whose alias and ancestors match the segments of the reference.
 fn chained(state: &dyn Snapshot, reference: &NodeReference) -> Result<Vec<Node>, StoreFault> {
     let mut segments = reference.segments().iter();
     let mut found = match segments.next() {
@@ -119,7 +127,7 @@ fn chained(state: &dyn Snapshot, reference: &NodeReference) -> Result<Vec<Node>,
     Ok(found)
 }
 
-/// Returns a node's path alias.
+/// Returns the path of a node.
 pub(crate) fn path_of(state: &dyn Snapshot, node: &Node) -> Result<String, StoreFault> {
     let mut parts = vec![node.alias.clone()];
     for ancestor in ancestors(state, node)? {
@@ -129,15 +137,16 @@ pub(crate) fn path_of(state: &dyn Snapshot, node: &Node) -> Result<String, Store
     Ok(parts.join("/"))
 }
 
-/// Returns the nodes above, the parent first.
+/// Returns the ancestors of a node, the parent first.
 pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, StoreFault> {
     let mut found: Vec<Node> = Vec::new();
     let mut above = node.parent;
     while let Some(id) = above {
         let Some(parent) = state.node(id)? else { break };
+        // A cycle can only come from a damaged store; without the check the loop would not end.
         if found.iter().any(|known| known.id == id) {
             return Err(StoreFault::Damaged {
-                what: format!("the parents of `{}` go in a circle", node.alias),
+                what: format!("cycle in the parents of `{}`", node.alias),
             });
         }
         above = parent.parent;
@@ -146,7 +155,7 @@ pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, 
     Ok(found)
 }
 
-/// Returns the tree of these nodes and all above them; those that are not there are left out.
+/// Returns the tree of these nodes and their ancestors; unknown ids are left out.
 pub(crate) fn with_ancestors(
     state: &dyn Snapshot,
     mut wanted: Vec<NodeId>,
@@ -163,14 +172,14 @@ pub(crate) fn with_ancestors(
     Ok(Tree::new(nodes.into_values()))
 }
 
-/// Returns a node that must be there.
+/// Loads a node that has to exist.
 pub(crate) fn get(state: &dyn Snapshot, id: NodeId) -> Result<Node, StoreFault> {
     state.node(id)?.ok_or_else(|| StoreFault::Damaged {
-        what: format!("node {id} vanished"),
+        what: format!("node {id} is missing"),
     })
 }
 
-/// Returns a node's parent.
+/// Loads the parent of a node.
 pub(crate) fn parent(state: &dyn Snapshot, node: &Node) -> Result<Option<Node>, StoreFault> {
     match node.parent {
         Some(id) => state.node(id),
@@ -178,7 +187,7 @@ pub(crate) fn parent(state: &dyn Snapshot, node: &Node) -> Result<Option<Node>, 
     }
 }
 
-/// Path aliases of many nodes, each ancestor looked up once.
+/// Path cache for many nodes: every ancestor is loaded once.
 pub(crate) struct PathNames<'s> {
     state: &'s dyn Snapshot,
     known: HashMap<NodeId, (Option<NodeId>, String)>,
@@ -192,6 +201,7 @@ impl<'s> PathNames<'s> {
         }
     }
 
+    /// Returns the path of a node.
     pub(crate) fn of(&mut self, node: &Node) -> Result<String, StoreFault> {
         let mut parts = vec![node.alias.clone()];
         let mut above = node.parent;

@@ -1,4 +1,8 @@
-//! Observation: what happened to the plan files is recorded before anything else is done or said.
+//! Observation: records the changes of the plan files before a use case reads or decides anything.
+//!
+//! A read-only use case takes the write lock only if a file changed. If the change cannot be
+//! recorded (read-only disk, unreachable server), it is reported as a notice and the recorded state
+//! is shown.
 
 use std::rc::Rc;
 
@@ -23,25 +27,30 @@ use crate::locate::{find, with_ancestors};
 use crate::settle::{count_stale, settle};
 use crate::survey::{Scope, Survey, survey};
 
-/// So many files may be read again at every command before their stamps are worth a write.
+/// Minimum number of new file stamps for which an otherwise unchanged state is written. Fewer files
+/// are read again by the next command, which is cheaper than taking the write lock.
 const STAMPS_WORTH_A_WRITE: usize = 32;
 
-/// Looks at the files and records what changed; then returns a view of the state that is true.
+/// Scans the files, records their changes, and returns an up-to-date snapshot.
 ///
-/// When nothing changed, nothing is written.
+/// Writes nothing if nothing changed.
 pub(crate) fn observed<'s>(
     ctx: &Context<'s>,
     scope: Scope,
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let snapshot = ctx.store.read()?;
+    // The ids of new nodes are placeholders far above the real ones: this scan is discarded, and
+    // the one under the write lock allocates the ids.
     let seen = survey(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
     if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
         return Ok(snapshot);
     }
+    // A store has one open snapshot at a time, and the write lock may not be taken under it.
     drop(snapshot);
     match record(ctx, scope) {
         Ok(()) => {}
-        // What cannot be written can still be shown, with a word about it.
+        // A state that cannot be written can still be read, with a notice. Damage and conflicts are
+        // left to the edge, which repairs or retries.
         Err(failure) if failure.damage.is_none() && !failure.overtaken && !failure.is_answer() => {
             if !seen.shows_nothing() {
                 ctx.notice(Noticed::NotRecorded {
@@ -54,18 +63,18 @@ pub(crate) fn observed<'s>(
     Ok(ctx.store.read()?)
 }
 
-/// A node that was named, with a view of the state that is true for it.
+/// A node found by name, with a snapshot that is up to date for it.
 pub(crate) struct ObservedNode<'s, 'w> {
     pub(crate) state: Box<dyn Snapshot + 's>,
     pub(crate) id: NodeId,
-    /// The words after the node.
+    /// The arguments after the node.
     pub(crate) rest: &'w [String],
 }
 
-/// Finds a node by its name and looks at the files it stands on.
+/// Finds a node by name and observes the files it depends on.
 ///
-/// A name that is not known may be a file that was written a moment ago: everything is looked at
-/// before the answer is no.
+/// An unknown name may belong to a file written a moment ago, so the whole project is scanned
+/// before the node is reported as missing.
 pub(crate) fn observed_node<'s, 'w>(
     ctx: &Context<'s>,
     words: &'w [String],
@@ -74,6 +83,8 @@ pub(crate) fn observed_node<'s, 'w>(
     let state = ctx.store.read()?;
     match find(ctx, &*state, words) {
         Ok((id, rest)) => {
+            // The common case: nothing changed, and the snapshot the name was resolved in is
+            // returned without a second read.
             let seen = survey(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
             if seen.shows_nothing() {
                 return Ok(ObservedNode { state, id, rest });
@@ -95,8 +106,8 @@ pub(crate) fn observed_node<'s, 'w>(
     }
 }
 
-/// Finds a node by its name and runs `act` on it in a write transaction that first records what
-/// changed in the files it stands on. `act` is given the words after the node.
+/// Finds a node by name and runs `act` in a write transaction that first records the changes of the
+/// files the node depends on. `act` receives the arguments after the node.
 pub(crate) fn with_node<T>(
     ctx: &Context<'_>,
     words: &[String],
@@ -105,8 +116,8 @@ pub(crate) fn with_node<T>(
     with_node_files(ctx, words, None, |_, tx, id, rest| act(tx, id, rest))
 }
 
-/// The same for an operation that writes files: `act` plans them, and they are written after the commit. A `request` that an
-/// interrupted process carried out is not carried out again.
+/// Like [`with_node`] for an operation that writes files: `act` plans them, and they are written
+/// after the commit. A `request` that an interrupted process carried out is not carried out again.
 pub(crate) fn with_node_files<T>(
     ctx: &Context<'_>,
     words: &[String],
@@ -115,6 +126,8 @@ pub(crate) fn with_node_files<T>(
 ) -> Result<T, Failure> {
     let mut tx = file_writes::begin(ctx)?;
     if let Some(done) = repeated(ctx, &mut *tx, request)? {
+        // Committed although the request fails: the transaction used up the note about the
+        // interrupted request, so that asking a third time carries it out.
         tx.commit()?;
         return Err(done);
     }
@@ -130,6 +143,8 @@ pub(crate) fn with_node_files<T>(
         }
         other => other?,
     };
+    // Under the write lock: no file change of another command can come between this scan and the
+    // decision.
     observed = observe_within(ctx, &mut *tx, Scope::Lineage(id))?.or(observed);
     match act(&planned, &mut *tx, id, rest) {
         Ok(value) => {
@@ -140,7 +155,8 @@ pub(crate) fn with_node_files<T>(
     }
 }
 
-/// Returns the answer to a request that an interrupted process carried out; the transaction is to be committed then.
+/// Returns the answer to a request that an interrupted process carried out. The caller commits the
+/// transaction in that case.
 pub(crate) fn repeated(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -154,21 +170,22 @@ pub(crate) fn repeated(
         .transpose()
 }
 
-/// What was observed is true whatever was refused afterwards.
+/// Commits the observed changes although the operation was refused: they are true either way.
 fn keep_observed<T>(
     tx: Box<dyn Transaction + '_>,
     observed: Option<OperationId>,
     failure: Failure,
 ) -> Result<T, Failure> {
+    // After an error of the store the transaction is not trusted any more.
     if failure.is_answer() && observed.is_some() {
         tx.commit()?;
     }
     Err(failure)
 }
 
-/// Looks at every file and records what changed; then returns the whole tree, which is true.
+/// Scans every file, records the changes, and returns the whole tree.
 ///
-/// Such a look is the moment to finish what was left out of the mirror.
+/// A whole scan also completes the part of the mirror that earlier commits deferred.
 pub(crate) fn observed_tree<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
@@ -180,7 +197,7 @@ pub(crate) fn observed_tree<'s>(
     Ok((snapshot, tree))
 }
 
-/// The same without the trail, which has no files and can be long.
+/// Like [`observed_tree`] without the trail, which has no files and can be long.
 pub(crate) fn observed_plans<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
@@ -188,6 +205,8 @@ pub(crate) fn observed_plans<'s>(
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, Scope::WholeTree, NodeId(u32::MAX / 2))?;
     if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+        // The scan has loaded every node already; reading ten thousand of them again takes tens of
+        // milliseconds.
         let nodes = Rc::unwrap_or_clone(seen.nodes);
         return Ok((snapshot, Tree::new(nodes)));
     }
@@ -197,19 +216,22 @@ pub(crate) fn observed_plans<'s>(
     Ok((snapshot, tree))
 }
 
+/// Records the changes in `scope` as an operation of its own.
 fn record(ctx: &Context<'_>, scope: Scope) -> Result<(), Failure> {
     let mut tx = ctx.store.write()?;
     observe_within(ctx, &mut *tx, scope)?;
     tx.commit()?;
+    // Only with a scan of the whole project, which takes its time anyway; a command about one node
+    // leaves the deferred part to a later one.
     if scope == Scope::Everything {
         ctx.store.finish_mirror();
     }
     Ok(())
 }
 
-/// Runs `act` in a write transaction that first records what changed in `scope`.
+/// Runs `act` in a write transaction that first records the changes in `scope`.
 ///
-/// When `act` is refused, what was observed is kept all the same.
+/// The observed changes are kept if `act` is refused.
 pub(crate) fn with_observed<T>(
     ctx: &Context<'_>,
     scope: Scope,
@@ -218,7 +240,7 @@ pub(crate) fn with_observed<T>(
     with_observed_files(ctx, scope, None, |_, tx| act(tx))
 }
 
-/// The same for an operation that writes files, as [`with_node_files`].
+/// Like [`with_observed`] for an operation that writes files, as [`with_node_files`].
 pub(crate) fn with_observed_files<T>(
     ctx: &Context<'_>,
     scope: Scope,
@@ -241,17 +263,19 @@ pub(crate) fn with_observed_files<T>(
     }
 }
 
-/// Records in this transaction what changed in `scope`.
+/// Records the changes in `scope` in this transaction.
 pub(crate) fn observe_within(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     scope: Scope,
 ) -> Result<Option<OperationId>, Failure> {
-    // Another process may have committed, and not yet written its files, while this one waited for the lock.
+    // Another process may have committed while this one waited for the lock, and not have written
+    // its files yet: scanned now, they would look like edits by hand.
     file_writes::complete_within(ctx, tx)?;
     let seen = survey(ctx, &*tx, scope, tx.next_node()?)?;
     let operation = record_sightings(ctx, tx, &seen, Verb::Observe)?;
-    // Stamps belong to nodes; those of nodes that were not added after all are not kept.
+    // A sighting does not always become a node. Stamps of nodes that were not added would reference
+    // nothing.
     let mut stamps = Vec::with_capacity(seen.stamps.len());
     for (id, stamp, version) in seen.stamps {
         if operation.is_none() || tx.node(id)?.is_some() {
@@ -262,8 +286,8 @@ pub(crate) fn observe_within(
     Ok(operation)
 }
 
-/// Records what planned files come to, as the caller's own operation: the tree follows them before they are written.
-/// Nothing when nothing changes.
+/// Records the effect of planned files as the caller's own operation, before they are written.
+/// Returns `None` if nothing changes.
 pub(crate) fn record_planned(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -272,6 +296,8 @@ pub(crate) fn record_planned(
     summary: String,
     more: Vec<Fact>,
 ) -> Result<Option<OperationId>, Failure> {
+    // The tree is derived from the planned texts by the same scan that reads files, so that a
+    // planned ticket and one written by hand give the same facts.
     let operation = ctx.on_files(planned, |ctx| {
         let seen = survey(ctx, &*tx, Scope::Everything, tx.next_node()?)?;
         operation_of(ctx, tx, &seen, verb)
@@ -285,7 +311,7 @@ pub(crate) fn record_planned(
     planned.record(tx, operation).map(Some)
 }
 
-/// Turns sightings into one operation.
+/// Records sightings as one operation.
 pub(crate) fn record_sightings(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -297,6 +323,7 @@ pub(crate) fn record_sightings(
     };
     let (summary, stale) = (operation.summary.clone(), count_stale(&operation.facts));
     let id = tx.record(operation)?;
+    // Only for changes made outside: those of the caller's own operation are in its outcome.
     if verb == Verb::Observe {
         ctx.notice(Noticed::Changes {
             operation: id,
@@ -307,7 +334,7 @@ pub(crate) fn record_sightings(
     Ok(Some(id))
 }
 
-/// Returns the operation that sightings come to; nothing when all is as recorded.
+/// Returns the operation for these sightings; `None` if everything is as recorded.
 fn operation_of(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -332,9 +359,13 @@ fn operation_of(
     if facts.is_empty() {
         return Ok(None);
     }
+    // The new texts are passed along because the precise cascade compares them, and they are not in
+    // the store before the operation is recorded.
     settle(ctx, tx, &mut facts, &seen.texts, now, None)?;
     back_up(ctx, tx, &tree, &mut facts, now)?;
     let mut operation = ctx.operation(verb, summarise(&tree, &facts));
+    // The editor of a file is unknown. Naming the caller would attribute an edit to a person who
+    // only ran `tl status`.
     if verb == Verb::Observe {
         operation.by = Principal::System;
     }
@@ -344,7 +375,8 @@ fn operation_of(
     Ok(Some(operation))
 }
 
-/// Where files say how far the work is, the progress follows them; what is not proved does not count as complete.
+/// Derives the progress from front matter where a file declares it; unproved work does not become
+/// complete.
 fn follow_files(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -376,7 +408,7 @@ fn follow_files(
                     said(&known.profile, &before.work),
                     said(&known.profile, &after.work),
                 );
-                // A phase after the last one, and no word beside it: it is worked on again.
+                // A phase without a status after the last phase: the work was resumed.
                 let has_phase = after
                     .work
                     .as_ref()
@@ -388,6 +420,8 @@ fn follow_files(
                     continue;
                 };
                 if progress == Progress::Complete {
+                    // A notice, not an error: the file is written and cannot be refused, and an
+                    // unrelated command must not fail because of it.
                     if let Err(refused) = refuse_unproved(ctx, &*tx, &known) {
                         ctx.notice(Noticed::Unproved {
                             node: known.alias.clone(),
@@ -410,7 +444,7 @@ fn follow_files(
     Ok(())
 }
 
-/// Returns the nodes the sightings speak of, with their parents.
+/// Returns the nodes of the sightings with their ancestors.
 fn slice(tx: &dyn Transaction, sightings: &[Sighting]) -> Result<Tree, StoreFault> {
     let mut wanted: Vec<NodeId> = Vec::new();
     for sighting in sightings {
@@ -422,7 +456,7 @@ fn slice(tx: &dyn Transaction, sightings: &[Sighting]) -> Result<Tree, StoreFaul
     with_ancestors(tx, wanted)
 }
 
-/// Writes the readable backup of every plan that was overwritten.
+/// Writes the readable backup of every overwritten plan.
 fn back_up(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -450,10 +484,12 @@ fn back_up(
             BackupPolicy::Approved => node.text_is_approved(),
             BackupPolicy::Off => false,
         };
+        // Compared by canonical hash: reformatting a plan is not worth a backup.
         if wanted && after.canonical().is_some_and(|after| after != *before) {
             match write_backup(ctx, tx, node, "regeneration", now) {
                 Ok(fact) => written.extend(fact),
-                // The text is kept in the store in any case; what changed must be recorded all the same.
+                // The text is in the store either way, and the change has to be recorded even if
+                // `backups/` is not writable.
                 Err(failure) => ctx.notice(Noticed::NoBackup {
                     node: node.alias.clone(),
                     why: failure.message,
@@ -465,7 +501,8 @@ fn back_up(
     Ok(())
 }
 
-/// Writes a node's recorded text as a readable backup beside its file. `None` when there is no text.
+/// Writes the recorded text of a node as a readable backup beside its file. Returns `None` if there
+/// is no text.
 pub(crate) fn write_backup(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -487,8 +524,11 @@ pub(crate) fn write_backup(
     } else {
         format!("{folder}/backups")
     };
+    // Backups are named by the second. Creating exclusively and counting up never replaces an
+    // earlier copy, even if two processes write in the same second.
     for attempt in 1..1_000 {
         let backup = format!("{folder}/{}", backup_name(name, now, attempt));
+        // Masked again: texts stored by versions before masking may still contain secrets.
         match ctx.files.create(&backup, &mask(&text)) {
             Ok(()) => {
                 return Ok(Some(Fact::BackupWritten {
@@ -508,7 +548,7 @@ pub(crate) fn write_backup(
     ))
 }
 
-/// One line about what was noticed.
+/// Returns a one-line summary of the changes.
 fn summarise(tree: &Tree, facts: &[Fact]) -> String {
     let name = |id: &NodeId| {
         tree.get(*id)
@@ -531,7 +571,7 @@ fn summarise(tree: &Tree, facts: &[Fact]) -> String {
             Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (1, name(node)),
             _ => continue,
         };
-        // A plan's text and its title change together; it is one plan all the same.
+        // A changed plan often has two facts (text and title); it is listed once.
         if group == 0 || parts[group].1.last() != Some(&what) {
             parts[group].1.push(what);
         }

@@ -1,7 +1,8 @@
-//! Settling: after facts about texts and approvals, which statuses follow.
+//! Status cascade: derives the status changes that follow from facts about texts and approvals.
 //!
-//! The one place where a cascade is gathered: the subtrees concerned, with the facts that are about
-//! to be recorded put over them, so that everything goes into one operation.
+//! The only place that gathers the inputs of a cascade: the affected subtrees as recorded, overlaid
+//! with the facts about to be recorded, so that everything becomes one operation. The rules are in
+//! `domain::cascade`.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -21,7 +22,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::record_policy::judging_policy;
 
-/// Adds to `facts` every change of status that follows from them.
+/// Appends to `facts` every status change that follows from them.
 pub(crate) fn settle(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -40,6 +41,8 @@ pub(crate) fn settle(
         note,
     };
     let precise = Precise::new(ctx, tx, texts, facts);
+    // Footings are the few columns a status depends on: a cascade over a large subtree reads no
+    // wider rows.
     let mut footings = footings(tx, tops)?;
     overlay(&mut footings, facts);
     let above = above(tx, &footings)?;
@@ -61,6 +64,7 @@ pub(crate) fn settle(
     Ok(())
 }
 
+/// Loads the subtrees below these nodes.
 fn footings(tx: &dyn Transaction, tops: Vec<NodeId>) -> Result<Vec<Footing>, StoreFault> {
     let mut footings = Vec::new();
     for top in tops {
@@ -69,7 +73,7 @@ fn footings(tx: &dyn Transaction, tops: Vec<NodeId>) -> Result<Vec<Footing>, Sto
     Ok(footings)
 }
 
-/// Returns every change of status that should have followed from facts that are recorded: none, if all was settled.
+/// Returns the status changes missing from recorded facts; none if the recorded statuses are right.
 pub(crate) fn unsettled(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -77,6 +81,7 @@ pub(crate) fn unsettled(
     now: Timestamp,
 ) -> Result<Vec<StandingGroup>, Failure> {
     let tops = tops(tx, facts)?;
+    // The operation is recorded already, with its texts: there is nothing to overlay.
     let precise = Precise::new(ctx, tx, &[], &[]);
     let footings = footings(tx, tops)?;
     let above = above(tx, &footings)?;
@@ -109,7 +114,7 @@ fn tops(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
                 parents.insert(node.id, node.parent);
                 touched.insert(node.id);
             }
-            // Subtrees are read as they are recorded, so where a node was says in which it is found.
+            // Subtrees are loaded as recorded, so a moved node is found below its old parent.
             Fact::NodeMoved { node, .. }
             | Fact::ContentChanged { node, .. }
             | Fact::ApprovalChanged { node, .. }
@@ -130,6 +135,8 @@ fn tops(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
         }
     }
     let mut tops = Vec::new();
+    // A node below another touched node is covered by that node's subtree; loading it twice would
+    // judge it twice.
     for id in &touched {
         let mut above = parent_of(tx, &mut parents, *id)?;
         let mut covered = false;
@@ -147,6 +154,7 @@ fn tops(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
     Ok(tops)
 }
 
+/// Returns a node's parent, from the facts or the store, each looked up once.
 fn parent_of(
     tx: &dyn Transaction,
     known: &mut HashMap<NodeId, Option<NodeId>>,
@@ -160,7 +168,7 @@ fn parent_of(
     Ok(parent)
 }
 
-/// Returns the parents the subtree stands on, as they are recorded.
+/// Returns the recorded parents just outside the loaded subtrees.
 fn above(
     tx: &dyn Transaction,
     footings: &[Footing],
@@ -181,18 +189,18 @@ fn above(
     Ok(above)
 }
 
-/// The precise cascade's answer, looked up in the kept texts.
+/// Lookup of the precise cascade: whether a change of the parent concerns a child.
 struct Precise<'s> {
     ctx: &'s Context<'s>,
     state: &'s dyn Snapshot,
-    /// Texts that are not in the store yet, by their canonical hash.
+    /// Texts not in the store yet, by canonical hash.
     fresh: BTreeMap<CanonicalHash, &'s str>,
     described: HashMap<NodeId, Node>,
     cache: RefCell<HashMap<(NodeId, CanonicalHash), Option<String>>>,
 }
 
 impl<'s> Precise<'s> {
-    /// Says whether a change of the parent counts for a child, by the project's policy.
+    /// Whether a change of the parent affects a child under the project's policy.
     fn counts(&self, child: &Footing, against: CanonicalHash, now: CanonicalHash) -> bool {
         match self.ctx.policy.cascade {
             CascadePolicy::Deep => any_change_counts(child, against, now),
@@ -209,7 +217,9 @@ impl<'s> Precise<'s> {
         let needed = ctx.policy.cascade == CascadePolicy::Precise;
         let fresh = texts
             .iter()
-            // What is kept of a text with secrets is not the text: such a change counts, here and on a server.
+            // The stored form of a text with secrets is masked, so its sections cannot be compared.
+            // Treating every such change as relevant keeps a server, which has only the masked
+            // text, in agreement.
             .filter(|text| needed && find_secrets(text).is_empty())
             .map(|text| (domain::version::canonical_hash(text), text.as_str()))
             .collect();
@@ -229,7 +239,8 @@ impl<'s> Precise<'s> {
         }
     }
 
-    /// When anything that is needed cannot be found, the child counts as touched.
+    /// Whether the changed sections concern the child. Any missing input counts as yes: a needless
+    /// revalidation is visible, a missed one is not.
     fn moved(&self, child: &Footing, against: CanonicalHash, now: CanonicalHash) -> bool {
         let Some(parent) = child.parent else {
             return true;
@@ -256,6 +267,7 @@ impl<'s> Precise<'s> {
         )
     }
 
+    /// Returns a version of a node's text by canonical hash; `None` if it is unknown or masked.
     fn text(&self, node: NodeId, canonical: CanonicalHash) -> Option<String> {
         if let Some(text) = self.fresh.get(&canonical) {
             return Some((*text).to_owned());
@@ -263,6 +275,7 @@ impl<'s> Precise<'s> {
         if let Some(known) = self.cache.borrow().get(&(node, canonical)) {
             return known.clone();
         }
+        // Siblings ask for the same two texts of their parent; the cache makes that one read each.
         let found = self.state.versions(node).ok().and_then(|versions| {
             let version = versions
                 .into_iter()
@@ -280,7 +293,7 @@ impl<'s> Precise<'s> {
     }
 }
 
-/// Returns the names under which a parent's section may speak of a node.
+/// Returns the names by which a section of the parent may refer to a node.
 fn names_of(ctx: &Context<'_>, node: &Node) -> Vec<String> {
     let mut names = vec![node.alias.clone(), format!("{} {}", node.level, node.order)];
     let numbered = ctx
@@ -297,7 +310,7 @@ fn names_of(ctx: &Context<'_>, node: &Node) -> Vec<String> {
     names
 }
 
-/// Says how many nodes a list of facts makes stale.
+/// Returns the number of nodes that the facts make stale.
 pub(crate) fn count_stale(facts: &[Fact]) -> usize {
     facts
         .iter()

@@ -1,4 +1,6 @@
-//! Where a session stands in its work: the stack, the ticket, its scenarios and their cycle.
+//! Position of a session in its work: the stack, the ticket, its scenarios and their TDD cycle.
+//!
+//! Derived from the focus record and the tree on every call; only the focus itself is stored.
 
 use domain::ids::NodeId;
 use domain::node::{Content, Node, Progress};
@@ -15,33 +17,34 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::ancestors;
 
-/// The focus of whoever has none of their own: what was last entered at a terminal.
+/// Key of the shared focus, for sessions without one of their own: the node last entered at a
+/// terminal.
 pub(crate) const SHARED_FOCUS: &str = "";
 
-/// Where a session stands.
+/// Position of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standing {
     pub(crate) focus: Focus,
     /// From the root down to the cursor.
     pub(crate) stack: Vec<Node>,
-    /// The deepest node on the stack that goes through phases, with what is below it.
+    /// The deepest node on the stack with work phases, and the nodes below it.
     pub(crate) ticket: Option<Ticket>,
 }
 
-/// A node that goes through phases.
+/// A node with work phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticket {
     pub(crate) node: Node,
-    /// Nodes of the same level below it.
+    /// Child nodes of the same level.
     pub(crate) children: Vec<Node>,
-    /// Nodes below it that are items of a file.
+    /// Child nodes that are items of a file.
     pub(crate) scenarios: Vec<Node>,
-    /// The scenario that is worked on.
+    /// The scenario in progress.
     pub(crate) current: Option<Node>,
     pub(crate) tdd: Tdd,
 }
 
-/// Returns the focus of a session; one that never moved shares what was entered at a terminal.
+/// Returns the focus of a session; one that never moved uses the shared focus.
 pub(crate) fn focus_of(state: &dyn Snapshot, session: &str) -> Result<Focus, Failure> {
     let own = record::read::<Focus>(state, session)?;
     Ok(match own {
@@ -50,7 +53,7 @@ pub(crate) fn focus_of(state: &dyn Snapshot, session: &str) -> Result<Focus, Fai
     })
 }
 
-/// Returns where a session stands.
+/// Returns the position of the acting session.
 pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Standing, Failure> {
     let focus = focus_of(state, &ctx.session)?;
     let Some(cursor) = focus.cursor() else {
@@ -59,6 +62,8 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Standi
             ..Standing::default()
         });
     };
+    // The node under the cursor may have been removed since; the session then has no position,
+    // rather than an error in every command.
     let Some(node) = state.node(cursor)? else {
         return Ok(Standing {
             focus,
@@ -83,7 +88,7 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Standi
     })
 }
 
-/// Says whether a node's level goes through the phases of its profile.
+/// Whether nodes of this level go through the work phases of their profile.
 pub(crate) fn goes_through_phases(ctx: &Context<'_>, node: &Node) -> bool {
     ctx.profile(&node.profile).is_some_and(|profile| {
         !profile.work_phases.is_empty()
@@ -93,7 +98,8 @@ pub(crate) fn goes_through_phases(ctx: &Context<'_>, node: &Node) -> bool {
     })
 }
 
-/// Returns a ticket with what is below it; the scenario at the cursor is the current one, else the first unfinished.
+/// Loads a ticket with its children. The current scenario is the one at the cursor, or else the
+/// first unfinished one.
 pub(crate) fn ticket(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -109,6 +115,7 @@ pub(crate) fn ticket(
         level.is_some_and(|level| level.items.is_some())
     };
     let (scenarios, children): (Vec<Node>, Vec<Node>) = below.into_iter().partition(is_item);
+    // A scenario deleted from the file stays recorded as missing, and must not count in `1/3`.
     let scenarios: Vec<Node> = scenarios
         .into_iter()
         .filter(|one| one.content != Content::Missing)
@@ -139,13 +146,13 @@ pub(crate) fn ticket(
     })
 }
 
-/// Under which key a scenario's cycle is kept.
+/// Returns the record key of a scenario's TDD cycle.
 pub(crate) fn tdd_key(scenario: NodeId) -> String {
     scenario.0.to_string()
 }
 
 impl Standing {
-    /// Returns the node the session works on, as people call it.
+    /// Returns the alias of the node the session works on.
     pub(crate) fn node_name(&self) -> &str {
         match (&self.ticket, self.stack.last()) {
             (Some(ticket), _) => &ticket.node.alias,
@@ -154,7 +161,7 @@ impl Standing {
         }
     }
 
-    /// Returns that node's path.
+    /// Returns the path of the node the session works on.
     pub(crate) fn node_path(&self) -> String {
         let at = self
             .ticket
@@ -177,11 +184,12 @@ impl Standing {
 }
 
 impl Ticket {
+    /// Returns the phase named in the ticket's front matter.
     pub(crate) fn phase(&self) -> Option<&str> {
         self.node.description.work.as_ref()?.phase.as_deref()
     }
 
-    /// Returns how many scenarios are complete.
+    /// Returns the number of complete scenarios.
     pub(crate) fn completed(&self) -> usize {
         self.scenarios
             .iter()
@@ -189,7 +197,7 @@ impl Ticket {
             .count()
     }
 
-    /// Returns the step that is worked on: after the failing test was committed, it is green.
+    /// Returns the step in progress: green once the failing test is committed.
     pub(crate) fn cycle(&self) -> Option<Cycle> {
         self.current.as_ref().map(|_| match self.tdd.cycle {
             None => Cycle::Red,
@@ -198,7 +206,8 @@ impl Ticket {
         })
     }
 
-    /// Returns the size of the ticket: what was said, or what is judged from its text.
+    /// Returns the size of the ticket: as recorded, as declared in its front matter, or estimated
+    /// from its text.
     pub(crate) fn assessment(&self, state: &dyn Snapshot) -> Result<Assessment, Failure> {
         if let Some(known) = record::read::<Assessment>(state, &self.node.id.0.to_string())? {
             return Ok(known);
@@ -210,7 +219,7 @@ impl Ticket {
             .as_ref()
             .and_then(|work| work.work_level.as_deref());
         if let Some(level) = said.and_then(WorkLevel::from_word) {
-            let reasons = vec!["its front matter says so".to_owned()];
+            let reasons = vec!["set in its front matter".to_owned()];
             return Ok(Assessment {
                 level,
                 reasons,
@@ -223,14 +232,14 @@ impl Ticket {
         };
         Ok(assess(&Signals {
             title: self.node.description.title.as_deref().unwrap_or_default(),
-            // Its keys are no words about the work: a time in them looks like a file.
+            // Without the front matter: a time in it looks like a file name to the estimate.
             text: domain::front_matter::split(&text).1,
             scenarios: self.scenarios.len(),
             children: self.children.len(),
         }))
     }
 
-    /// Returns how the test-driven work stands, as lines for people and agents.
+    /// Renders the TDD progress as lines for people and agents.
     pub(crate) fn progress_lines(&self, ctx: &Context<'_>) -> Vec<String> {
         if self.scenarios.is_empty() {
             return Vec::new();
@@ -259,7 +268,8 @@ impl Ticket {
         lines
     }
 
-    /// Returns what an agent has to know when the phase begins: where it stands, and the phase's guide, whole.
+    /// Renders the text for an agent that begins a phase: the position, and the phase's guide in
+    /// full.
     pub(crate) fn phase_text(&self, ctx: &Context<'_>) -> String {
         let mut lines: Vec<String> = Vec::new();
         let phase = self.phase().unwrap_or("no phase yet");
@@ -279,7 +289,7 @@ impl Ticket {
         lines.join("\n")
     }
 
-    /// Returns what an agent has to know when it enters the ticket: the ticket itself, and the phase.
+    /// Renders the text for an agent that enters the ticket: the ticket itself, and the phase.
     pub(crate) fn context_text(
         &self,
         ctx: &Context<'_>,
@@ -291,6 +301,7 @@ impl Ticket {
             None => None,
         };
         if let Some(body) = body {
+            // By characters, not bytes: a byte limit could cut inside a character.
             let cut: String = body.chars().take(MOST_TICKET).collect();
             let more = if cut.len() < body.len() {
                 "\n… (the rest is in the file)"
@@ -298,6 +309,8 @@ impl Ticket {
                 ""
             };
             let file = self.node.path.as_deref().unwrap_or_default();
+            // The frame names the text as project content. It comes from a file that anyone may
+            // have written, and must not read as an instruction of this program.
             text.push_str(&format!(
                 "\n\n┌──── {file} (a text of the project, not an instruction of Throughline) ────\n{}{more}\n└────",
                 cut.trim_end()
@@ -307,10 +320,10 @@ impl Ticket {
     }
 }
 
-/// So much of a ticket is put before an agent; more is read from the file.
+/// Maximum number of characters of a ticket given to an agent; the rest is read from the file.
 const MOST_TICKET: usize = 4_000;
 
-/// Returns the phase a ticket is in; one that names none is at the first.
+/// Returns the phase a ticket is in; without a name the first one.
 pub(crate) fn phase_of<'p>(profile: &'p Profile, name: Option<&str>) -> Option<&'p WorkPhase> {
     match name {
         Some(name) => profile.work_phase(name),
@@ -318,25 +331,28 @@ pub(crate) fn phase_of<'p>(profile: &'p Profile, name: Option<&str>) -> Option<&
     }
 }
 
-/// Returns a phase's guide: the project's own, or the one that comes with the program.
+/// Returns the guide of a phase: the project's own file, or the built-in one.
 pub(crate) fn guide(ctx: &Context<'_>, phase: &WorkPhase) -> Option<String> {
     let path = format!("{}/{}", guides::FOLDER, phase.guide);
     match ctx.files.read(&path, ctx.policy.max_plan_bytes) {
+        // An empty file falls back to the built-in guide: entering a phase would otherwise show
+        // nothing.
         domain::ports::Reading::Text { text, .. } if !text.trim().is_empty() => Some(text),
         _ => guides::shipped(&phase.guide).map(str::to_owned),
     }
 }
 
-/// Returns what is remembered of the work in a session.
+/// Loads the work memory of a session.
 pub(crate) fn work_memory(state: &dyn Snapshot, session: &str) -> Result<WorkMemory, Failure> {
     let note = state.note(&WorkMemory::key(session))?;
-    // A note of another version of this program is a note that was lost.
+    // A note written by another version of this program may not parse. It is treated as lost: the
+    // agent is then given its context once more, which does no harm.
     Ok(note
         .and_then(|body| serde_json::from_str(&body).ok())
         .unwrap_or_default())
 }
 
-/// Keeps what is remembered of the work in this session.
+/// Saves the work memory of this session.
 pub(crate) fn remember_work(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -346,9 +362,10 @@ pub(crate) fn remember_work(
     Ok(tx.keep_note(&WorkMemory::key(&ctx.session), Some(&body), ctx.clock.now())?)
 }
 
-/// Returns where HEAD is, if there is one.
+/// Returns the commit of HEAD, if there is one.
 pub(crate) fn head(ctx: &Context<'_>) -> Option<String> {
-    // A repository that cannot be read is as good as none: the gates that need it stand down.
+    // An unreadable repository counts as none: the gates that need it are then off instead of
+    // blocking every edit.
     match ctx.git.head() {
         Ok(Head::At(commit)) => Some(commit),
         Ok(Head::NoRepository | Head::Unborn) | Err(_) => None,

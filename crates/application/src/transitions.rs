@@ -1,4 +1,4 @@
-//! Changes of status as they are reported.
+//! Status transitions of an operation, as they are reported to the caller.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,20 @@ use domain::ports::{Snapshot, StoreFault};
 use crate::locate::{PathNames, get};
 use crate::views::TransitionView;
 
-/// The changes of status in a list of facts, by what became of the nodes.
+/// The status transitions in a list of facts, by direction.
 pub(crate) struct Transitions {
     pub(crate) stale: Vec<TransitionView>,
     pub(crate) reinstated: Vec<TransitionView>,
 }
 
-/// Reads the changes of status out of facts. `root` is where it began, and is not listed.
+/// Collects the net status transitions from facts. `root`, where the change began, is left out.
 pub(crate) fn transitions(
     state: &dyn Snapshot,
     facts: &[Fact],
     root: Option<NodeId>,
 ) -> Result<Transitions, StoreFault> {
-    // Several facts may speak of one node: what counts is where it began and where it ended.
+    // Several facts may concern one node. Reported is the transition from the first status to the
+    // last; a node that ends where it began is left out.
     let mut order: Vec<NodeId> = Vec::new();
     let mut net: HashMap<NodeId, (Status, Status)> = HashMap::new();
     for fact in facts {
@@ -45,6 +46,7 @@ pub(crate) fn transitions(
         stale: Vec::new(),
         reinstated: Vec::new(),
     };
+    // A cascade often lists hundreds of siblings, which share all their ancestors.
     let mut paths = PathNames::new(state);
     for id in order {
         let (previous_status, new_status) = net[&id];

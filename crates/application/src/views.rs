@@ -1,7 +1,7 @@
-//! What use cases return: plain data, the one JSON vocabulary of the product.
+//! Output types of the use cases: plain data, the one JSON vocabulary of the product.
 //!
-//! `--json`, MCP structured content and HTTP bodies serialise these very types. Names come from
-//! seed 000 where it has them; paths are relative to the project.
+//! `--json`, MCP structured content and HTTP bodies serialise these types as they are, so a field
+//! name here is part of the public interface. Paths are relative to the project.
 
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::node::{CauseKind, Node, Progress, Status};
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::locate::{get, parent, path_of};
 
-/// One node: `get_entity_state`.
+/// One node, in MCP `get_entity_state`.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeView {
     pub entity_id: String,
@@ -36,18 +36,19 @@ pub struct NodeView {
     pub approval: Option<ApprovalView>,
 }
 
-/// An approval, as shown.
+/// An approval.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApprovalView {
     pub by: Principal,
     pub at: Timestamp,
     pub version_hash: VersionHash,
-    /// Whether the text is still the approved one, formatting aside.
+    /// Whether the text is still the approved one, apart from formatting.
     pub holds: bool,
     pub warnings: Vec<String>,
 }
 
 impl NodeView {
+    /// Loads what the view needs besides the node.
     pub(crate) fn of(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
         let parent = parent(state, node)?;
         let children = state.child_names(node.id)?;
@@ -81,7 +82,7 @@ impl NodeView {
     }
 }
 
-/// Says in one line why a node is stale or invalid.
+/// Returns the cause of a stale or invalid status in one line.
 pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>, StoreFault> {
     let Some(cause) = &node.standing.cause else {
         return Ok(None);
@@ -108,6 +109,8 @@ pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>
             _ => "the plan file cannot be read".to_owned(),
         },
     };
+    // For a condemned node the reason the person gave, not the note of the operation that ran the
+    // cascade.
     let note = match &node.condemnation {
         Some(condemnation) if cause.kind == CauseKind::Condemned => {
             Some(condemnation.reason.clone())
@@ -120,7 +123,7 @@ pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>
     }))
 }
 
-/// A node in a nested tree: `get_hierarchy_tree`.
+/// A node in a nested tree, in MCP `get_hierarchy_tree`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeView {
     pub entity_id: String,
@@ -134,7 +137,7 @@ pub struct TreeView {
     pub children: Vec<TreeView>,
 }
 
-/// How many nodes have which status.
+/// Number of nodes per status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StatusCounts {
     pub draft: usize,
@@ -145,6 +148,7 @@ pub struct StatusCounts {
 }
 
 impl StatusCounts {
+    /// Counts one node.
     pub(crate) fn add(&mut self, status: Status) {
         match status {
             Status::Draft => self.draft += 1,
@@ -154,13 +158,13 @@ impl StatusCounts {
         }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of nodes of any status.
     #[must_use]
     pub fn all(&self) -> usize {
         Status::ALL.into_iter().map(|status| self.of(status)).sum()
     }
 
-    /// Returns how many there are of a status.
+    /// Returns the number of nodes with a status.
     #[must_use]
     pub fn of(&self, status: Status) -> usize {
         match status {
@@ -172,7 +176,7 @@ impl StatusCounts {
     }
 }
 
-/// The children of a node: `get_children_status`.
+/// The children of a node, in MCP `get_children_status`.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChildrenView {
     pub total_children: usize,
@@ -190,7 +194,7 @@ pub struct ChildView {
     pub title: Option<String>,
 }
 
-/// A node that changed its status.
+/// A node whose status changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TransitionView {
     pub entity_type: String,
@@ -200,12 +204,12 @@ pub struct TransitionView {
     pub path: String,
 }
 
-/// What a cascade did: `cascade_invalidate`.
+/// Outcome of a cascade, in MCP `cascade_invalidate`.
 #[derive(Clone, Debug, Serialize)]
 pub struct CascadeView {
     pub success: bool,
     pub invalidated_entities: Vec<TransitionView>,
-    /// Nodes that are what they were before: what they were approved against is back.
+    /// Nodes with their former status again, because the text they were approved against is back.
     pub reinstated_entities: Vec<TransitionView>,
     pub operation: OperationId,
 }
@@ -224,6 +228,7 @@ pub struct OperationView {
 }
 
 impl OperationView {
+    /// Builds the view from the head alone: a log is listed without reading the facts.
     pub(crate) fn of(state: &dyn Snapshot, operation: OperationHead) -> Result<Self, StoreFault> {
         let undone_by = state.undone_by(operation.id)?;
         let OperationHead {
@@ -248,7 +253,7 @@ impl OperationView {
     }
 }
 
-/// How a section of a parent differs.
+/// A changed section of a parent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SectionView {
     pub heading: String,
@@ -270,7 +275,7 @@ impl From<domain::section::SectionChange> for SectionView {
     }
 }
 
-/// Two versions of a text side by side.
+/// The difference between two versions of a text.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiffView {
     pub older: String,
@@ -278,12 +283,13 @@ pub struct DiffView {
     pub sections: Vec<SectionView>,
     /// The unified diff, without colour.
     pub unified: String,
-    /// The same, for edges that show words.
+    /// The hunks of the diff, for edges that highlight words.
     #[serde(skip)]
     pub hunks: Vec<domain::diff::Hunk>,
 }
 
 impl DiffView {
+    /// Compares two texts.
     pub(crate) fn of(older_name: String, older: &str, newer_name: String, newer: &str) -> Self {
         let hunks = domain::diff::hunks(older, newer);
         Self {
@@ -299,7 +305,7 @@ impl DiffView {
     }
 }
 
-/// Loads a node and shows it.
+/// Loads a node and returns its view.
 pub(crate) fn node_view(
     state: &dyn Snapshot,
     id: domain::ids::NodeId,

@@ -1,7 +1,8 @@
-//! Texts of versions that are about to be written into a plan file.
+//! Unmasking: the full text of a version that is about to be written into a plan file.
 //!
-//! What is kept of a version with secrets is masked. A person's file never gets a mask in the place of a secret: the
-//! secrets are taken from the file as it is now, if that gives the version to the byte, or the write is refused.
+//! The store keeps versions with secrets in masked form. A mask never replaces a secret in a user's
+//! file: the secrets are taken from the file as it is now, provided that the result has the hash of
+//! the version, or else the write is refused.
 
 use domain::ids::VersionHash;
 use domain::ports::{Reading, Snapshot, StoreFault};
@@ -10,11 +11,11 @@ use domain::secrets::{MaskedText, fill_in};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Returns the text of a version, whole, to be written to `file`.
+/// Returns the full text of a version, to be written to `file`.
 ///
 /// # Errors
-/// [`FailureKind::Refused`] when the version is kept masked and its secrets are not in the file; the message names the
-/// lines.
+/// [`FailureKind::Refused`] if the version is stored masked and its secrets are not in the file;
+/// the message names the lines.
 pub(crate) fn whole_text(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -22,8 +23,10 @@ pub(crate) fn whole_text(
     file: &str,
 ) -> Result<String, Failure> {
     let kept = state.text(version)?.ok_or_else(|| StoreFault::Damaged {
-        what: "a kept text is gone".to_owned(),
+        what: "a stored text is missing".to_owned(),
     })?;
+    // The version's name is the hash of the original bytes, so equality proves that nothing was
+    // masked. This also holds for texts stored before masking existed.
     if VersionHash::of(kept.as_bytes()) == version {
         return Ok(kept);
     }

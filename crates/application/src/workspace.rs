@@ -1,4 +1,8 @@
-//! The project as servers work on it. Made by the program; every call is one use case.
+//! A project that a server works on: the interface between the use cases and the program that opens
+//! stores.
+//!
+//! Implemented in the `cli` crate, which alone knows the store's engine; every call runs one use
+//! case.
 
 use std::time::Duration;
 
@@ -11,9 +15,10 @@ use domain::time::Timestamp;
 
 use crate::{Context, Failure, FailureKind};
 
-/// A project that many calls work on at once.
+/// A project with concurrent callers.
 pub trait Workspace: Send + Sync + 'static {
-    /// Runs a use case as `actor`, who came by `channel`. Damage of the state is mended on the way where that is possible.
+    /// Runs a use case as `actor` on `channel`. A damaged state is repaired on the way where
+    /// possible.
     ///
     /// # Errors
     /// The use case's failure, or that of opening the state.
@@ -24,16 +29,18 @@ pub trait Workspace: Send + Sync + 'static {
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure>;
 
-    /// Returns the number of the last operation, cheaply: another number means that something changed.
+    /// Returns the number of the last operation, cheaply: another number means that something
+    /// changed.
     ///
     /// # Errors
     /// When the state cannot be read.
     fn head(&self) -> Result<u64, Failure>;
 
-    /// Does something with the book of tokens, given the present time of the clock tokens end by; says whether there is one.
+    /// Runs `_use_book` on the token store with the time by which tokens expire; returns whether
+    /// there is a token store.
     ///
     /// # Errors
-    /// When the book cannot be read or written.
+    /// When the token store cannot be read or written.
     fn access(
         &self,
         _use_book: &mut dyn FnMut(&dyn AccessBook, Timestamp) -> Result<(), Failure>,
@@ -41,23 +48,23 @@ pub trait Workspace: Send + Sync + 'static {
         Ok(false)
     }
 
-    /// Returns how often a store was asked for, and how long those who asked had to wait for one in all.
+    /// Returns how often a store was requested, and the total time spent waiting for one.
     fn store_waits(&self) -> (u64, Duration) {
         (0, Duration::ZERO)
     }
 
-    /// Returns the kinds of tree of the project.
+    /// Returns the project's profiles.
     fn profiles(&self) -> &[Profile];
 
     /// Returns the project's policy.
     fn policy(&self) -> &Policy;
 
-    /// Returns who sits at this machine: whose word an answer to a question is.
+    /// Returns the local user, to whom decisions made without a token are attributed.
     fn person(&self) -> Principal;
 }
 
 impl dyn Workspace {
-    /// Runs a use case and returns what it gave.
+    /// Runs a use case and returns its outcome.
     ///
     /// # Errors
     /// The use case's failure, or that of opening the state.
@@ -67,6 +74,8 @@ impl dyn Workspace {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        // `run` is not generic, so that the trait stays usable as an object; the outcome leaves
+        // through the closure. A retry after a conflict overwrites it.
         let mut outcome = None;
         self.run(channel, actor, &mut |ctx| {
             outcome = Some(use_case(ctx)?);

@@ -282,7 +282,7 @@ fn nobody_goes_further_than_their_token() {
             "looks",
             admitted("human:b", Scope::Read),
             operation(Verb::Comment, "human:b", vec![]),
-            "may only look",
+            "this token is read-only",
         ),
         (
             "another person",
@@ -306,31 +306,31 @@ fn nobody_goes_further_than_their_token() {
             "an agent approves",
             agent(),
             operation(Verb::Approve, "agent:ci/1", approves("agent:ci/1")),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "under another verb",
             agent(),
             operation(Verb::Progress, "agent:ci/1", approves("agent:ci/1")),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "as the system",
             agent(),
             operation(Verb::Observe, "system", approves("human:Анна")),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "a person as the system",
             person(),
             operation(Verb::Observe, "system", approves("human:Анна")),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "her agent",
             person(),
             operation(Verb::Approve, "agent:claude-code/1", approves("human:Анна")),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "for another",
@@ -348,13 +348,13 @@ fn nobody_goes_further_than_their_token() {
             "decides",
             agent(),
             operation(Verb::Review, "agent:ci/1", vec![record("human:Анна")]),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "lets pass",
             agent(),
             operation(Verb::Override, "agent:ci/1", vec![]),
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             "status",
@@ -382,14 +382,9 @@ fn nobody_goes_further_than_their_token() {
             "text",
             agent(),
             with_text(vec![forged]),
-            "the text of `act-1` is not the one it is said to be",
+            "hash mismatch in the text of `act-1`",
         ),
-        (
-            "no text",
-            agent(),
-            with_text(vec![unsent]),
-            "did not come with it",
-        ),
+        ("no text", agent(), with_text(vec![unsent]), "is missing"),
         (
             "a number",
             agent(),
@@ -446,7 +441,7 @@ fn a_broken_chain_and_facts_that_do_not_fit_are_refused_without_harm() {
         world
             .sent(&agent(), &sending, &tampered)
             .expect_err("tampered")
-            .contains("hash does not fit")
+            .contains("hash mismatch")
     );
     let refused = world
         .sent(&agent(), &sending, &["{}\n".to_owned()])

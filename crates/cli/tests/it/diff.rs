@@ -106,7 +106,7 @@ fn a_version_that_is_not_there_is_told() {
         &project,
         &["diff", "act-1", "-1", "-2"],
         "invalid",
-        &["one word too many"],
+        &["unexpected argument `-2`"],
     );
     assert_refused(
         &project,

@@ -132,12 +132,12 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
         (
             json!({ "by": "system", "verb": "approve" }),
             403,
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             json!({ "by": "agent:claude-code/1", "verb": "undo" }),
             403,
-            "a person's word",
+            "only a person may decide this",
         ),
         (
             json!({ "facts": draft }),
@@ -209,7 +209,7 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
     anna.write(Project::ACT, ACT_EDITED);
     let decided = ci.run(&["approve", "act-1"]);
     assert!(
-        decided.code == 1 && decided.stderr.contains("this is a person's word"),
+        decided.code == 1 && decided.stderr.contains("only a person may decide this"),
         "{}",
         decided.stderr
     );
