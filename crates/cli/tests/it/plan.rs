@@ -314,18 +314,18 @@ fn ids_have_many_forms() {
 fn wrong_ids_say_what_is_expected() {
     let project = planned();
     let cases: &[(&[&str], &[&str])] = &[
-        (&["plan", "act", "11"], &["`11` is no act", "1–10"]),
+        (&["plan", "act", "11"], &["`11` is not a valid act", "1–10"]),
         (&["plan", "act", "0"], &["1–10"]),
         (&["plan", "chapter", "100"], &["1–99"]),
         (
             &["plan", "chapter", "two"],
-            &["`two` is no chapter", "`chapter-04`"],
+            &["`two` is not a valid chapter", "`chapter-04`"],
         ),
         (
             &["plan", "scene", "4"],
-            &["`4` is no scene", "`scene-0204`"],
+            &["`4` is not a valid scene", "`scene-0204`"],
         ),
-        (&["plan", "scene", "01020"], &["is no scene"]),
+        (&["plan", "scene", "01020"], &["is not a valid scene"]),
         (&["plan", "scene", "0100"], &["1–99"]),
         (
             &["plan", "chapetr", "1"],

@@ -264,7 +264,7 @@ fn every_mistake_names_file_line_key_and_what_is_allowed() {
             "name = \"lesson\"",
             "name = \"part\"",
             "14",
-            &["`level.name`", "`part` is there twice"],
+            &["`level.name`", "duplicate level `part`"],
         ),
         (
             "file = \"lessons/{alias}/lesson.md\"",

@@ -1,7 +1,7 @@
 //! Profiles: one kind of tree, described as data.
 //!
-//! A profile names its levels, how their aliases and files look, and what an agent is told when it
-//! plans one. No code knows the word `act`.
+//! A profile names its levels, the patterns of their aliases and files, and the planning phases an
+//! agent goes through. No code knows the word `act`.
 
 mod parse;
 pub mod pattern;
@@ -24,22 +24,22 @@ pub use place::{PlanPlace, place_of};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pub name: String,
-    /// For people: `Story`.
+    /// Display name: `Story`.
     pub title: String,
     pub levels: Vec<Level>,
-    /// The steps an agent goes through when it plans a node.
+    /// Planning phases of a node, in order.
     pub phases: Vec<Phase>,
-    /// What a child may name only if its parent does.
+    /// Facets: things a child may mention only if its parent does.
     pub facets: Vec<Facet>,
-    /// Whether work waits for approval. Where it does not, nothing is held back for the lack of one.
+    /// Whether work on a node requires an approved plan.
     pub approval: ApprovalNeed,
-    /// Gates that are asked, by name; `None` means all that are about plans.
+    /// Names of the enabled gates; `None` means all gates about plans.
     pub gates: Option<Vec<String>>,
-    /// The phases work goes through, in order.
+    /// Phases of the work, in order.
     pub work_phases: Vec<WorkPhase>,
 }
 
-/// Whether work waits for approval.
+/// Whether work requires approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ApprovalNeed {
     #[default]
@@ -51,17 +51,17 @@ pub enum ApprovalNeed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkPhase {
     pub name: String,
-    /// The guide in `.throughline/phases/` that is given when the phase begins.
+    /// Guide in `.throughline/phases/` that the agent receives when the phase begins.
     pub guide: String,
 }
 
-/// Whether a node needs proof before it counts as complete.
+/// Whether a node requires evidence before it counts as complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EvidenceNeed {
-    /// What was declared must hold.
+    /// Declared evidence must be fresh; none is required.
     #[default]
     Declared,
-    /// Something must be declared, and hold.
+    /// At least one piece of evidence is required, and all must be fresh.
     Required,
 }
 
@@ -71,39 +71,40 @@ pub struct Level {
     pub name: String,
     /// Whether nodes of this level may have no parent.
     pub root: bool,
-    /// Levels whose nodes may be the parent.
+    /// Levels of possible parents.
     pub under: Vec<String>,
     pub alias: AliasPattern,
     pub numbers: RangeInclusive<u32>,
-    /// The plan file; levels that live in the store alone have none.
+    /// Pattern of the plan file; `None` for levels that exist only in the store.
     pub file: Option<FilePattern>,
-    /// What is made from the plan (prose, an answer), below the folder of the parent's file.
+    /// Pattern of the file produced from the plan (prose, an answer), relative to the folder of the
+    /// parent's file.
     pub output: Option<FilePattern>,
-    /// What the plan of this level is for, in one line.
+    /// Purpose of a plan of this level, in one line.
     pub purpose: String,
     /// Headings a plan of this level should have.
     pub outline: Vec<String>,
-    /// Front matter keys that say how far the work is, not what is to be done: they change no version.
+    /// Front matter keys about progress, not content: changing one creates no new version.
     pub state_keys: Vec<String>,
-    /// The file beside the parent's whose items are the nodes of this level.
+    /// File beside the parent's plan whose items are the nodes of this level.
     pub items: Option<String>,
     pub evidence: EvidenceNeed,
 }
 
-/// One step of planning.
+/// One phase of planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
     pub title: String,
     pub text: String,
 }
 
-/// Something plans name: characters, locations, the timeline.
+/// A kind of thing that plans mention: characters, locations, the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facet {
     pub name: String,
     pub kind: FacetKind,
-    /// Headings, keys and labels under which it stands, in any language. In TOML one text may hold several,
-    /// with commas between them.
+    /// Headings, keys and labels that introduce it, in any language. In TOML one string may hold
+    /// several, separated by commas.
     pub words: Vec<String>,
     /// Levels whose plans are checked; empty means all.
     pub levels: Vec<String>,
@@ -112,27 +113,27 @@ pub struct Facet {
 /// How a facet is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FacetKind {
-    /// Names: each must be known to the parent.
+    /// Names: each must occur in the parent.
     Names,
     /// Points in time: each must lie within those of the parent.
     Timeline,
 }
 
 impl Profile {
-    /// Returns a level by its name.
+    /// Returns the level with this name.
     #[must_use]
     pub fn level(&self, name: &str) -> Option<&Level> {
         self.levels.iter().find(|level| level.name == name)
     }
 
-    /// Returns the levels that may stand below a level.
+    /// Iterates over the levels whose nodes may be children of a level.
     pub fn levels_under(&self, name: &str) -> impl Iterator<Item = &Level> {
         self.levels
             .iter()
             .filter(move |level| level.under.iter().any(|above| above == name))
     }
 
-    /// Returns the levels from the top down, for people: `act → chapter → scene`.
+    /// Renders the levels from the top down: `act → chapter → scene`.
     #[must_use]
     pub fn hierarchy(&self) -> String {
         self.levels
@@ -144,18 +145,22 @@ impl Profile {
 }
 
 impl Profile {
-    /// Says whether a gate is asked about nodes of this profile.
+    /// Whether a gate is enabled for nodes of this profile.
     #[must_use]
     pub fn has_gate(&self, gate: &str) -> bool {
         match &self.gates {
             Some(gates) => gates.iter().any(|name| name == gate),
+            // Gates about work need work phases and evidence, which a profile has to ask for.
             None => !crate::gates::is_about_work(gate),
         }
     }
 
-    /// The same with the files of the built-in tickets in another folder.
+    /// Returns the profile with the files of the built-in tickets in another folder.
     #[must_use]
     pub fn with_tickets_in(mut self, folder: &str) -> Self {
+        // Only the built-in profile: the folder is a setting because existing repositories keep
+        // tickets
+        // in folders of their own. A profile of the project states its folder itself.
         if self.name == "tickets" && folder != "tickets" {
             for level in self.levels.iter_mut().filter(|level| level.lies_flat()) {
                 level.file = level.file.take().map(|file| file.below(folder));
@@ -164,7 +169,7 @@ impl Profile {
         self
     }
 
-    /// Returns a phase by its name.
+    /// Returns the work phase with this name.
     #[must_use]
     pub fn work_phase(&self, name: &str) -> Option<&WorkPhase> {
         self.work_phases.iter().find(|phase| phase.name == name)
@@ -172,7 +177,10 @@ impl Profile {
 }
 
 impl Level {
-    /// Reads what a text of this level is (formatting and the state of the work aside) and what it says of itself.
+    /// Reads a text of this level: its canonical hash and its description.
+    ///
+    /// The hash ignores formatting and the state keys, so that recording progress in the front
+    /// matter does not invalidate an approval.
     #[must_use]
     pub fn read_text(&self, text: &str) -> (CanonicalHash, Description) {
         let mut description = describe(text);
@@ -188,6 +196,7 @@ impl Level {
                 .or_else(|| front_matter::written(text, "workLevel")),
             problem: front.problem.map(|problem| problem.to_string()),
         }));
+        // Keys are stored as written. `describe` masked what it found, but not these.
         mask_description(&mut description, &mut SecretCount::default());
         (
             canonical_hash(&front_matter::without(text, &self.state_keys)),
@@ -195,22 +204,23 @@ impl Level {
         )
     }
 
-    /// Says whether nodes of this level lie side by side and name their parent in the front matter.
+    /// Whether nodes of this level share one folder and name their parent in the front matter.
     #[must_use]
     pub fn lies_flat(&self) -> bool {
+        // A level that may be its own parent has no path to tell the depth by.
         self.root && self.under.contains(&self.name) && self.file.is_some()
     }
 
-    /// Reads an alias of this level or its short form.
+    /// Parses an alias of this level or its short form.
     ///
     /// # Errors
-    /// When it is none, with what was expected.
+    /// The text is not an alias of this level; the error says what was expected.
     pub fn read_alias(&self, text: &str) -> Result<ReadAlias, NotAnAlias> {
         self.alias.read(&self.name, text, &self.numbers)
     }
 }
 
-/// The built-in profiles, name and text.
+/// Built-in profiles: name and TOML text.
 pub const BUILT_IN: [(&str, &str); 4] = [
     ("story", include_str!("story.toml")),
     ("tickets", include_str!("tickets.toml")),
@@ -218,14 +228,14 @@ pub const BUILT_IN: [(&str, &str); 4] = [
     ("milestones", include_str!("milestones.toml")),
 ];
 
-/// Returns a built-in profile.
+/// Returns the built-in profile with this name.
 #[must_use]
 pub fn built_in(name: &str) -> Option<Profile> {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
     Some(parse(name, text).expect("BUG: built-in profiles are parsed by a test"))
 }
 
-/// Returns the folder of a plan file: where its children's patterns start.
+/// Returns the folder of a plan file, to which its children's patterns are relative.
 #[must_use]
 pub fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)

@@ -1,4 +1,6 @@
-//! Reading a profile from TOML, with errors that name file, line, key and what is allowed.
+//! Parses a profile from TOML; errors name file, line, key and the allowed values.
+//!
+//! Stops at the first problem: a profile is written by hand, and one problem often causes the next.
 
 use std::ops::RangeInclusive;
 
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::suggest::with_suggestion;
 
-/// What is wrong with a profile, and where.
+/// A problem in a profile and its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct ProfileProblem {
@@ -92,7 +94,7 @@ enum RawFacetKind {
     Timeline,
 }
 
-/// Reads a profile; `file` is only for messages.
+/// Parses a profile; `file` is only used in messages.
 ///
 /// # Errors
 /// The first problem, with its line.
@@ -104,6 +106,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         message: with_suggestion(error.message()),
     })?;
 
+    // Names are typed in commands and are parts of file names, hence neither blanks nor separators.
     let is_word = |name: &str| {
         !name.is_empty()
             && name
@@ -148,7 +151,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             return Err(reader.problem(
                 &level.name,
                 "level.name",
-                &format!("`{name}` is there twice"),
+                &format!("duplicate level `{name}`"),
             ));
         }
         for above in &level.under {
@@ -161,6 +164,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                 return Err(reader.problem(above, "level.under", &message));
             }
         }
+        // No command could ever create a node of such a level.
         if !level.root && level.under.is_empty() {
             return Err(reader.problem(
                 &level.name,
@@ -196,6 +200,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             outline: level.outline.clone(),
             state_keys: level.state_keys.clone(),
             items: match &level.items {
+                // A path could leave the project; the file is looked for only beside the parent's.
                 Some(items) if items.get_ref().contains(['/', '\\']) => {
                     return Err(reader.problem(
                         items,
@@ -227,7 +232,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         return Err(reader.problem(
             &raw.name,
             "level.root",
-            "no level has `root = true`; a tree starts somewhere",
+            "no level has `root = true`, so no node could be created",
         ));
     }
     for facet in &raw.facets {
@@ -254,6 +259,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         }
     };
     for gate in raw.gates.iter().flatten() {
+        // Refused, not ignored: a misspelt gate would silently be switched off.
         if crate::gates::named(gate.get_ref()).is_none() {
             let known: Vec<String> = crate::gates::GATES
                 .iter()
@@ -268,6 +274,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         }
     }
     for phase in &raw.work_phases {
+        // The guide's text goes to an agent, so it must not name a file outside its folder.
         if phase.guide.get_ref().contains(['/', '\\']) {
             let why = "expected the name of a file in `.throughline/phases`";
             return Err(reader.problem(&phase.guide, "work_phase.guide", why));
@@ -309,6 +316,9 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                 words: facet
                     .words
                     .iter()
+                    // A list of quoted words in a dozen languages would be unreadable, so one
+                    // string may hold
+                    // several.
                     .flat_map(|words| words.split(','))
                     .map(|word| word.trim().to_owned())
                     .collect(),

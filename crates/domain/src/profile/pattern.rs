@@ -1,15 +1,16 @@
-//! Patterns of aliases and files: `scene-{parent.n:2}{n:2}` and `scenes/{alias}-blueprint.md`.
+//! Patterns of aliases and plan files: `scene-{parent.n:2}{n:2}` and `scenes/{alias}-blueprint.md`.
 //!
-//! An alias pattern is read and written; a file pattern is matched against directory entries. Both
-//! are data from a profile, so every mistake in them is reported with what would be allowed.
+//! An alias pattern is parsed and formatted; a file pattern is matched against directory entries.
+//! Both come from a profile, so every mistake is reported with what is allowed. Not regular
+//! expressions: a pattern must also be able to write the name of a new node.
 
 use std::ops::RangeInclusive;
 
-/// The pattern of a level's aliases.
+/// Pattern of a level's aliases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AliasPattern {
     prefix: String,
-    /// Width of the parent's number inside the alias, where it is part of it.
+    /// Width of the parent's number, if the alias contains it.
     parent_width: Option<usize>,
     own: Own,
     suffix: String,
@@ -17,33 +18,33 @@ pub struct AliasPattern {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Own {
-    /// A number, zero-padded to a width (0: not padded).
+    /// A number, zero-padded to `width` digits (0: not padded).
     Number { width: usize },
     /// Letters and digits, as in `017a`.
     Id,
-    /// Anything without a slash or a blank.
+    /// Any text without slashes and whitespace.
     Name,
 }
 
-/// An alias that was read, with the numbers in it.
+/// A parsed alias with the numbers in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadAlias {
     pub alias: String,
     pub number: Option<u32>,
-    /// The parent's number, where the alias carries it (`scene-0204` is in chapter 2).
+    /// The parent's number, if the alias contains it (`scene-0204` is in chapter 2).
     pub parent_number: Option<u32>,
 }
 
-/// A text is no alias of the level.
+/// The text is not an alias of the level.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAlias {
-    #[error("`{text}` is no {level}: expected {expected}")]
+    #[error("`{text}` is not a valid {level}: expected {expected}")]
     Shape {
         level: String,
         text: String,
         expected: String,
     },
-    #[error("`{text}` is no {level}: the number must be {}–{}", range.start(), range.end())]
+    #[error("`{text}` is not a valid {level}: the number must be {}–{}", range.start(), range.end())]
     OutOfRange {
         level: String,
         text: String,
@@ -54,10 +55,10 @@ pub enum NotAnAlias {
 const ALIAS_PLACEHOLDERS: &str = "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
 
 impl AliasPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong, and what is allowed.
+    /// A message with what is wrong and what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut pattern = Self {
             prefix: String::new(),
@@ -70,12 +71,14 @@ impl AliasPattern {
             match piece {
                 Piece::Literal(literal) => {
                     if literal.contains('/') || literal.contains(char::is_whitespace) {
-                        return Err("an alias has no slash and no blank".to_owned());
+                        return Err("an alias cannot contain a slash or whitespace".to_owned());
                     }
                     if own_seen {
                         pattern.suffix.push_str(&literal);
                     } else if pattern.parent_width.is_some() {
-                        return Err("`{parent.n:2}` must stand right before `{n:2}`".to_owned());
+                        // Text between the two numbers would be ambiguous in the short form, which
+                        // is digits only.
+                        return Err("`{parent.n:2}` must come right before `{n:2}`".to_owned());
                     } else {
                         pattern.prefix.push_str(&literal);
                     }
@@ -84,10 +87,11 @@ impl AliasPattern {
                     let (name, width) = match name.split_once(':') {
                         Some((name, width)) => {
                             let width: usize = width.parse().map_err(|_| {
-                                format!("`{width}` is no width: expected a number of digits")
+                                format!("`{width}` is not a width: expected a number of digits")
                             })?;
                             (
                                 name.to_owned(),
+                                // Nine digits always fit a `u32`.
                                 Some(width).filter(|width| (1..=9).contains(width)),
                             )
                         }
@@ -96,6 +100,8 @@ impl AliasPattern {
                     match name.as_str() {
                         "parent.n" if !own_seen && pattern.parent_width.is_none() => {
                             pattern.parent_width = Some(
+                                // Without widths `scene-112` could be scene 12 of chapter 1 or
+                                // scene 2 of chapter 11.
                                 width.ok_or("`{parent.n}` needs a width, as in `{parent.n:2}`")?,
                             );
                         }
@@ -110,7 +116,7 @@ impl AliasPattern {
                             };
                         }
                         "n" | "id" | "name" | "parent.n" => {
-                            return Err(format!("`{{{name}}}` may stand only once"));
+                            return Err(format!("`{{{name}}}` may appear only once"));
                         }
                         other => {
                             return Err(format!(
@@ -134,19 +140,19 @@ impl AliasPattern {
         Ok(pattern)
     }
 
-    /// Says whether aliases of this pattern carry a number.
+    /// Whether aliases of this pattern contain a number.
     #[must_use]
     pub fn is_numbered(&self) -> bool {
         matches!(self.own, Own::Number { .. })
     }
 
-    /// Says whether aliases of this pattern carry their parent's number.
+    /// Whether aliases of this pattern contain their parent's number.
     #[must_use]
     pub fn carries_parent_number(&self) -> bool {
         self.parent_width.is_some()
     }
 
-    /// Returns the alias of number `own` below a parent of number `parent`.
+    /// Formats the alias of number `own` below a parent of number `parent`.
     #[must_use]
     pub fn numbered(&self, own: u32, parent: Option<u32>) -> Option<String> {
         let Own::Number { width } = self.own else {
@@ -162,10 +168,11 @@ impl AliasPattern {
         ))
     }
 
-    /// Reads an alias or its short form: `chapter-02`, `chapter-2`, `2`; `scene-0204`, `0204`, `204`.
+    /// Parses an alias or its short form: `chapter-02`, `chapter-2`, `2`; `scene-0204`, `0204`,
+    /// `204`.
     ///
     /// # Errors
-    /// When it is none, with what was expected.
+    /// The text is not an alias of this pattern; the error says what was expected.
     pub fn read(
         &self,
         level: &str,
@@ -180,13 +187,16 @@ impl AliasPattern {
         };
         match self.own {
             Own::Number { width } => {
+                // ASCII only: `char::is_numeric` accepts full-width digits, which `parse` then
+                // rejects.
                 if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
                     return Err(shape());
                 }
                 let (parent_digits, own_digits) = match self.parent_width {
                     Some(parent_width) => {
                         let total = parent_width + width;
-                        // One digit more than fits would silently name another parent.
+                        // A surplus digit would silently name another parent, and too few would
+                        // leave none.
                         if bare.len() > total || bare.len() <= width {
                             return Err(shape());
                         }
@@ -205,6 +215,7 @@ impl AliasPattern {
                         range: range.clone(),
                     });
                 }
+                // Formatted again, so that every short form gives the same alias.
                 let alias = self.numbered(own, parent).ok_or_else(shape)?;
                 Ok(ReadAlias {
                     alias,
@@ -220,6 +231,9 @@ impl AliasPattern {
                     }
                 };
                 if bare.is_empty()
+                    // The alias becomes a file name; 96 bytes leave room for prefix, suffix and
+                    // backup names
+                    // below the 255 that file systems allow.
                     || bare.len() > 96
                     || bare == "."
                     || bare == ".."
@@ -230,6 +244,7 @@ impl AliasPattern {
                 let alias = format!("{}{bare}{}", self.prefix, self.suffix);
                 Ok(ReadAlias {
                     alias,
+                    // Only for sorting: `9a` comes before `10b`.
                     number: leading_number(bare),
                     parent_number: None,
                 })
@@ -237,13 +252,14 @@ impl AliasPattern {
         }
     }
 
-    /// Says whether a text has what comes before and after in an alias of this pattern: quickly, and without a reason.
+    /// Whether a text has this pattern's prefix and suffix: a cheap pre-check without an error
+    /// message.
     #[must_use]
     pub fn could_be(&self, text: &str) -> bool {
         strip_ignoring_case(text, &self.prefix, &self.suffix).is_some()
     }
 
-    /// Reads an alias only if it is written exactly as this pattern writes it.
+    /// Parses an alias only if it is spelt exactly as this pattern formats it.
     #[must_use]
     pub fn read_exact(&self, text: &str, range: &RangeInclusive<u32>) -> Option<ReadAlias> {
         self.read("", text, range)
@@ -251,7 +267,7 @@ impl AliasPattern {
             .filter(|read| read.alias == text)
     }
 
-    /// Returns what an alias of this pattern looks like.
+    /// Returns an example of an alias, for messages.
     #[must_use]
     pub fn example(&self) -> String {
         match self.own {
@@ -269,50 +285,53 @@ impl AliasPattern {
                 "letters and digits, as in `{}017a{}`",
                 self.prefix, self.suffix
             ),
-            Own::Name => "a name without blanks and slashes".to_owned(),
+            Own::Name => "a name without whitespace and slashes".to_owned(),
         }
     }
 }
 
-/// `017a` sorts as 17.
+/// Returns the number a text starts with: `017a` sorts as 17.
 fn leading_number(text: &str) -> Option<u32> {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
 
 fn strip_ignoring_case<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<&'a str> {
+    // `get` instead of slicing: the text is user input, and the length may fall inside a character.
     let head = text.get(..prefix.len())?;
     let rest = text.get(prefix.len()..)?;
     let cut = rest.len().checked_sub(suffix.len())?;
     let (middle, tail) = (rest.get(..cut)?, rest.get(cut..)?);
+    // The plain comparison first: lower-casing allocates, and nearly every alias is spelt right.
     let same = |a: &str, b: &str| a == b || a.to_lowercase() == b.to_lowercase();
     (same(head, prefix) && same(tail, suffix)).then_some(middle)
 }
 
-/// The pattern of a level's files, relative to the folder of the parent's file.
+/// Pattern of a level's files, relative to the folder of the parent's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePattern {
-    /// Folders before the entry that carries the alias.
+    /// Folders before the entry that contains the alias.
     before: Vec<String>,
     entry: EntryPattern,
-    /// Folders and file after it; may repeat the alias.
+    /// Folders and file after that entry; may contain the alias again.
     after: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct EntryPattern {
     prefix: String,
-    /// What stands between the alias and a free part (`{slug}`), where the entry has one.
+    /// Separator between the alias and a free part (`{slug}`), if the entry has one.
     slug_after: Option<String>,
     suffix: String,
 }
 
 impl FilePattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong, and what is allowed.
+    /// A message with what is wrong and what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
+        // Paths in profiles and in the store use `/` on every platform.
         if text.starts_with('/') || text.ends_with('/') || text.contains('\\') {
             return Err(
                 "expected a relative path of a file, with `/` between its parts".to_owned(),
@@ -324,7 +343,7 @@ impl FilePattern {
             .any(|segment| matches!(*segment, "" | "." | ".."))
         {
             return Err(
-                "a file stays below its folder: no empty part, no `.` and no `..`".to_owned(),
+                "a file must be below its folder: no empty part, no `.` and no `..`".to_owned(),
             );
         }
         let Some(position) = segments
@@ -352,7 +371,7 @@ impl FilePattern {
             .enumerate()
             .any(|(index, segment)| index != position && segment.contains("{slug}"))
         {
-            return Err("`{slug}` may stand only beside the first `{alias}`".to_owned());
+            return Err("`{slug}` may appear only beside the first `{alias}`".to_owned());
         }
         let owned = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
         Ok(Self {
@@ -362,7 +381,7 @@ impl FilePattern {
         })
     }
 
-    /// The same pattern in another folder.
+    /// Returns the same pattern in another folder.
     #[must_use]
     pub fn below(mut self, folder: &str) -> Self {
         self.before = folder
@@ -373,26 +392,27 @@ impl FilePattern {
         self
     }
 
-    /// Returns the folder, below the parent's, whose entries may be nodes of the level.
+    /// Returns the folder to list: the one whose entries may be nodes of the level.
     #[must_use]
     pub fn listing(&self, parent_folder: &str) -> String {
         join(parent_folder, &self.before)
     }
 
-    /// Says whether the entry that carries the alias is the file itself, not a folder.
+    /// Whether the entry that contains the alias is the plan file itself, not a folder.
     #[must_use]
     pub fn entry_is_file(&self) -> bool {
         self.after.is_empty()
     }
 
-    /// Returns the alias in a directory entry's name.
+    /// Extracts the alias from the name of a directory entry.
     #[must_use]
     pub fn alias_in<'a>(&self, entry: &'a str) -> Option<&'a str> {
         self.entry.alias_in(entry)
     }
 
-    /// Reads the alias out of the start of a path below the parent's folder. Returns it with the file it
-    /// belongs to, as far as the pattern goes.
+    /// Extracts the alias from the start of a path below the parent's folder.
+    ///
+    /// Returns it with the plan file it belongs to; the path itself may be longer or another file.
     #[must_use]
     pub fn alias_at<'a>(&self, path: &'a str) -> Option<(&'a str, String)> {
         let mut parts = path.split('/');
@@ -408,7 +428,7 @@ impl FilePattern {
         Some((alias, self.file_at("", entry, alias)))
     }
 
-    /// Returns the file behind a directory entry.
+    /// Returns the plan file of a directory entry.
     #[must_use]
     pub fn file_at(&self, parent_folder: &str, entry: &str, alias: &str) -> String {
         let mut path = join(parent_folder, &self.before);
@@ -419,7 +439,7 @@ impl FilePattern {
         path
     }
 
-    /// Returns where a new node's file belongs.
+    /// Returns the path of a new node's plan file.
     #[must_use]
     pub fn file_for(&self, parent_folder: &str, alias: &str) -> String {
         self.file_at(parent_folder, &self.entry.name_for(alias), alias)
@@ -430,9 +450,10 @@ impl EntryPattern {
     fn parse(segment: &str) -> Result<Self, String> {
         let (prefix, rest) = segment.split_once("{alias}").ok_or("no `{alias}`")?;
         let (slug_after, suffix) = match rest.split_once("{slug}") {
+            // Without a separator the end of the alias cannot be found again.
             Some(("", _)) => {
                 return Err(
-                    "something must stand between `{alias}` and `{slug}`, as in `{alias}-{slug}`"
+                    "a separator is needed between `{alias}` and `{slug}`, as in `{alias}-{slug}`"
                         .to_owned(),
                 );
             }
@@ -440,7 +461,7 @@ impl EntryPattern {
             None => (None, rest),
         };
         if suffix.contains('{') || prefix.contains('{') {
-            return Err("`{alias}` and `{slug}` may stand only once each in one part".to_owned());
+            return Err("`{alias}` and `{slug}` may appear only once each in one part".to_owned());
         }
         Ok(Self {
             prefix: prefix.to_owned(),
@@ -453,6 +474,9 @@ impl EntryPattern {
         let middle = entry
             .strip_prefix(self.prefix.as_str())?
             .strip_suffix(self.suffix.as_str())?;
+        // The first separator ends the alias, so a slug may contain it, and an entry without a slug
+        // is
+        // valid: new nodes get none.
         match &self.slug_after {
             None => Some(middle),
             Some(between) => Some(
@@ -469,6 +493,7 @@ impl EntryPattern {
 }
 
 fn join(folder: &str, parts: &[String]) -> String {
+    // The survey builds one path per entry; 64 more bytes fit nearly every one without growing.
     let mut path = String::with_capacity(folder.len() + 64);
     path.push_str(folder);
     parts.iter().for_each(|part| push_part(&mut path, part));
@@ -494,12 +519,12 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
         if !literal.is_empty() {
             found.push(Piece::Literal(literal.to_owned()));
         }
-        let (name, tail) = after.split_once('}').ok_or("a `{` without its `}`")?;
+        let (name, tail) = after.split_once('}').ok_or("unclosed `{`")?;
         found.push(Piece::Placeholder(name.to_owned()));
         rest = tail;
     }
     if rest.contains('}') {
-        return Err("a `}` without its `{`".to_owned());
+        return Err("unmatched `}`".to_owned());
     }
     if !rest.is_empty() {
         found.push(Piece::Literal(rest.to_owned()));

@@ -1,13 +1,15 @@
-//! From a file's path to the node it is the plan of, whether or not anybody has recorded it.
+//! Maps a file path to the node it is the plan of, from the profile's patterns alone.
+//!
+//! Independent of the store, so that hooks can judge an edit of a plan that was never recorded.
 
 use super::{Level, Profile, folder_of};
 
-/// The place of a plan file in its tree.
+/// Position of a plan file in its tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanPlace<'p> {
     pub profile: &'p Profile,
     pub level: &'p Level,
-    /// The aliases from the root down; the last is the node's own.
+    /// Aliases from the root down; the last one is the node's own.
     pub aliases: Vec<String>,
 }
 
@@ -26,7 +28,8 @@ impl PlanPlace<'_> {
     }
 }
 
-/// Returns whose plan the file at `path`, relative to the project, is or would be.
+/// Returns the node whose plan the file at `path` is or would be; `path` is relative to the
+/// project.
 #[must_use]
 pub fn place_of<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
     profiles.iter().find_map(|profile| {
@@ -37,7 +40,7 @@ pub fn place_of<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>
     })
 }
 
-/// `path` is relative to the parent's folder.
+/// Matches `path`, relative to the parent's folder, against a level and the levels below it.
 fn below<'p>(
     profile: &'p Profile,
     level: &'p Level,
@@ -46,7 +49,10 @@ fn below<'p>(
     aliases: &mut Vec<String>,
 ) -> Option<PlanPlace<'p>> {
     let (alias, file) = level.file.as_ref()?.alias_at(path)?;
+    // Exactly as the pattern writes it: `chapter-2` would otherwise be a second file of
+    // `chapter-02`.
     let read = level.alias.read_exact(alias, &level.numbers)?;
+    // `scene-0104` in the folder of chapter 2 belongs to neither chapter.
     if read.parent_number.is_some() && !aliases.is_empty() && read.parent_number != parent_number {
         return None;
     }
@@ -64,11 +70,13 @@ fn below<'p>(
     let found = rest.and_then(|rest| {
         let levels = profile
             .levels_under(&level.name)
+            // Flat levels may be below themselves by front matter, never by path.
             .filter(|level| !level.root);
         levels
             .into_iter()
             .find_map(|level| below(profile, level, rest, read.number, aliases))
     });
+    // Backtracks: another level may match the same folder.
     aliases.pop();
     found
 }
@@ -94,7 +102,7 @@ mod tests {
                 "acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md",
                 Some("act-1/chapter-02/scene-0204"),
             ),
-            // Its number says another chapter.
+            // Its number belongs to another chapter.
             (
                 "acts/act-1/chapters/chapter-02/scenes/scene-0104-blueprint.md",
                 None,

@@ -1,11 +1,12 @@
-//! `qr-PHASE.json`: a review as a file beside the plan, for those who read files. It follows the review and is gone
-//! when the review is complete.
+//! Renders `qr-PHASE.json`: a review as a file beside the plan, for tools that read files.
+//!
+//! Derived from the review and never read back; it is deleted when the review completes.
 
 use serde_json::json;
 
 use super::loop_state::Review;
 
-/// The phases a plan is reviewed in.
+/// Phases in which a plan is reviewed.
 pub const PHASES: [&str; 5] = [
     "plan-design",
     "plan-code",
@@ -14,13 +15,13 @@ pub const PHASES: [&str; 5] = [
     "impl-docs",
 ];
 
-/// Says whether a word is one of the phases.
+/// Whether a word is one of the phases.
 #[must_use]
 pub fn is_phase(word: &str) -> bool {
     PHASES.contains(&word)
 }
 
-/// Returns the text of the file.
+/// Renders the file's text.
 #[must_use]
 pub fn render_file(phase: &str, review: &Review) -> String {
     let value = json!({

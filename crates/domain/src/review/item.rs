@@ -1,4 +1,4 @@
-//! One check of a review: what is looked at, what was found, what became of it.
+//! Review items: one check with its verdict, finding and resolution.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,39 +6,39 @@ use super::severity::Severity;
 use crate::ids::Principal;
 use crate::time::Timestamp;
 
-/// A check.
+/// One check of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// `qa-001`.
     pub id: String,
     pub version: u64,
-    /// What it is about: `*`, a milestone, a file …
+    /// Scope of the check: `*`, a milestone, a file …
     pub scope: String,
     pub check: String,
     pub severity: Severity,
     pub status: ItemStatus,
-    /// What was found, when it failed last.
+    /// Finding of the last failure.
     #[serde(default)]
     pub finding: Option<String>,
-    /// In how many iterations it failed.
+    /// Number of iterations in which it failed.
     #[serde(default)]
     pub fail_count: u32,
     /// The iteration it was last judged in.
     #[serde(default)]
     pub judged_in: u32,
-    /// What became of a finding that was not mended.
+    /// Decision about a finding that was not fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
 }
 
 impl Item {
-    /// Says whether it failed and nothing was decided about it.
+    /// Whether it failed and is not resolved.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.status == ItemStatus::Fail && self.resolution.is_none()
     }
 
-    /// Says whether a person has to decide about it.
+    /// Whether it waits for a person's decision.
     #[must_use]
     pub fn is_escalated(&self) -> bool {
         self.status == ItemStatus::Fail
@@ -49,7 +49,7 @@ impl Item {
     }
 }
 
-/// A check's verdict.
+/// Verdict on a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ItemStatus {
@@ -59,7 +59,7 @@ pub enum ItemStatus {
 }
 
 impl ItemStatus {
-    /// Returns the word.
+    /// Returns the verdict's name, as it is serialised.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl ItemStatus {
     }
 }
 
-/// What was decided about a finding.
+/// Decision about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     pub kind: ResolutionKind,
@@ -84,8 +84,8 @@ pub struct Resolution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResolutionKind {
-    /// It waits for a person.
+    /// A person has to decide.
     Escalated,
-    /// It is known and stays as it is.
+    /// The finding is known and will not be fixed.
     Accepted,
 }

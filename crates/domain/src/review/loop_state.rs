@@ -1,9 +1,11 @@
-//! The loop: INITIAL → RETRY → COMPLETE, and why it cannot run for ever.
+//! State machine of a review: INITIAL → RETRY → COMPLETE, with a proof of termination.
 //!
-//! An iteration is one verdict on every check, then [`Review::conclude`]. Every conclusion but one that ends or waits
-//! raises the iteration, and no iteration follows the last one that [`ReviewPolicy::max_iterations`] allows. So, whatever
-//! reviewers say or add, a review makes at most `max_iterations` conclusions by itself; then it is COMPLETE or waits for
-//! a person, and for MUST findings only. A person who sends a finding back grants exactly one more iteration.
+//! An iteration is one verdict on every check, followed by [`Review::conclude`]. A conclusion
+//! either ends the review, waits for a person, or increments the iteration, and no iteration
+//! follows the last one allowed by [`ReviewPolicy::max_iterations`]. Therefore, whatever reviewers
+//! say or add, a review makes at most `max_iterations` conclusions by itself; then it is COMPLETE
+//! or waits for a person, and only for MUST findings. A person who sends a finding back grants
+//! exactly one more iteration.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,7 @@ use crate::policy::{ReviewPolicy, ReviewerPolicy};
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// Where a review is.
+/// State of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LoopState {
@@ -24,7 +26,7 @@ pub enum LoopState {
 }
 
 impl LoopState {
-    /// Returns the word.
+    /// Returns the state's name, as it is serialised.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -38,21 +40,21 @@ impl LoopState {
 /// A review of one subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// What is reviewed: `add-search/plan-design`, a node, a file.
+    /// Name of what is reviewed: `add-search/plan-design`, a node, a file.
     pub subject: String,
     pub state: LoopState,
-    /// From 1.
+    /// Current iteration, from 1.
     pub iteration: u32,
-    /// No iteration comes after this one.
+    /// The last iteration allowed.
     pub last_iteration: u32,
-    /// Up to here a person wants it to go on, also when the budget is spent.
+    /// Iteration up to which a person extended the review, even with an exhausted budget.
     #[serde(default)]
     pub granted: u32,
     pub items: Vec<Item>,
-    /// Who wrote what is reviewed.
+    /// Authors of the reviewed work.
     #[serde(default)]
     pub authors: Vec<Principal>,
-    /// What the reviewers have spent, in the unit of the budget.
+    /// Cost of the verdicts so far, in the unit of the budget.
     #[serde(default)]
     pub spent: u64,
 }
@@ -61,58 +63,58 @@ impl Recorded for Review {
     const KIND: &'static str = "review";
 }
 
-/// A reviewer's word on a check.
+/// A reviewer's verdict on a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Pass,
     Fail { finding: String },
 }
 
-/// Who says something, and when.
+/// The acting principal and the time.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'a> {
     pub by: &'a Principal,
     pub at: Timestamp,
 }
 
-/// What an iteration came to.
+/// Outcome of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Concluded {
-    /// Nothing stands in the way. What was accepted on the way is in the list.
+    /// Nothing blocks; lists the checks whose findings were accepted.
     Complete { accepted: Vec<String> },
-    /// These findings go back to the author.
+    /// The author has to fix these findings.
     Retry {
         iteration: u32,
         blocking: Vec<String>,
     },
-    /// A person has to decide about these.
+    /// A person has to decide about these findings.
     NeedsPerson { escalated: Vec<String> },
 }
 
-/// Why something was not done.
+/// Why a command on a review was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReviewRefused {
     #[error("the review of `{subject}` is complete")]
     Complete { subject: String },
     #[error("the review of `{subject}` has no check `{id}`")]
     NoSuchItem { subject: String, id: String },
-    #[error("there is nothing to review yet in `{subject}`: it has no checks")]
+    #[error("the review of `{subject}` has no checks yet")]
     NoItems { subject: String },
     #[error("{} of `{subject}` wait for a verdict: {}", items.len(), items.join(", "))]
     NotJudged { subject: String, items: Vec<String> },
     #[error(
-        "{by} wrote what is reviewed here, and policy.review.reviewer is `other`: somebody else has to judge it"
+        "{by} is an author of the reviewed work, and policy.review.reviewer is `other`: another reviewer has to judge it"
     )]
     Author { by: Principal },
-    #[error("`{id}` is at version {is}, not {given}: somebody judged it meanwhile")]
+    #[error("`{id}` is at version {is}, not {given}: it was judged in the meantime")]
     AnotherVersion {
         id: String,
         given: u64,
         is: u64,
         item: Box<Item>,
     },
-    #[error("`{subject}` is in iteration {is}, not {given}: it was concluded meanwhile")]
+    #[error("`{subject}` is in iteration {is}, not {given}: it was concluded in the meantime")]
     AnotherIteration {
         subject: String,
         given: u32,
@@ -120,26 +122,29 @@ pub enum ReviewRefused {
     },
     #[error("a verdict of FAIL needs a finding: what is wrong, and where")]
     NoFinding,
-    #[error("a check needs words: what is looked at")]
+    #[error("a check needs a description: what to look at")]
     NoCheck,
-    #[error("`{id}` is accepted; its finding is known and stays")]
+    #[error("the finding of `{id}` is already accepted")]
     Accepted { id: String },
     #[error("`{id}` did not fail: there is nothing to accept")]
     NothingToAccept { id: String },
-    #[error("a finding is accepted by a person, at a terminal; this is {by}")]
+    #[error("only a person at a terminal can accept a finding; this is {by}")]
     NotAPerson { by: Principal },
     #[error("an acceptance needs a reason")]
     NoReason,
 }
 
 impl Review {
-    /// Returns a review that has just begun.
+    /// Starts a review.
     #[must_use]
     pub fn begin(subject: &str, authors: Vec<Principal>, policy: &ReviewPolicy) -> Self {
         Self {
             subject: subject.to_owned(),
             state: LoopState::Initial,
             iteration: 1,
+            // Fixed at the start, so that a later change of the policy cannot end a running review
+            // or
+            // extend it.
             last_iteration: policy.max_iterations.max(1),
             granted: 0,
             items: Vec::new(),
@@ -158,6 +163,8 @@ impl Review {
     }
 
     fn independent(&self, by: &Principal, policy: &ReviewPolicy) -> Result<(), ReviewRefused> {
+        // Principals are compared, not models: an agent in a new session counts as another
+        // reviewer.
         let wrote = policy.reviewer == ReviewerPolicy::Other && self.authors.contains(by);
         if wrote {
             Err(ReviewRefused::Author { by: by.clone() })
@@ -166,7 +173,7 @@ impl Review {
         }
     }
 
-    /// Returns a check.
+    /// Returns the check with this id.
     #[must_use]
     pub fn item(&self, id: &str) -> Option<&Item> {
         self.items.iter().find(|item| item.id == id)
@@ -182,10 +189,11 @@ impl Review {
         }
     }
 
-    /// Compares the version of a check that was shown, where one was, with its present one.
+    /// Refuses if the caller read another version of a check than the current one; `None` skips the
+    /// check.
     ///
     /// # Errors
-    /// [`ReviewRefused::AnotherVersion`], or there is no such check.
+    /// [`ReviewRefused::AnotherVersion`] or [`ReviewRefused::NoSuchItem`].
     pub fn check_version(&self, id: &str, shown: Option<u64>) -> Result<(), ReviewRefused> {
         let missing = || ReviewRefused::NoSuchItem {
             subject: self.subject.clone(),
@@ -194,6 +202,9 @@ impl Review {
         let item = self.item(id).ok_or_else(missing)?;
         match shown.filter(|given| *given != item.version) {
             Some(given) => {
+                // Boxed: an item is far larger than the other variants and would set the size of
+                // each
+                // `Result` here.
                 let (is, item) = (item.version, Box::new(item.clone()));
                 Err(ReviewRefused::AnotherVersion {
                     id: id.to_owned(),
@@ -206,7 +217,7 @@ impl Review {
         }
     }
 
-    /// Compares the iteration that was shown, where one was, with the present one.
+    /// Refuses if the caller read another iteration than the current one; `None` skips the check.
     ///
     /// # Errors
     /// [`ReviewRefused::AnotherIteration`].
@@ -224,8 +235,8 @@ impl Review {
     /// Adds a check and returns its id.
     ///
     /// # Errors
-    /// When the review is complete, the check is empty, or an author wants to review their own work where that is not
-    /// allowed.
+    /// When the review is complete, the check is empty, or the policy forbids authors to review
+    /// their own work.
     pub fn add(
         &mut self,
         scope: &str,
@@ -239,6 +250,7 @@ impl Review {
         if check.trim().is_empty() {
             return Err(ReviewRefused::NoCheck);
         }
+        // Checks are never removed, so the length is the highest number used.
         let id = format!("qa-{:03}", self.items.len() + 1);
         self.items.push(Item {
             id: id.clone(),
@@ -259,12 +271,14 @@ impl Review {
         Ok(id)
     }
 
-    /// Records a verdict. A check counts as failed once in an iteration, however often that is said.
+    /// Records a verdict. A check counts as failed once per iteration, however often it is judged.
     ///
-    /// A person's FAIL on an escalated check sends it back: one more iteration, and it has one more chance.
+    /// A person's FAIL on an escalated check sends it back to the author: one more iteration, in
+    /// which it may fail once more.
     ///
     /// # Errors
-    /// When the check is not there, was judged meanwhile, or may not be judged by this one.
+    /// When the check does not exist, was judged in the meantime, or may not be judged by this
+    /// principal.
     pub fn judge(
         &mut self,
         id: &str,
@@ -286,6 +300,7 @@ impl Review {
         {
             return Err(ReviewRefused::Accepted { id: id.to_owned() });
         }
+        // Applied after the item is done with: `item` borrows from `self`.
         let mut sent_back = false;
         match verdict {
             Verdict::Pass => {
@@ -296,9 +311,14 @@ impl Review {
                 if finding.trim().is_empty() {
                     return Err(ReviewRefused::NoFinding);
                 }
+                // Only a person may extend a review. An agent's FAIL on an escalated check just
+                // updates the
+                // finding, or two agents could keep the loop running.
                 if item.is_escalated() && said.by.is_human() {
                     sent_back = true;
                     item.resolution = None;
+                    // One below the cap: the next failure escalates it again instead of starting
+                    // over.
                     item.fail_count = cap - 1;
                 } else if item.status != ItemStatus::Fail || item.judged_in != iteration {
                     item.fail_count += 1;
@@ -310,6 +330,8 @@ impl Review {
         item.judged_in = iteration;
         item.version += 1;
         if sent_back {
+            // The maximum, so that sending several findings back grants one iteration and not one
+            // each.
             self.granted = iteration + 1;
             self.last_iteration = self.last_iteration.max(self.granted);
         }
@@ -317,10 +339,10 @@ impl Review {
         Ok(())
     }
 
-    /// Accepts a finding as it is: a person's decision.
+    /// Accepts a finding without a fix; only a person may.
     ///
     /// # Errors
-    /// When it is no person, there is no reason, or nothing failed.
+    /// When the principal is not a person, the reason is empty, or nothing failed.
     pub fn accept(&mut self, id: &str, reason: &str, said: Said<'_>) -> Result<(), ReviewRefused> {
         self.running()?;
         if !said.by.is_human() {
@@ -337,7 +359,8 @@ impl Review {
             .resolution
             .as_ref()
             .is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
-        // A check that goes back to its author is TODO, and what was found still stands.
+        // The finding is tested, not the status: a check that went back to its author is TODO, and
+        // its finding is still valid.
         if accepted || item.status == ItemStatus::Pass || item.finding.is_none() {
             return Err(ReviewRefused::NothingToAccept { id: id.to_owned() });
         }
@@ -353,7 +376,7 @@ impl Review {
         Ok(())
     }
 
-    /// Says which open findings stop the work in this iteration.
+    /// Returns the open findings that block in this iteration.
     #[must_use]
     pub fn blocking(&self) -> Vec<&Item> {
         self.items
@@ -371,7 +394,7 @@ impl Review {
             .collect()
     }
 
-    /// Returns the checks that wait for a verdict.
+    /// Returns the checks without a verdict.
     #[must_use]
     pub fn waiting(&self) -> Vec<&Item> {
         self.items
@@ -380,16 +403,17 @@ impl Review {
             .collect()
     }
 
-    /// Ends an iteration.
+    /// Concludes the iteration: completes, goes on to the next one, or waits for a person.
     ///
     /// # Errors
-    /// When the review is complete, has no checks, or some wait for a verdict.
+    /// When the review is complete, has no checks, or some have no verdict.
     pub fn conclude(
         &mut self,
         said: Said<'_>,
         policy: &ReviewPolicy,
     ) -> Result<Concluded, ReviewRefused> {
         self.running()?;
+        // An empty review would complete at once, and with it the gate that waits for it.
         if self.items.is_empty() {
             return Err(ReviewRefused::NoItems {
                 subject: self.subject.clone(),
@@ -403,6 +427,9 @@ impl Review {
             });
         }
         let iteration = self.iteration;
+        // Resolved before blockers are counted: what is escalated or accepted here no longer
+        // blocks,
+        // and that is what makes the loop terminate.
         let ending = self.ending(policy);
         let cap = policy.cap.max(1);
         for item in self.items.iter_mut().filter(|item| item.is_open()) {
@@ -410,12 +437,15 @@ impl Review {
                 Some(why) => why.clone(),
                 None if item.fail_count >= cap => {
                     format!(
-                        "failed in {} iterations, the most policy.review.cap allows",
+                        "failed in {} iterations, the maximum set by policy.review.cap",
                         item.fail_count
                     )
                 }
                 None => continue,
             };
+            // People are asked only about MUST findings; a question about each COULD would teach
+            // them
+            // to accept without reading.
             let kind = match item.severity {
                 Severity::Must => ResolutionKind::Escalated,
                 Severity::Should | Severity::Could => ResolutionKind::Accepted,
@@ -439,6 +469,9 @@ impl Review {
                 .iter_mut()
                 .filter(|item| blocking.contains(&item.id))
             {
+                // Back to TODO, so that the next conclusion needs a new verdict on it. Passed
+                // checks keep
+                // theirs: judging them again would cost as much as the first time.
                 item.status = ItemStatus::Todo;
                 item.version += 1;
             }
@@ -452,6 +485,7 @@ impl Review {
             .iter()
             .map(|item| item.id.clone())
             .collect();
+        // The iteration stays the same: waiting for a person uses none up.
         if !escalated.is_empty() {
             self.state = LoopState::Retry;
             return Ok(Concluded::NeedsPerson { escalated });
@@ -462,12 +496,12 @@ impl Review {
             .iter_mut()
             .filter(|item| item.status == ItemStatus::Fail)
         {
+            // Failed but below the bar of this iteration. Recorded as accepted, or a complete
+            // review
+            // would still show open findings.
             item.resolution.get_or_insert_with(|| Resolution {
                 kind: ResolutionKind::Accepted,
-                reason: format!(
-                    "{} does not stop the work in iteration {iteration}",
-                    item.severity
-                ),
+                reason: format!("{} does not block in iteration {iteration}", item.severity),
                 by: Principal::System,
                 at: said.at,
                 iteration,
@@ -478,8 +512,9 @@ impl Review {
         Ok(Concluded::Complete { accepted })
     }
 
-    /// Says why no further iteration may follow, if so.
+    /// Returns why no further iteration may follow, if so.
     fn ending(&self, policy: &ReviewPolicy) -> Option<String> {
+        // A budget of 0 means none. An iteration that a person granted is not cut off by it.
         if policy.budget > 0 && self.spent >= policy.budget && self.iteration >= self.granted {
             return Some(format!(
                 "the review has spent {} of its budget of {}",
@@ -488,7 +523,7 @@ impl Review {
         }
         (self.iteration >= self.last_iteration).then(|| {
             format!(
-                "iteration {} is the last one policy.review.max_iterations allows",
+                "iteration {} is the last one allowed by policy.review.max_iterations",
                 self.iteration
             )
         })

@@ -1,7 +1,8 @@
-//! Quality reviews that come to an end, whatever is reviewed: a plan, code, documentation, prose.
+//! Quality reviews with a bounded number of iterations, for any subject: a plan, code,
+//! documentation, prose.
 //!
-//! Pure. A review is a list of checks, each with a severity and a verdict, gone through in iterations. It knows
-//! nothing of what it is about: its subject is a name.
+//! Pure. A review is a list of checks, each with a severity and a verdict, judged in iterations.
+//! Its subject is only a name; what it refers to is the caller's business.
 
 mod file;
 mod item;

@@ -1,4 +1,4 @@
-//! How much a finding weighs, and when it stops the work.
+//! Severity of a finding, and the iterations in which it blocks.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Every severity, the heaviest first.
+    /// Every severity, the most severe first.
     pub const ALL: [Self; 3] = [Self::Must, Self::Should, Self::Could];
 
-    /// Returns the word.
+    /// Returns the severity's name, as it is serialised.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -27,10 +27,13 @@ impl Severity {
         }
     }
 
-    /// Says whether a failed check of this severity stops the work in an iteration: first everything does, then what
-    /// should be, in the end only what must be.
+    /// Whether a failed check of this severity blocks in an iteration.
+    ///
+    /// The bar is lowered step by step: everything blocks at first, in the end only MUST.
     #[must_use]
     pub fn blocks_in(self, iteration: u32) -> bool {
+        // Without this, reviewers and authors can go on for ever about details: each fix invites
+        // a new COULD. Two rounds for taste, four for quality, then only what must be right.
         match self {
             Self::Must => true,
             Self::Should => iteration <= 4,

@@ -1,20 +1,21 @@
-//! Assignments of secrets: `password=…`, `"api_key": "…"`, `Authorization: …`, and whether a value looks like one.
+//! Secrets in assignments: `password=…`, `"api_key": "…"`, `Authorization: …`, URLs with a
+//! password.
 
 use std::ops::Range;
 
 use super::SecretKind;
 use super::formats::{contains_ignoring_case, is_placeholder, is_word, looks_random};
 
-/// The longest name of an assignment that is looked at; only its end counts.
+/// Maximum length of a name that is examined; only its end counts.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The longest value; what is longer is data.
+/// Maximum length of a value; longer ones are data.
 const MAX_VALUE_BYTES: usize = 512;
 
-/// Ends of names whose values are passwords: short ones count too. Without `-` and `_`.
+/// Suffixes of names whose values are passwords, which may be short. Without `-` and `_`.
 const PASSWORD_NAMES: &[&str] = &["password", "passwd", "passphrase", "pwd"];
 
-/// Ends of names whose values are keys, if they look random.
+/// Suffixes of names whose values are keys if they look random.
 const KEY_NAMES: &[&str] = &[
     "secret",
     "token",
@@ -28,7 +29,7 @@ const KEY_NAMES: &[&str] = &[
     "authkey",
 ];
 
-/// Words that stand where a secret would be, and are none.
+/// Words used in the place of a secret.
 const PLACEHOLDERS: &[&str] = &[
     "changeme",
     "password",
@@ -54,7 +55,7 @@ const PLACEHOLDERS: &[&str] = &[
     "false",
 ];
 
-/// What the name of an assignment says about its value.
+/// Kind of value that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     Password,
@@ -62,17 +63,18 @@ pub(super) enum Name {
     Authorization,
 }
 
-/// Reads the name that ends before `end`: `DB_PASSWORD`, `"api-key"`, `Authorization`.
+/// Classifies the name that ends before `end`: `DB_PASSWORD`, `"api-key"`, `Authorization`.
 pub(super) fn name_before(text: &[u8], end: usize) -> Option<Name> {
     let mut end = end;
     while end > 0 && text[end - 1] == b' ' {
         end -= 1;
     }
-    // The quote of a JSON field, also inside of JSON that is itself a text.
+    // The quote of a JSON field, possibly escaped: JSON is often nested in a JSON string.
     while end > 0 && matches!(text[end - 1], b'"' | b'\'' | b'`' | b'\\') {
         end -= 1;
     }
-    // Every name there is ends in one of these.
+    // Every known name ends in one of these letters. This rejects most colons of ordinary prose
+    // before a word is collected.
     matches!(
         end.checked_sub(1).map(|last| text[last] | 0x20),
         Some(b'd' | b'e' | b'n' | b't' | b'y')
@@ -86,8 +88,9 @@ pub(super) fn name_before(text: &[u8], end: usize) -> Option<Name> {
     name_of(&text[start..end])
 }
 
-/// Reads a name.
+/// Classifies a name.
 pub(super) fn name_of(name: &[u8]) -> Option<Name> {
+    // One spelling for `apiKey`, `api-key` and `API_KEY`.
     let plain: Vec<u8> = name
         .iter()
         .filter(|byte| !matches!(byte, b'-' | b'_'))
@@ -103,10 +106,11 @@ pub(super) fn name_of(name: &[u8]) -> Option<Name> {
     }
 }
 
-/// Returns the secret in the value that begins at `at`, right behind the `=` or `:`.
+/// Returns the secret in the value that begins at `at`, right after the `=` or `:`.
 pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind, Range<usize>)> {
     let mut start = at;
-    // `==`, `:=`, `=>` and blanks belong to the assignment.
+    // `==`, `:=`, `=>` and blanks belong to the operator. Bounded: a table's column of blanks is no
+    // assignment.
     while start < text.len() && start - at < 8 && matches!(text[start], b' ' | b'\t' | b'=' | b'>')
     {
         start += 1;
@@ -136,11 +140,12 @@ pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind
         .then_some((SecretKind::AssignedSecret, range))
 }
 
-/// Returns the value between quotes on one line.
+/// Returns the range of a quoted value on one line.
 fn quoted(text: &[u8], start: usize, quote: u8) -> Option<Range<usize>> {
     let rest = &text[start..text.len().min(start + MAX_VALUE_BYTES)];
     let length = rest
         .iter()
+        // A backslash ends the value: inside nested JSON it belongs to the escaped closing quote.
         .position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
     (rest[length] != b'\n').then_some(start..start + length)
 }
@@ -165,8 +170,9 @@ fn ends_value(byte: u8) -> bool {
         )
 }
 
-/// Says whether a value is one that should not be kept.
+/// Whether a value should be masked.
 fn looks_secret(value: &[u8], name: Name, is_quoted: bool) -> bool {
+    // People choose passwords of six characters; generated keys are longer.
     let min_length = if name == Name::Password { 6 } else { 8 };
     let has_mix = match name {
         Name::Password => has_password_mix,
@@ -179,7 +185,8 @@ fn looks_secret(value: &[u8], name: Name, is_quoted: bool) -> bool {
         && !names_something_else(value)
 }
 
-/// Says whether a value refers to a secret or stands in for one: `$TOKEN`, `<token>`, `{{ token }}`, `env.TOKEN`, a path.
+/// Whether a value refers to a secret or is a placeholder: `$TOKEN`, `<token>`, `{{ token }}`,
+/// `env.TOKEN`, a path.
 fn names_something_else(value: &[u8]) -> bool {
     let begins = matches!(
         value[0],
@@ -209,8 +216,9 @@ fn names_something_else(value: &[u8]) -> bool {
             .any(|part| contains_ignoring_case(value, part))
 }
 
-/// Says whether letters are mixed with digits or signs.
+/// Whether letters are mixed with digits or punctuation.
 fn has_password_mix(value: &[u8]) -> bool {
+    // `password: required` and `password: forgotten` are prose; a mix makes it a password.
     let letters = value
         .iter()
         .any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
@@ -224,7 +232,8 @@ fn has_password_mix(value: &[u8]) -> bool {
     letters && others
 }
 
-/// Says whether a bare value is a call, a path or a member rather than a literal: `read(path)`, `config.password2`.
+/// Whether an unquoted value is a call, a path or a member and not a literal: `read(path)`,
+/// `config.password2`.
 fn looks_like_code(value: &[u8]) -> bool {
     let is_member = value.iter().all(|byte| is_word(*byte) || *byte == b'.')
         && value.contains(&b'.')
@@ -237,7 +246,7 @@ fn looks_like_code(value: &[u8]) -> bool {
         || contains_ignoring_case(value, b"password")
 }
 
-/// Returns the credentials of an `Authorization` header: a scheme and a value, or a value.
+/// Returns the credentials of an `Authorization` header: scheme and value, or a bare value.
 fn credentials_at(text: &[u8], start: usize) -> Option<(SecretKind, Range<usize>)> {
     let word = |from: usize| {
         let length = text[from..]
@@ -256,7 +265,7 @@ fn credentials_at(text: &[u8], start: usize) -> Option<(SecretKind, Range<usize>
             .any(|name| scheme.eq_ignore_ascii_case(name.as_bytes()))
     {
         let value = word(first.end + 1);
-        // A name and a password in base64 need not have a digit in them.
+        // Base64 of `name:password` need not contain a digit.
         let is_basic = scheme.eq_ignore_ascii_case(b"basic")
             && value.len() >= 8
             && has_both_cases(&text[value.clone()]);
@@ -265,10 +274,11 @@ fn credentials_at(text: &[u8], start: usize) -> Option<(SecretKind, Range<usize>
             false => credential_in(text, value, 8),
         };
     }
+    // Without a scheme the word may be prose, so more of it is asked for.
     credential_in(text, first, 16)
 }
 
-/// Returns what follows the word `Bearer`, whose end is at `end`.
+/// Returns the token after the word `Bearer`, which ends at `end`.
 pub(super) fn bearer_after(text: &[u8], end: usize) -> Option<(SecretKind, Range<usize>)> {
     let blanks = text[end..]
         .iter()
@@ -295,7 +305,7 @@ fn credential_in(
         && !names_something_else(value)
         && (value.iter().any(u8::is_ascii_digit) || value.contains(&b'='))
         && value.iter().any(u8::is_ascii_alphabetic);
-    // A path or a host name has digits too.
+    // A host name with a port has letters and digits too.
     (is_secret && !value.contains(&b':')).then_some((SecretKind::BearerToken, range))
 }
 
@@ -307,7 +317,7 @@ fn is_credential(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=')
 }
 
-/// Returns the secret in the URL whose `://` is at `at`: a password, or the path of a webhook.
+/// Returns the secret in the URL whose `://` is at `at`: a password, or a webhook's path.
 pub(super) fn url_secret_at(text: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> {
     let start = at + 3;
     let ends = |byte: &u8| {
@@ -331,6 +341,7 @@ pub(super) fn url_secret_at(text: &[u8], at: usize) -> Option<(SecretKind, Range
             &[b"/services/", b"/workflows/", b"/triggers/"],
         );
     }
+    // The last `@` and the first colon: a password may contain both characters unescaped.
     let user_end = authority.iter().rposition(|byte| *byte == b'@')?;
     let colon = authority[..user_end]
         .iter()

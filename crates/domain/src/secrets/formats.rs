@@ -1,9 +1,10 @@
-//! Key formats with a prefix of their own: providers' keys, JSON web tokens, and tokens of our server.
+//! Key formats with a distinctive prefix: providers' keys, JSON web tokens, tokens of our own
+//! server.
 
 use super::SecretKind;
 use crate::token::SECRET_PREFIX;
 
-/// Which characters follow a prefix.
+/// Characters allowed after a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Body {
     /// Letters, digits, `-` and `_`.
@@ -12,7 +13,7 @@ enum Body {
     Alphanumeric,
     UppercaseAlphanumeric,
     Hex,
-    /// As `Any`, and one part of it has to look random: the prefix alone is a word people use.
+    /// As `Any`, but one part has to look random: the prefix also occurs in ordinary words.
     Random,
 }
 
@@ -44,8 +45,10 @@ const fn exact(prefix: &'static str, kind: SecretKind, body: Body, length: usize
     }
 }
 
-/// The longer of two prefixes that begin alike comes first.
+/// Known formats. Of two prefixes that start alike, the longer comes first.
 const FORMATS: &[Format] = &[
+    // Minimum lengths are below what providers issue today: formats change, and a key that was cut
+    // off is still worth masking.
     format("sk-ant-", SecretKind::AnthropicKey, Body::Any, 16),
     format("sk-proj-", SecretKind::OpenaiKey, Body::Any, 16),
     format("sk-svcacct-", SecretKind::OpenaiKey, Body::Any, 16),
@@ -58,6 +61,7 @@ const FORMATS: &[Format] = &[
     format("rk_test_", SecretKind::StripeKey, Body::Alphanumeric, 10),
     format("whsec_", SecretKind::StripeKey, Body::Alphanumeric, 24),
     format("AIza", SecretKind::GoogleKey, Body::Any, 30),
+    // Of exact length: four capitals also begin ordinary identifiers.
     exact("AKIA", SecretKind::AwsKey, Body::UppercaseAlphanumeric, 16),
     exact("ASIA", SecretKind::AwsKey, Body::UppercaseAlphanumeric, 16),
     format("ghp_", SecretKind::GithubToken, Body::Alphanumeric, 20),
@@ -84,6 +88,7 @@ const FORMATS: &[Format] = &[
     format("dop_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
     format("doo_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
     format("dor_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
+    // Two letters are no prefix to rely on; only 32 hexadecimal digits make it a key.
     exact("SK", SecretKind::TwilioKey, Body::Hex, 32),
     format(
         "AGE-SECRET-KEY-1",
@@ -99,10 +104,10 @@ const FORMATS: &[Format] = &[
     ),
 ];
 
-/// The shortest run of word characters that can be a key: prefix and body.
+/// Minimum length of a run of word characters that can be a key: prefix and body.
 pub(super) const MIN_RUN_BYTES: usize = 14;
 
-/// Says whether a byte belongs to a run of word characters.
+/// Whether a byte is a word character: letter, digit, `-` or `_`.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
@@ -113,8 +118,10 @@ pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.prefix)
 }
 
-/// Says whether any prefix begins with these two bytes; nearly every place in a long word is done with after this.
+/// Whether any prefix begins with these two bytes: a filter that rejects nearly every offset in a
+/// long word.
 pub(super) fn begins_format(first: u8, second: u8) -> bool {
+    // Written out instead of derived from `FORMATS`; a test fails when a prefix is missing here.
     match first {
         b'A' => matches!(second, b'G' | b'I' | b'K' | b'S'),
         b'S' | b'r' | b's' => matches!(second | 0x20, b'k'),
@@ -131,9 +138,11 @@ pub(super) fn begins_format(first: u8, second: u8) -> bool {
     }
 }
 
-/// Returns the kind and the length of the key at the beginning of `run`, the rest of a run of word characters.
-/// `is_start` says whether nothing of the run stands before it. Every prefix may follow other characters (in a log,
-/// `\nsk-…` is an escape and a key), except those that are short enough to occur in names.
+/// Returns kind and length of the key at the beginning of `run`, the rest of a run of word
+/// characters.
+///
+/// `is_start` tells whether the run begins here. Most prefixes may follow other characters
+/// (`\nsk-…` in a log is an escape and a key), except those short enough to occur inside names.
 pub(super) fn key_at(run: &[u8], is_start: bool) -> Option<(SecretKind, usize)> {
     FORMATS
         .iter()
@@ -149,6 +158,9 @@ pub(super) fn key_at(run: &[u8], is_start: bool) -> Option<(SecretKind, usize)> 
                 .take_while(|byte| format.body.holds(**byte))
                 .count()];
             let fits = (format.min_length..=format.max_length).contains(&body.len())
+                // A format of exact length must end with its run, or the head of any longer
+                // identifier
+                // would match.
                 && (format.max_length == usize::MAX || body.len() == after.len())
                 && (format.body != Body::Random || looks_random(body))
                 && !is_placeholder(body);
@@ -167,7 +179,8 @@ impl Body {
     }
 }
 
-/// Returns the length of the JSON web token at the beginning of `text`: three parts, of which two are JSON in base64.
+/// Returns the length of the JSON web token at the beginning of `text`: three parts, the first two
+/// of them base64 of JSON.
 pub(super) fn json_web_token_at(text: &[u8]) -> Option<usize> {
     let mut length = 0;
     for part in 0..3 {
@@ -176,6 +189,7 @@ pub(super) fn json_web_token_at(text: &[u8]) -> Option<usize> {
             length += 1;
         }
         let run = word_run(&text[length..]);
+        // `eyJ` is base64 of `{"`, the start of any JSON object with a field.
         let fits = if part < 2 {
             run >= 12 && text[length..].starts_with(b"eyJ")
         } else {
@@ -198,13 +212,13 @@ pub(super) fn sendgrid_key_at(text: &[u8]) -> Option<usize> {
     (first >= 16 && second >= 16).then_some(3 + first + 1 + second)
 }
 
-/// Returns how many word characters `text` begins with.
+/// Returns the number of leading word characters.
 pub(super) fn word_run(text: &[u8]) -> usize {
     text.iter().take_while(|byte| is_word(**byte)).count()
 }
 
-/// Says whether a value has the mix that words, names and version numbers lack: upper case, lower case and digits, or a
-/// long part of letters and digits.
+/// Whether a value has the mix that words, names and version numbers lack: upper case, lower case
+/// and digits, or a long part of letters and digits.
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let has = |test: fn(&u8) -> bool, part: &[u8]| part.iter().any(test);
     let mixes = |part: &[u8]| has(u8::is_ascii_alphabetic, part) && has(u8::is_ascii_digit, part);
@@ -213,15 +227,17 @@ pub(super) fn looks_random(value: &[u8]) -> bool {
         && has(u8::is_ascii_uppercase, value)
         && has(u8::is_ascii_lowercase, value);
     let mut parts = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
-    // `Chapter-02-Draft-Final` has every case too: some part has to mix them by itself.
+    // `Chapter-02-Draft-Final` has every case too, so one part has to mix letters and digits by
+    // itself.
     let in_one_part = value
         .split(|byte| matches!(byte, b'-' | b'_' | b'.'))
         .any(|part| part.len() >= 6 && mixes(part));
     (all_cases && in_one_part) || parts.any(|part| part.len() >= 16 && mixes(part))
 }
 
-/// Says whether a key is one that documentation shows in the place of a real one: `xxxx…`, `your-key-here`.
+/// Whether a value is a placeholder as documentation uses it: `xxxx…`, `your-key-here`.
 pub(super) fn is_placeholder(body: &[u8]) -> bool {
+    // Only the end: examples often start like a real key and are filled up with one character.
     let tail = &body[body.len().saturating_sub(12)..];
     let mut kinds: Vec<u8> = tail.to_vec();
     kinds.sort_unstable();
@@ -232,7 +248,7 @@ pub(super) fn is_placeholder(body: &[u8]) -> bool {
             .any(|word| contains_ignoring_case(body, word))
 }
 
-/// Says whether `text` contains `word`, which is lower case.
+/// Whether `text` contains `word`, which is lower case, in any case.
 pub(super) fn contains_ignoring_case(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len())
         .any(|window| window.eq_ignore_ascii_case(word))

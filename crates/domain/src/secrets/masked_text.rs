@@ -1,8 +1,9 @@
-//! Versions of plan files whose kept text is masked.
+//! Records of plan versions whose stored text is masked.
 //!
-//! A version's hash is that of the file's real text, so that approvals stay bound to the content. What is kept for it is
-//! the masked text, under its own hash; this record leads from one to the other. It is a record like any other: chained
-//! in the journal, replayed, sent to replicas. It stays when the operation that brought it is undone, as the text does.
+//! A version's hash is that of the file's real text, so that approvals stay bound to the content.
+//! The store keeps the masked text under its own hash; this record maps one to the other. It is a
+//! record like any other: chained in the journal, replayed, replicated. It survives the undo of the
+//! operation that created it, as the text does.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,15 +13,15 @@ use crate::ids::VersionHash;
 use crate::ports::{Snapshot, StoreFault};
 use crate::record::{self, RecordKey, Recorded};
 
-/// What is kept for a version that holds secrets.
+/// Mapping from a version with secrets to its stored, masked text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaskedText {
-    /// The hash of the masked text, under which it is kept.
+    /// Hash of the masked text, under which it is stored.
     pub kept: VersionHash,
     pub secrets: Vec<MaskedSecret>,
 }
 
-/// A secret that was masked, and on which line of the real text it begins.
+/// A masked secret and the line of the real text it begins on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MaskedSecret {
     pub kind: SecretKind,
@@ -32,7 +33,7 @@ impl Recorded for MaskedText {
 }
 
 impl MaskedText {
-    /// Returns what a text comes to, and the masked text; nothing when it holds no secret.
+    /// Masks a text; `None` when it holds no secret.
     #[must_use]
     pub fn of(text: &str) -> Option<(Self, String)> {
         let secrets = secret_lines(text);
@@ -48,13 +49,13 @@ impl MaskedText {
         })
     }
 
-    /// Returns the fact that a version is kept masked.
+    /// Returns the fact that a version is stored masked.
     #[must_use]
     pub(super) fn recorded(&self, version: VersionHash) -> Option<Fact> {
         record::changed(&version.to_string(), None, Some(self))
     }
 
-    /// Returns what is kept for a version, if it is masked.
+    /// Loads the record of a version, if it is masked.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -62,14 +63,14 @@ impl MaskedText {
         record::read(state, &version.to_string())
     }
 
-    /// Returns the lines that would lose a secret.
+    /// Lists the lines whose secrets a restore would lose.
     #[must_use]
     pub fn lines(&self) -> String {
         in_lines(&self.secrets)
     }
 }
 
-/// Names secrets by their lines: `line 3 (anthropic key), line 9 (password)`.
+/// Lists secrets by line: `line 3 (anthropic key), line 9 (password)`.
 #[must_use]
 pub fn in_lines(secrets: &[MaskedSecret]) -> String {
     let named = secrets
@@ -78,7 +79,7 @@ pub fn in_lines(secrets: &[MaskedSecret]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// Says whether a record is one of these: it outlives the operation that made it.
+/// Whether a record is of this kind, which outlives the operation that created it.
 pub(crate) fn is_masked_text(record: &RecordKey) -> bool {
     record.kind == MaskedText::KIND
 }
@@ -86,6 +87,8 @@ pub(crate) fn is_masked_text(record: &RecordKey) -> bool {
 /// Returns every secret of a text with its line, counted from 1.
 #[must_use]
 pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
+    // Counted on from the previous secret: from the start each time, a file with a secret on every
+    // line would be quadratic.
     let (mut line, mut counted) = (1, 0);
     find_secrets(text)
         .into_iter()
@@ -103,8 +106,10 @@ pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
         .collect()
 }
 
-/// Puts the secrets of `present` into the masks of a kept text. Returns the result only if it is, to the byte, the text
-/// of `version`: most versions of a file hold the same key, and then nothing has to be lost.
+/// Restores a masked text with the secrets of `present`, the current file.
+///
+/// Returns the result only if it has the hash of `version`: most versions of a file hold the same
+/// key, and then nothing is lost.
 #[must_use]
 pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String> {
     let secrets: Vec<(String, &str)> = find_secrets(present)
@@ -120,7 +125,8 @@ pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String
     while let Some((before, mask)) = rest.split_once(MASK_START) {
         let (mask, after) = mask.split_once(']')?;
         let mask = format!("{MASK_START}{mask}]");
-        // Equal masks are filled in order; one that is left over repeats the last.
+        // Equal masks are filled in order; a surplus one repeats the last secret. A wrong guess is
+        // harmless, because the hash decides at the end.
         let fitting = || (0..secrets.len()).filter(|index| secrets[*index].0 == mask);
         let index = fitting()
             .find(|index| !used[*index])

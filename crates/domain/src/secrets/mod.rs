@@ -1,9 +1,11 @@
-//! Secret detection and masking: finds keys, tokens, passwords and private keys in text and replaces them.
+//! Secret detection and masking: finds keys, tokens, passwords and private keys in text and
+//! replaces them.
 //!
-//! Everything the store keeps passes [`mask_operation`] and [`mask_text`]; there is no second list of key formats.
-//! A hand-written scanner instead of a regular expression: one pass over the bytes, linear in the length of the text,
-//! without tables to build, because hooks run it and live for a few milliseconds. It prefers a missed exotic format to a
-//! false alarm: a masked word in a plan's history cannot be brought back.
+//! Everything the store keeps passes [`mask_operation`] and [`mask_text`]; there is no second list
+//! of key formats. A hand-written scanner instead of regular expressions: one pass over the bytes,
+//! linear in the length of the text, without tables to build, because it runs in hooks, which live
+//! for a few milliseconds. It prefers missing an exotic format to a false positive: a masked word
+//! in a plan's history cannot be restored.
 
 mod assignment;
 mod formats;
@@ -27,20 +29,23 @@ pub use masked_text::{MaskedSecret, MaskedText, fill_in, in_lines, secret_lines}
 pub(crate) use operation::mask_description;
 pub use operation::{mask_operation, mask_recorded};
 
-/// What every mask begins with.
+/// Prefix of every mask.
 const MASK_START: &str = "[masked ";
 
-/// How many of a key's last characters a mask shows, so that its owner can tell which one to revoke.
+/// Number of trailing characters of a key that a mask shows, so that its owner knows which one to
+/// revoke.
 const SHOWN_CHARACTERS: usize = 4;
 
-/// Only keys of at least this length show their end: four characters of a short one would be too much of it.
+/// Minimum length of a key whose end is shown; of a shorter one, four characters are too much.
 const MIN_SHOWING_BYTES: usize = 24;
 
-/// A mask can uncover what stood beside it: a key in the user name of a URL whose password was found. Each pass leaves
-/// less to find, and what was masked before is masked already when it comes again.
+/// Maximum number of masking passes.
+///
+/// A mask can expose what was beside it, such as a key in the user name of a URL whose password was
+/// found. Each pass leaves less to find, and masking is idempotent.
 const MAX_PASSES: usize = 8;
 
-/// What kind of secret was found.
+/// Kind of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SecretKind {
@@ -74,7 +79,7 @@ pub enum SecretKind {
 }
 
 impl SecretKind {
-    /// Returns what people call it.
+    /// Returns the kind's name for messages and masks.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -104,10 +109,12 @@ impl SecretKind {
         }
     }
 
-    /// Says whether a mask may show the last characters: of a password nothing is shown, and a block has no end to show.
+    /// Whether a mask may show the last characters.
     fn shows_end(self) -> bool {
         !matches!(
             self,
+            // Four characters are a large part of a password, and the end of a key block is its
+            // footer.
             Self::AssignedSecret | Self::UrlPassword | Self::PrivateKey
         )
     }
@@ -119,34 +126,34 @@ impl fmt::Display for SecretKind {
     }
 }
 
-/// A secret in a text: what it is and which bytes.
+/// A secret in a text: its kind and byte range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundSecret {
     pub kind: SecretKind,
     pub range: Range<usize>,
 }
 
-/// How many different secrets were found, by kind. Holds nothing of them that could be read.
+/// Number of distinct secrets, by kind. Holds nothing they could be recovered from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecretCount {
-    /// A key in a title, in a log and in a text is one secret: each is known by a hash that is never kept.
+    /// Hashes, never stored: the same key in a title, a log and a text is one secret.
     seen: BTreeSet<(SecretKind, u64)>,
 }
 
 impl SecretCount {
-    /// Counts a secret, once.
+    /// Counts a secret once, however often it is added.
     pub fn add(&mut self, kind: SecretKind, secret: &str) {
         let mut hasher = DefaultHasher::new();
         secret.hash(&mut hasher);
         self.seen.insert((kind, hasher.finish()));
     }
 
-    /// Adds another count to this one.
+    /// Merges another count into this one.
     pub fn add_all(&mut self, other: &Self) {
         self.seen.extend(&other.seen);
     }
 
-    /// Returns how many there are in all.
+    /// Returns the number of distinct secrets.
     #[must_use]
     pub fn total(&self) -> usize {
         self.seen.len()
@@ -157,7 +164,7 @@ impl SecretCount {
         self.seen.is_empty()
     }
 
-    /// Returns how many there are of each kind.
+    /// Returns the number of secrets of each kind.
     #[must_use]
     pub fn by_kind(&self) -> BTreeMap<SecretKind, usize> {
         let mut kinds = BTreeMap::new();
@@ -181,11 +188,14 @@ impl fmt::Display for SecretCount {
     }
 }
 
-/// Returns what the user is told when something of an operation was masked.
+/// Returns the notice for the user about what was masked in an operation, if anything was.
 #[must_use]
 pub fn masked_notice(verb: Verb, masked: &SecretCount) -> Option<String> {
     let place = match verb {
         Verb::Observe | Verb::Rebuild | Verb::Adopt => {
+            // Here the secret is still in the user's file. That has to be said, or the notice would
+            // read
+            // as if it had been removed.
             return (!masked.is_empty()).then(|| {
                 format!("masked {masked} in the stored copy of a plan; the file itself is unchanged (tl check names the line)")
             });
@@ -203,15 +213,16 @@ pub fn masked_notice(verb: Verb, masked: &SecretCount) -> Option<String> {
     (!masked.is_empty()).then(|| format!("masked {masked} in the {place} before it was stored"))
 }
 
-/// Returns every secret in a text, in order; ranges do not overlap.
+/// Returns every secret in a text, in order, without overlaps.
 #[must_use]
 pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
     scanner::scan(text)
 }
 
-/// Returns the text with every secret replaced by a mask, and counts them. A text without secrets is returned as it is.
+/// Replaces every secret in a text by a mask, and counts them. Borrows a text without secrets.
 #[must_use]
 pub fn mask_text<'t>(text: &'t str, masked: &mut SecretCount) -> Cow<'t, str> {
+    // Nearly all texts hold no secret and must not be copied: every stored text passes here.
     let mut output = Cow::Borrowed(text);
     for _ in 0..MAX_PASSES {
         let found = find_secrets(&output);
@@ -225,6 +236,7 @@ pub fn mask_text<'t>(text: &'t str, masked: &mut SecretCount) -> Cow<'t, str> {
 
 fn replace_found(text: &str, found: &[FoundSecret], masked: &mut SecretCount) -> String {
     let mut output = String::with_capacity(text.len());
+    // `get` instead of slicing: a panic here would lose the operation that is being stored.
     let part = |range: Range<usize>| text.get(range).unwrap_or_default();
     let mut copied = 0;
     for secret in found {
@@ -238,13 +250,13 @@ fn replace_found(text: &str, found: &[FoundSecret], masked: &mut SecretCount) ->
     output
 }
 
-/// The same, where nobody asks how many there were.
+/// Masks a text without counting.
 #[must_use]
 pub fn mask(text: &str) -> Cow<'_, str> {
     mask_text(text, &mut SecretCount::default())
 }
 
-/// Masks every text in a JSON value, in place. Names of fields stay: they are ours.
+/// Masks every string in a JSON value, in place. Field names are our own and stay.
 pub fn mask_value(value: &mut Value, masked: &mut SecretCount) {
     match value {
         Value::String(text) => mask_string(text, masked),
@@ -263,7 +275,7 @@ pub(crate) fn mask_string(text: &mut String, masked: &mut SecretCount) {
     }
 }
 
-/// Returns what stands in the place of a secret: its kind, and of long keys the last characters.
+/// Returns the mask of a secret: its kind, and the last characters of a long key.
 fn mask_of(kind: SecretKind, secret: &str) -> String {
     let end = secret
         .len()

@@ -1,7 +1,9 @@
-//! Masking of operations: before one is recorded, and of a whole history that was recorded without it.
+//! Masking of operations: of one that is about to be recorded, and of a history recorded without
+//! it.
 //!
-//! Texts a person or an agent wrote are masked; identities are not: numbers, hashes, names of nodes and files, keys of
-//! records. What a fact says was there before has to stay what is there, or the fact would not fit.
+//! Texts written by people or agents are masked. Identities are not: numbers, hashes, names of
+//! nodes and files, record keys. A fact's `before` must stay equal to the stored state, or the fact
+//! would no longer apply.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +19,9 @@ use crate::operation::Operation;
 use crate::ports::{NewOperation, Snapshot, StoreFault};
 use crate::record::RecordKey;
 
-/// Masks what is about to be recorded, and counts what was found. The state tells what was kept before masking began:
-/// that stays as it is until it is purged.
+/// Masks an operation before it is recorded, and counts the secrets.
+///
+/// State that was stored before masking existed stays as it is until it is purged.
 ///
 /// # Errors
 /// [`StoreFault`] when the state cannot be read.
@@ -41,7 +44,9 @@ pub fn mask_operation(
             continue;
         };
         let version = VersionHash::of(text.as_bytes());
+        // A version that is stored already was counted and recorded then, or predates masking.
         if known.insert(version) && state.text(version)?.is_none() {
+            // Masked again only to count: `MaskedText::of` knows lines and kinds but no hashes.
             let _ = mask_text(text, &mut masked);
             operation.facts.extend(kept.recorded(version));
         }
@@ -50,10 +55,11 @@ pub fn mask_operation(
     Ok(masked)
 }
 
-/// Masks operations that were recorded before, from the first to the last, with the texts that came with each. Returns
-/// what was masked in each operation.
+/// Masks recorded operations, from first to last, with the texts of each. Returns the count per
+/// operation.
 pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) -> Vec<SecretCount> {
-    // A text that was masked by older rules and still holds a secret is known by another hash afterwards.
+    // A text masked by older rules may still hold a secret; masking it again changes its hash, and
+    // the records that point to it have to follow.
     let renamed: BTreeMap<VersionHash, VersionHash> = history
         .iter()
         .flat_map(|(_, texts)| texts)
@@ -72,7 +78,8 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
         let mut masked = SecretCount::default();
         mask_string(&mut operation.summary, &mut masked);
         for fact in &mut operation.facts {
-            // Every fact before this one is masked too, so what it says was there is there.
+            // Every earlier fact is masked too, so a masked `before` matches the state it builds
+            // on.
             let never = mask_fact(fact, &mut Before::Masked, &mut masked);
             debug_assert!(never.is_ok(), "no state is read");
             rename_kept(fact, &renamed);
@@ -82,6 +89,7 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
                 continue;
             };
             let _ = mask_text(text, &mut masked);
+            // A masked text is itself no version of a file and needs no record.
             if !kept_for_versions.contains(hash) && versions.insert(*hash) {
                 operation.facts.extend(kept.recorded(*hash));
             }
@@ -92,18 +100,18 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
     counts
 }
 
-/// What facts say was there before.
+/// Source of the values that facts name as `before`.
 enum Before<'s> {
-    /// What the state holds, or an earlier fact of the same operation made of it.
+    /// The state, or an earlier fact of the same operation.
     InState {
         state: &'s dyn Snapshot,
         changed: BTreeSet<Place>,
     },
-    /// Everything was masked.
+    /// A history that is masked from its start.
     Masked,
 }
 
-/// Something a fact changes.
+/// A field or record that a fact changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Node(NodeId, &'static str),
@@ -111,7 +119,7 @@ enum Place {
 }
 
 impl Before<'_> {
-    /// Masks what is said to have been at a place, unless it is there unmasked.
+    /// Masks the `before` value of a place, unless the state holds it unmasked.
     fn mask<T: Clone + PartialEq>(
         &mut self,
         place: Place,
@@ -123,12 +131,15 @@ impl Before<'_> {
         let is_there = match self {
             Self::Masked => false,
             Self::InState { state, changed } => {
+                // Only the first fact about a place refers to the stored state; later ones refer to
+                // the
+                // masked `after` of an earlier fact.
                 let is_first = changed.insert(place);
                 holds_secret && is_first && current(*state)?.as_ref() == Some(before)
             }
         };
         if holds_secret && !is_there {
-            // What was there is counted where it came from.
+            // Not counted: the operation that brought the secret in has counted it.
             mask(before, &mut SecretCount::default());
         }
         Ok(())
@@ -142,7 +153,8 @@ fn mask_fact(
 ) -> Result<(), StoreFault> {
     match fact {
         Fact::NodeAdded { node } => mask_node(node, masked),
-        // It is gone; what undo would bring back is masked.
+        // Masked in the journal as well, because undo would restore it from there. Not counted: it
+        // is not new.
         Fact::NodeRemoved { node } => mask_node(node, &mut SecretCount::default()),
         Fact::ContentChanged {
             node,
@@ -219,6 +231,8 @@ fn mask_fact(
                     .as_ref()
                     .and_then(|cause| cause.note.as_deref());
                 let found = note.is_some_and(has_secret);
+                // The nodes of a group share one value before and after, so any of them can be
+                // compared.
                 let Some(id) = group.nodes.first().copied() else {
                     continue;
                 };
@@ -248,6 +262,8 @@ fn mask_fact(
                 let body = |state: &dyn Snapshot| state.record_body(&record.kind, &record.key);
                 was.mask(Place::Record(record.clone()), before, body, mask, found)?;
             } else if let Before::InState { changed, .. } = was {
+                // A new record: what a later fact of this operation names as its `before` is
+                // masked.
                 changed.insert(Place::Record(record.clone()));
             }
         }
@@ -291,8 +307,9 @@ fn mask_node(node: &mut Node, masked: &mut SecretCount) {
     mask_standing(&mut node.standing, masked);
 }
 
-/// Masks what a plan says of itself.
+/// Masks the description that was read from a plan.
 pub(crate) fn mask_description(description: &mut Description, masked: &mut SecretCount) {
+    // Destructured, so that a new field cannot be forgotten here.
     let Description {
         title,
         needs,
@@ -342,7 +359,7 @@ fn mask_standing(standing: &mut Standing, masked: &mut SecretCount) {
     note.into_iter().for_each(|text| mask_string(text, masked));
 }
 
-/// Returns the version a fact says is kept masked, and under which hash.
+/// Returns the version that a fact records as masked, and the hash of its stored text.
 fn masked_version(fact: &Fact) -> Option<(VersionHash, VersionHash)> {
     let Fact::RecordChanged {
         record,

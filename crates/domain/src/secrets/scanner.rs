@@ -1,7 +1,7 @@
-//! The scanner: one pass over a text, stopping only at what a secret can begin with.
+//! Secret scanner: one pass over a text that stops only at bytes a secret can begin with.
 //!
-//! Positions inside of UTF-8 sequences never start or end a match, because every matched byte is ASCII or the match
-//! ends at an ASCII delimiter.
+//! Matches never start or end inside a UTF-8 sequence, because every matched byte is ASCII or the
+//! match ends at an ASCII delimiter.
 
 use std::ops::Range;
 
@@ -11,17 +11,20 @@ use super::formats::{
 };
 use super::{FoundSecret, SecretKind};
 
-/// A line of a private key that is at least this long needs no `END` line to be recognised.
+/// Minimum length of a line of key material that is recognised without an `END` line.
 const MIN_KEY_LINE_BYTES: usize = 16;
 
-/// Lines of a block before its key material: `Proc-Type: 4,ENCRYPTED`, an empty line.
+/// Maximum number of lines of a block before its key material: `Proc-Type: 4,ENCRYPTED`, an empty
+/// line.
 const MAX_KEY_HEADERS: usize = 8;
 
 const WORD: u8 = 1;
 const ASSIGNS: u8 = 2;
 
-/// What each byte can begin: most begin nothing and are passed over.
+/// Class of each byte; most begin nothing and are skipped.
 const CLASSES: [u8; 256] = {
+    // Built at compile time: a hook process scans one short text and would not earn back a table
+    // built at start-up.
     let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -52,6 +55,9 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
                 match in_run(bytes, at..end) {
                     Some(secret) => Some(secret),
                     None => {
+                        // The whole run is skipped. Trying again at its next byte would make long
+                        // base64 runs
+                        // quadratic.
                         at = end;
                         continue;
                     }
@@ -61,7 +67,9 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
             _ => None,
         };
         match secret {
-            // Ends are at ASCII delimiters; a text that says otherwise is not cut inside of a character.
+            // Holds by construction; checked anyway, because cutting inside a character would lose
+            // the
+            // whole text.
             Some((kind, range))
                 if text.is_char_boundary(range.start) && text.is_char_boundary(range.end) =>
             {
@@ -74,7 +82,7 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
     found
 }
 
-/// Returns the first secret that begins in a run of word characters.
+/// Returns the first secret that starts in a run of word characters.
 fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)> {
     let word = &bytes[run.clone()];
     if word.len() == 6 && word.eq_ignore_ascii_case(b"bearer") {
@@ -85,7 +93,7 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
             return private_key_at(bytes, run.start)
                 .map(|end| (SecretKind::PrivateKey, run.start..end));
         }
-        // A flag and its value: `--password hunter2!`.
+        // A command-line flag and its value: `--password hunter2!`.
         if bytes.get(run.end) == Some(&b' ')
             && let Some(name @ (Name::Password | Name::Key)) = name_of(word)
             && let Some(found) = value_at(bytes, run.end, name)
@@ -93,11 +101,13 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
             return Some(or_key(bytes, found));
         }
     }
-    // The letter of an escape such as `\n` is not part of what follows it.
+    // The letter of an escape such as `\n` is part of the run but not of the key after it: texts
+    // often are JSON strings inside other texts.
     let escaped = run.start > 0 && bytes[run.start - 1] == b'\\';
     let is_start = |offset: usize| {
         offset == 0 || (offset == 1 && escaped) || matches!(word[offset - 1], b'-' | b'_')
     };
+    // The dots of a SendGrid key are not word characters, so its run is just `SG`.
     if bytes.get(run.end) == Some(&b'.') && word.ends_with(b"SG") && is_start(word.len() - 2) {
         let start = run.end - 2;
         return sendgrid_key_at(&bytes[start..])
@@ -107,6 +117,7 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
         return None;
     }
     for offset in 0..=word.len() - MIN_RUN_BYTES {
+        // Two bytes rule out nearly every offset before any of the forty prefixes is compared.
         if !begins_format(word[offset], word[offset + 1]) {
             continue;
         }
@@ -125,7 +136,7 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
     None
 }
 
-/// Returns the secret that follows a `=` or a `:`.
+/// Returns the secret that follows a `=` or `:`.
 fn in_assignment(bytes: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> {
     if bytes[at] == b':' {
         if bytes[at..].starts_with(b"://") {
@@ -135,11 +146,12 @@ fn in_assignment(bytes: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> 
             return Some(found);
         }
     }
+    // Read backwards from the separator: names are bounded in length, so this stays linear.
     let name = name_before(bytes, at)?;
     value_at(bytes, at + 1, name).map(|found| or_key(bytes, found))
 }
 
-/// A value that is a known key is called what it is, and ends where the key ends.
+/// Reclassifies an assigned value as the key format it has, if it is exactly one.
 fn or_key(bytes: &[u8], (kind, range): (SecretKind, Range<usize>)) -> (SecretKind, Range<usize>) {
     let known = in_run(
         bytes,
@@ -150,7 +162,7 @@ fn or_key(bytes: &[u8], (kind, range): (SecretKind, Range<usize>)) -> (SecretKin
         .unwrap_or((kind, range))
 }
 
-/// Returns the part after the colon of `123456789:AA…`.
+/// Returns the bot token around a colon: `123456789:AA…`.
 fn telegram_token_at(bytes: &[u8], colon: usize) -> Option<(SecretKind, Range<usize>)> {
     let digits = bytes[..colon]
         .iter()
@@ -170,10 +182,14 @@ fn telegram_token_at(bytes: &[u8], colon: usize) -> Option<(SecretKind, Range<us
     })
 }
 
-/// Returns where the private key block that begins at `start` ends: with its `END` line or, unfinished, with its last
-/// line that looks like key material. Every byte between two `BEGIN` lines is looked at once, so that many of them cost no
-/// more than one.
+/// Returns the end of the private key block that begins at `start`: its `END` line or, if it is cut
+/// off, its last line that looks like key material.
+///
+/// Each byte between two `BEGIN` lines is read once, so that many of them stay linear.
 fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
+    // The longest title in use is `ENCRYPTED PRIVATE KEY`; 80 bytes keep a text full of
+    // `-----BEGIN`
+    // from being searched to its end at each of them.
     let header = &bytes[start..bytes.len().min(start + 80)];
     let title_end = 10
         + header[10..]
@@ -188,7 +204,7 @@ fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
     loop {
         let line = KeyLine::at(bytes, at);
         if bytes[line.end..].starts_with(b"-----END") {
-            // Without key material it is a description of the format.
+            // Without key material it is documentation of the format.
             (end.is_some() || line.length > 0).then_some(())?;
             let footer = line.end + 8;
             let closes = bytes[footer..bytes.len().min(footer + 60)]
@@ -202,6 +218,7 @@ fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
         let next = line.next(bytes);
         let is_long = line.is_whole && line.length >= MIN_KEY_LINE_BYTES;
         let ends_at = |next: usize| bytes[KeyLine::at(bytes, next).end..].starts_with(b"-----END");
+        // The last line of a block may be short; it is recognised by the `END` after it.
         let is_last = line.is_whole && next.is_some_and(ends_at);
         let is_header = end.is_none() && headers < MAX_KEY_HEADERS;
         headers += 1;
@@ -212,13 +229,14 @@ fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// One line of a private key: a margin, base64 (line ends may be escaped), and closing quotes.
+/// One line of a private key: margin, base64 (line ends may be escaped), closing quotes.
 struct KeyLine {
-    /// How much of it is base64.
+    /// Number of base64 bytes.
     length: usize,
-    /// Where the base64 ends.
+    /// End of the base64.
     end: usize,
-    /// Whether nothing else is on the line; a sentence that begins with a long word is not key material.
+    /// Whether the line holds nothing else: a sentence that begins with a long word is no key
+    /// material.
     is_whole: bool,
 }
 
@@ -238,6 +256,7 @@ impl KeyLine {
                 b'"' | b'\'' | b'`' | b',' | b';' | b' ' | b'\t' | b'\r' | b'}' | b')'
             )
         };
+        // Keys are pasted into quotes, lists, comments and YAML blocks.
         let margin = bytes[at..].iter().take(16).take_while(is_margin).count();
         let length = bytes[at + margin..].iter().take_while(is_base64).count();
         let end = at + margin + length;
@@ -250,7 +269,7 @@ impl KeyLine {
         }
     }
 
-    /// Returns where the next line begins; a header is short.
+    /// Returns the start of the next line; a line with more than 80 further bytes is no header.
     fn next(&self, bytes: &[u8]) -> Option<usize> {
         bytes[self.end..]
             .iter()

@@ -27,21 +27,33 @@ fn aliases_are_read_in_every_form() {
     check("act", "1", Ok(("act-1", None)));
     check("act", "act-10", Ok(("act-10", None)));
     check("act", "ACT-2", Ok(("act-2", None)));
-    check("act", "11", Err("`11` is no act: the number must be 1–10"));
-    check("act", "0", Err("`0` is no act: the number must be 1–10"));
-    check("act", "x", Err("`x` is no act: expected `act-4` or `4`"));
+    check(
+        "act",
+        "11",
+        Err("`11` is not a valid act: the number must be 1–10"),
+    );
+    check(
+        "act",
+        "0",
+        Err("`0` is not a valid act: the number must be 1–10"),
+    );
+    check(
+        "act",
+        "x",
+        Err("`x` is not a valid act: expected `act-4` or `4`"),
+    );
     check("chapter", "2", Ok(("chapter-02", None)));
     check("chapter", "chapter-2", Ok(("chapter-02", None)));
     check("chapter", "chapter-02", Ok(("chapter-02", None)));
     check(
         "chapter",
         "100",
-        Err("`100` is no chapter: the number must be 1–99"),
+        Err("`100` is not a valid chapter: the number must be 1–99"),
     );
     check(
         "chapter",
         "-1",
-        Err("`-1` is no chapter: expected `chapter-04` or `04`"),
+        Err("`-1` is not a valid chapter: expected `chapter-04` or `04`"),
     );
     check("scene", "0204", Ok(("scene-0204", Some(2))));
     check("scene", "204", Ok(("scene-0204", Some(2))));
@@ -49,32 +61,32 @@ fn aliases_are_read_in_every_form() {
     check(
         "scene",
         "4",
-        Err("`4` is no scene: expected `scene-0204` or `0204`"),
+        Err("`4` is not a valid scene: expected `scene-0204` or `0204`"),
     );
     check(
         "scene",
         "04",
-        Err("`04` is no scene: expected `scene-0204` or `0204`"),
+        Err("`04` is not a valid scene: expected `scene-0204` or `0204`"),
     );
     check(
         "scene",
         "02044",
-        Err("`02044` is no scene: expected `scene-0204` or `0204`"),
+        Err("`02044` is not a valid scene: expected `scene-0204` or `0204`"),
     );
     check(
         "scene",
         "0200",
-        Err("`0200` is no scene: the number must be 1–99"),
+        Err("`0200` is not a valid scene: the number must be 1–99"),
     );
     check(
         "scene",
         "",
-        Err("`` is no scene: expected `scene-0204` or `0204`"),
+        Err("`` is not a valid scene: expected `scene-0204` or `0204`"),
     );
     check(
         "scene",
         "９９",
-        Err("`９９` is no scene: expected `scene-0204` or `0204`"),
+        Err("`９９` is not a valid scene: expected `scene-0204` or `0204`"),
     );
 }
 
@@ -106,10 +118,10 @@ fn patterns_say_what_is_allowed() {
         &format!("no placeholder for the node's own name: {all}"),
     );
     check("part-{x}", &format!("unknown placeholder `{{x}}`: {all}"));
-    check("part-{n}{n}", "`{n}` may stand only once");
-    check("part-{n", "a `{` without its `}`");
-    check("part-n}", "a `}` without its `{`");
-    check("a b-{n}", "an alias has no slash and no blank");
+    check("part-{n}{n}", "`{n}` may appear only once");
+    check("part-{n", "unclosed `{`");
+    check("part-n}", "unmatched `}`");
+    check("a b-{n}", "an alias cannot contain a slash or whitespace");
     check(
         "x{parent.n}{n:2}",
         "`{parent.n}` needs a width, as in `{parent.n:2}`",
@@ -120,9 +132,12 @@ fn patterns_say_what_is_allowed() {
     );
     check(
         "x{parent.n:2}-{n:2}",
-        "`{parent.n:2}` must stand right before `{n:2}`",
+        "`{parent.n:2}` must come right before `{n:2}`",
     );
-    check("x{n:two}", "`two` is no width: expected a number of digits");
+    check(
+        "x{n:two}",
+        "`two` is not a width: expected a number of digits",
+    );
 
     let check = |text: &str, expected: &str| {
         assert_eq!(FilePattern::parse(text).unwrap_err(), expected, "{text}")
@@ -137,7 +152,7 @@ fn patterns_say_what_is_allowed() {
     );
     check(
         "../{alias}.md",
-        "a file stays below its folder: no empty part, no `.` and no `..`",
+        "a file must be below its folder: no empty part, no `.` and no `..`",
     );
     check(
         "a/plan.md",
@@ -145,11 +160,11 @@ fn patterns_say_what_is_allowed() {
     );
     check(
         "a/{alias}{slug}.md",
-        "something must stand between `{alias}` and `{slug}`, as in `{alias}-{slug}`",
+        "a separator is needed between `{alias}` and `{slug}`, as in `{alias}-{slug}`",
     );
     check(
         "{slug}/{alias}.md",
-        "`{slug}` may stand only beside the first `{alias}`",
+        "`{slug}` may appear only beside the first `{alias}`",
     );
     check(
         "{alias}/{who}.md",
