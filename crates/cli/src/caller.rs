@@ -1,19 +1,27 @@
-//! Who runs us: a person, a script, or an agent's session in a host.
+//! Caller detection: a person at a terminal, a script, or an agent's session in a host.
 //!
-//! A host's own variables tell it. Where none names the session, or where one host was started within another, so that both
-//! have set theirs, the ancestors of our process are looked up among the processes that hooks noted as hosts
-//! (`domain::caller`). That sees through paths, scripts, aliases, `env` and `sudo`, because no command line is read for it. A
-//! process that serves several sessions and does not tell them apart gives a session of its own, which is nobody's.
+//! The environment variables of a host identify it. Where none names the session, or where one host
+//! was started within another and both have set theirs, the ancestors of our process are looked up
+//! among the processes that hooks recorded as hosts (`domain::caller`). That works through paths,
+//! scripts, aliases, `env` and `sudo`, because no command line is parsed. A process that serves
+//! several sessions and does not tell them apart gets an anonymous session that belongs to none of
+//! them. within another, so that both have set theirs, the ancestors of our process are looked up
+//! among the processes that hooks noted as hosts (`domain::caller`). That sees through paths,
+//! scripts, aliases, `env` and `sudo`, because no command line is read for it. A process that
+//! serves several sessions and does not tell them apart gives a session of its own, which is
+//! nobody's.
 //!
-//! Without `/proc` there are no ancestors: then the variables decide alone, and a host that sets none has one session
-//! without a name. It is never another session's.
+//! Without `/proc` there are no ancestors: then the variables decide alone, and a host that sets
+//! none has one session without a name. It is never mistaken for another session. none has one
+//! session without a name. It is never another session's.
 
+use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use domain::caller::{HostProcess, ProcessIdentity, digest_of_argument, digest_of_call};
 use domain::ids::{Digest32, Principal};
-use domain::ports::Store;
+use domain::ports::{Snapshot, Store};
 
 use crate::settings::{at_terminal, environment, user_name};
 use crate::wiring::Project;
@@ -21,9 +29,9 @@ use crate::wiring::Project;
 /// A host and the variables it sets for the commands it runs.
 struct HostVariables {
     host: &'static str,
-    /// Set in every command.
+    /// Set for every command.
     marks: &'static [&'static str],
-    /// These name the session.
+    /// Hold the session's name.
     sessions: &'static [&'static str],
 }
 
@@ -38,7 +46,7 @@ const HOSTS: [HostVariables; 6] = [
         marks: &["CURSOR_AGENT"],
         sessions: &[],
     },
-    // A subagent has a thread of its own; the session is the one that hooks name.
+    // A subagent has a thread of its own; hooks report the session, so that comes first.
     HostVariables {
         host: "codex",
         marks: &["CODEX_SANDBOX"],
@@ -61,28 +69,28 @@ const HOSTS: [HostVariables; 6] = [
     },
 ];
 
-/// Set by our own hooks, where a host lets them, and by people.
+/// Set by our own hooks where a host lets them set variables, and by people.
 const SESSION: &str = "THROUGHLINE_SESSION";
-/// How the session of an agent is called that does not name it.
+/// Session name of an agent that names none.
 const UNKNOWN: &str = "unknown";
-/// A chain of processes that is longer is not followed.
+/// Maximum number of ancestors to follow.
 const MAX_ANCESTORS: usize = 64;
-/// Programs that only run others.
+/// Shells, which only run other programs and are never the host.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"];
 
-/// Who runs us.
+/// The caller of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Caller {
     /// The agent's host.
     host: Option<String>,
-    /// The session that the host, or whoever called us, names.
+    /// The session named by the host or by `THROUGHLINE_SESSION`.
     session: Option<String>,
-    /// The session of a host's process that serves several and does not tell them apart.
+    /// Session name for a host process that serves several sessions and does not tell them apart.
     anonymous: Option<String>,
 }
 
 impl Caller {
-    /// Finds it out by the environment alone.
+    /// Detects the caller by the environment alone.
     fn by_environment() -> Self {
         let set = hosts_set();
         let session =
@@ -94,15 +102,26 @@ impl Caller {
         }
     }
 
-    /// Finds it out by the environment, and by the processes above us where that is not enough.
+    /// Detects the caller by the environment, and by our ancestors where that is ambiguous.
     pub(crate) fn find(store: &dyn Store) -> Self {
+        // `read_known` does not contact a team server: who calls is a local question.
+        match store.read_known() {
+            Ok(state) => Self::find_in(&*state),
+            Err(_) => Self::by_environment(),
+        }
+    }
+
+    /// Like [`Self::find`], with a snapshot that is already open.
+    pub(crate) fn find_in(state: &dyn Snapshot) -> Self {
         let told = Self::by_environment();
         let hosts = hosts_set().len();
+        // The common case must not read /proc or the state.
         if told.session.is_some() && hosts == 1 {
             return told;
         }
-        match Self::by_ancestors(store) {
-            // Within another host the variables are inherited; else a session that somebody names is the one they mean.
+        match Self::by_ancestors(state) {
+            // With two hosts the variables may be inherited from the outer one. Otherwise an
+            // explicit session wins over the detected one.
             Some(found) if hosts < 2 && told.session.is_some() => Self {
                 session: told.session,
                 anonymous: None,
@@ -113,13 +132,12 @@ impl Caller {
         }
     }
 
-    /// The nearest process above us that hooks noted as a host's is the host that runs us.
-    fn by_ancestors(store: &dyn Store) -> Option<Self> {
+    /// Finds the nearest ancestor that hooks recorded as a host.
+    fn by_ancestors(state: &dyn Snapshot) -> Option<Self> {
         let ancestors = ancestors();
         if ancestors.is_empty() {
             return None;
         }
-        let state = store.read_known().ok()?;
         let noted = |process: &ProcessIdentity| {
             let note = state.note(&process.key()).ok()??;
             Some(HostProcess::from_note(Some(&note))).filter(|noted| !noted.sessions.is_empty())
@@ -133,6 +151,8 @@ impl Caller {
             .filter(|known| known.host == host.host)
             .flat_map(|known| known.sessions)
             .copied();
+        // A variable may be left over from another host, so only sessions that this process serves
+        // count.
         let is_served = |name: &String| host.sessions.iter().any(|session| session.id == *name);
         let named = std::iter::once(SESSION)
             .chain(variables)
@@ -152,7 +172,7 @@ impl Caller {
         })
     }
 
-    /// Returns in whose name an operation is recorded.
+    /// Returns the principal to record operations under.
     pub(crate) fn principal(&self) -> Principal {
         let session = || self.session.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         match &self.host {
@@ -168,7 +188,7 @@ impl Caller {
         }
     }
 
-    /// Returns the session that a command belongs to: the host's, or the terminal's own.
+    /// Returns the session a command belongs to: the host's, or that of the terminal.
     pub(crate) fn session_name(self, actor: &Principal) -> String {
         if let Some(session) = self.session {
             return session;
@@ -178,7 +198,7 @@ impl Caller {
                 "" | UNKNOWN => self
                     .anonymous
                     .unwrap_or_else(|| format!("{host}-without-a-session")),
-                // A client without hooks is known by its connection.
+                // A client without hooks is identified by its connection.
                 connection => connection.to_owned(),
             },
             _ => terminal().unwrap_or_else(|| "shell".to_owned()),
@@ -186,14 +206,14 @@ impl Caller {
     }
 }
 
-/// Returns who is acting, by the environment alone: a person at a terminal, or an agent.
+/// Returns the acting principal by the environment alone: a person at a terminal, or an agent.
 pub(crate) fn actor() -> Principal {
     Caller::by_environment().principal()
 }
 
-/// Returns the agent host that runs a command of a project, by the environment, else by the processes above us.
+/// Returns the agent host that runs this command, by the environment, else by our ancestors.
 ///
-/// Hosts are noted in the state: where that cannot be opened, the environment decides alone.
+/// Host processes are recorded in the state: if it cannot be opened, the environment decides alone.
 pub(crate) fn calling_host(project: &Project) -> Option<String> {
     let told = Caller::by_environment();
     if told.host.is_some() {
@@ -205,7 +225,7 @@ pub(crate) fn calling_host(project: &Project) -> Option<String> {
     Caller::find(&*store).host
 }
 
-/// Returns the hosts whose variables are set: more than one where a host was started within another.
+/// Returns the hosts whose variables are set: several if one host was started within another.
 fn hosts_set() -> Vec<&'static HostVariables> {
     let is_set = |host: &&HostVariables| {
         host.marks
@@ -220,7 +240,7 @@ fn session_variable(host: &HostVariables) -> Option<String> {
     host.sessions.iter().find_map(|name| environment(name))
 }
 
-/// Returns the terminal's name: `terminal-pts-3`.
+/// Returns the session name of the terminal, such as `terminal-pts-3`.
 fn terminal() -> Option<String> {
     let device = std::fs::read_link("/proc/self/fd/0").ok()?;
     let name = device.to_str()?.strip_prefix("/dev/")?;
@@ -228,9 +248,10 @@ fn terminal() -> Option<String> {
         .then(|| format!("terminal-{}", name.replace('/', "-")))
 }
 
-/// Returns the process of the host that runs this hook: the nearest above us that is no shell that only runs a command.
+/// Returns the host process that runs this hook: the nearest ancestor that is not a `sh -c …`.
 ///
-/// `None` where a person at a shell of their own runs the hook: whatever is above that shell is no host.
+/// `None` if a person runs the hook in an interactive shell: what is above that shell is not a
+/// host.
 pub(crate) fn host_process() -> Option<ProcessIdentity> {
     ancestors()
         .iter()
@@ -247,7 +268,8 @@ enum Shell {
     Interactive,
 }
 
-/// A script has the name of its file, but is run by a shell: the program decides, not the name.
+/// Classifies a process by its executable. The process name would not do: a script has the name of
+/// its file, but is run by a shell.
 fn shell_of(pid: u32) -> Shell {
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     let name = program
@@ -257,7 +279,7 @@ fn shell_of(pid: u32) -> Shell {
     if !name.is_some_and(|name| SHELLS.contains(&name)) {
         return Shell::No;
     }
-    // `sh -c …`, `bash -lc …`, `sh launcher`: interactive ones have nothing to run.
+    // `sh -c …`, `bash -lc …`, `sh launcher`: an interactive shell has no such argument.
     let runs = |word: &String| {
         !word.starts_with(['-', '+']) || (!word.starts_with("--") && word.contains('c'))
     };
@@ -267,17 +289,19 @@ fn shell_of(pid: u32) -> Shell {
     }
 }
 
-/// Returns the processes above us, the nearest first. They are looked up once: a process that outlives its parent belongs to
-/// whoever started it.
+/// Returns the ancestors of this process, the nearest first. Cached: a process that outlives its
+/// parent is reparented, but still belongs to the host that started it. outlives its parent belongs
+/// to whoever started it.
 fn ancestors() -> &'static [ProcessIdentity] {
     static ANCESTORS: OnceLock<Vec<ProcessIdentity>> = OnceLock::new();
     ANCESTORS.get_or_init(|| {
         let mut found = Vec::new();
+        // Process ids are reused; boot id, pid and start time together are not.
         let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
             return found;
         };
         let mut pid = std::os::unix::process::parent_id();
-        // The first process of a machine or a container is nobody's host.
+        // PID 1 of a machine or a container is never a host.
         while pid > 1 && found.len() < MAX_ANCESTORS {
             let Some((parent, started)) = parent_and_start(pid) else {
                 break;
@@ -293,11 +317,20 @@ fn ancestors() -> &'static [ProcessIdentity] {
     })
 }
 
-/// Reads `/proc/PID/stat`: the parent is its fourth field, the time of the start its twenty-second.
+/// Reads parent (field 4) and start time (field 22) from `/proc/PID/stat`.
 fn parent_and_start(pid: u32) -> Option<(u32, u64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything, also spaces and parentheses.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    // One read into a buffer on the stack: `read_to_string` asks for the size, which is 0 here, and
+    // then reads in six small steps, for each ancestor and before every command.
+    let mut buffer = [0; 1024];
+    let read = std::fs::File::open(format!("/proc/{pid}/stat"))
+        .and_then(|mut file| file.read(&mut buffer))
+        .ok()?;
+    // The name in parentheses may contain anything, also spaces, parentheses and invalid UTF-8.
+    let stat = buffer.get(..read)?;
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let mut fields = std::str::from_utf8(stat.get(end + 1..)?)
+        .ok()?
+        .split_ascii_whitespace();
     Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
 }
 
@@ -308,8 +341,10 @@ fn arguments_of(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Returns the digests of what the processes below a host were called with, and of our own call.
+/// Returns digests of the arguments of our own call and of all processes between us and the host.
 fn calls_seen(below: &[ProcessIdentity]) -> Vec<Digest32> {
+    // Digests, because hooks recorded the tool call's command line in the same form: the state must
+    // not contain command lines, which may hold secrets.
     let own: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())

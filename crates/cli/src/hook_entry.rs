@@ -1,8 +1,11 @@
-//! `tl hook HOST [EVENT]`: the heartbeat, run before and after every tool call of an agent.
+//! `tl hook HOST [EVENT]`: the hot path, run before and after every tool call of an agent.
 //!
-//! Reached before the command line parser exists: no logger, no runtime, one short transaction. Nothing goes
-//! to stderr, because some hosts read it as an answer. A fault of ours lets the agent go on, unless the gate
-//! that could not be asked says otherwise; it is noted, and told at the next contact.
+//! Reached before the command line parser exists: no logger, no async runtime, one short
+//! transaction. Nothing goes to stderr, because some hosts read it as an answer. On an internal
+//! error the agent may go on (fail-open), unless the gate that could not be evaluated is configured
+//! fail-closed; the error is recorded in the ledger and reported in the next reply. Nothing goes to
+//! stderr, because some hosts read it as an answer. A fault of ours lets the agent go on, unless
+//! the gate that could not be asked says otherwise; it is noted, and told at the next contact.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -13,7 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use application::file_writes::complete_file_writes;
+use application::file_writes::complete_found;
 use application::handle_host_event::{
     Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session,
     touched_files, touched_plans,
@@ -33,12 +36,13 @@ use crate::caller;
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{Entry, Ledger, Outcome};
 use crate::settings;
+use crate::trust::Preflight;
 use crate::wiring::{Project, put_back_unkept, while_overtaken};
 
-/// Turns every hook into nothing: for the day something is badly wrong.
+/// Kill switch: turns every hook into a no-op.
 const SWITCH: &str = "THROUGHLINE_HOOKS";
 
-/// Runs one hook. `arguments` are those after `tl hook`.
+/// Runs one hook and prints its reply. `arguments` are those after `tl hook`.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let start = Instant::now();
     let Some(host) = arguments
@@ -52,10 +56,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         );
         return ExitCode::from(1);
     };
-    // Copilot also runs what it finds in Claude Code's settings, but listens to its own words only.
+    // Copilot also runs the hooks in Claude Code's settings, but only understands its own format.
     let copilot = host == Host::ClaudeCode && settings::environment("COPILOT_CLI").is_some();
     let host = if copilot { Host::Copilot } else { host };
-    // A panic is told in the ledger; a host may take a word on stderr for an answer.
+    // A panic is recorded in the ledger. The default hook would print it to stderr, which a host
+    // may take for an answer.
     std::panic::set_hook(Box::new(|_| {}));
     let event = arguments.get(1).and_then(|word| word.to_str());
     let outcome = catch_unwind(AssertUnwindSafe(|| hook(host, event, start)));
@@ -67,15 +72,17 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Writes the reply to stdout.
 fn print(text: &str) {
     if !text.is_empty() {
-        // A host that does not listen any more has decided for itself.
+        // A host that closed the pipe has timed out and gone on; there is nobody to report to.
         let _ = std::io::stdout().write_all(text.as_bytes());
     }
 }
 
-/// Returns what is to be printed.
+/// Handles one event in every project it concerns, and returns the text to print.
 fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
+    // Started before stdin is read: a host that never closes the pipe would hang us there.
     watch(host, event, start);
     let event = match read_event(host, event, hook_input::read_payload()) {
         Ok(Some(event)) => event,
@@ -91,6 +98,7 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
     };
     let ledger = Ledger::in_project(first);
     if is_switched_off() {
+        // Recorded all the same: later the ledger shows which calls passed without gates.
         ledger.note(Entry::of(&event, start), Outcome::Off);
         return String::new();
     }
@@ -101,6 +109,8 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
         fallback: Reply::default(),
     });
     let mut all = Handled::default();
+    // One failing project decides the whole reply: a write that touches two projects must not
+    // pass because the other one's gates were content.
     for root in &roots {
         match answer(&event, root) {
             Ok(handled) => all = all.and(handled),
@@ -110,19 +120,21 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
     finish(all)
 }
 
-/// An event that could not be read to its end: what is known of it, and what went wrong.
+/// An event whose payload could not be parsed completely: the parsed part and the error.
 struct UnreadEvent {
     host: Host,
     event: Option<Box<HostEvent>>,
     why: String,
 }
 
-/// Reads the event of a payload; `None` when it is none of ours.
+/// Parses the event of a payload; `None` for events that we do not handle.
 fn read_event(
     host: Host,
     name: Option<&str>,
     payload: Payload,
 ) -> Result<Option<HostEvent>, UnreadEvent> {
+    // Salvage gets tool name and path out of a truncated payload. That is enough for fail-closed
+    // gates to refuse the write, which otherwise would pass unchecked.
     let salvaged = |bytes: &[u8]| {
         hosts::wire::read(host, name, bytes)
             .ok()
@@ -146,12 +158,14 @@ fn read_event(
 }
 
 impl UnreadEvent {
-    /// Answers by what the gates say about faults, for as much as is known of the event.
+    /// Records the fault and renders the fallback reply, for as much as is known of the event.
     fn answer(self, start: Instant) -> String {
         if is_switched_off() {
             return String::new();
         }
         let Self { host, event, why } = self;
+        // Not even the tool is known, so no gate can apply; the fault is all that is left to
+        // record.
         let Some(event) = event else {
             if let Some(root) = std::env::current_dir()
                 .ok()
@@ -165,7 +179,7 @@ impl UnreadEvent {
         let Some(first) = roots.first() else {
             return String::new();
         };
-        // First of all: the settings may be what hangs.
+        // Before the settings are read: they may be on the disk that hangs.
         Ledger::in_project(first).fault(Entry::of(&event, start), &why);
         let block = roots
             .iter()
@@ -181,11 +195,12 @@ impl UnreadEvent {
     }
 }
 
-/// What is answered for a project when nobody got to ask its gates.
+/// Returns the reply for a project whose gates could not be evaluated.
 fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
     let Ok(files) = DiskFiles::open(root) else {
         return Reply::default();
     };
+    // A broken config.toml must not switch the gates off: then the defaults decide.
     let (profiles, fail_closed) = match Project::for_hook(root) {
         Ok(project) => (project.profiles, project.settings.policy.gates.fail_closed),
         Err(_) => (built_in_profiles(), GatePolicy::default().fail_closed),
@@ -193,14 +208,14 @@ fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
     let plans = touched_plans(&files, &profiles, event);
     let reply = fallback(event, &plans, &files, &fail_closed);
     match &event.happening {
-        // It writes, and nobody knows what: it may be a plan.
+        // A write to an unknown path may be a write to a plan.
         Happening::ToolAboutToRun(call)
             if reply.block.is_none() && call.touches.is_empty() && writes_files(call) =>
         {
             Reply {
                 block: fail_closed
                     .first()
-                    .map(|gate| unchecked(gate, "a write to a file unknown")),
+                    .map(|gate| unchecked(gate, "a write to an unknown file")),
                 ..reply
             }
         }
@@ -226,8 +241,10 @@ fn is_switched_off() -> bool {
     settings::environment(SWITCH).is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false"))
 }
 
-/// The projects an event is about: mostly one. Where the host says it is, where it started us, and where the files of
-/// a tool call lie: whoever stands in one project can still write into another.
+/// Returns the roots of the projects an event concerns, mostly one: those of the host's working
+/// directory, of our own, and of the files of the tool call, because a session in one project can
+/// write into another. where the files of a tool call lie: whoever stands in one project can still
+/// write into another.
 fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     let here = std::env::current_dir().ok();
     let said = event
@@ -241,6 +258,7 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
         .call()
         .into_iter()
         .flat_map(|call| &call.touches);
+    // `lead` resolves symbolic links: a link into another project's plans is a write there.
     let folders = touched.filter_map(|touch| {
         store::lead(&base.join(&touch.path))?
             .parent()
@@ -249,7 +267,7 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     let mut asked: Vec<PathBuf> = Vec::new();
     let mut roots: Vec<PathBuf> = Vec::new();
     for folder in said.into_iter().chain(here).chain(folders) {
-        // Mostly they are the same.
+        // Mostly they are the same, and each search is one `stat` per directory upwards.
         if asked.contains(&folder) {
             continue;
         }
@@ -259,6 +277,7 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     roots
 }
 
+/// Evaluates the event in one project.
 fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let files = DiskFiles::open(root).map_err(|error| {
         Failure::new(
@@ -267,7 +286,9 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         )
     })?;
     let project = Project::for_hook(root).inspect_err(|_| {
-        // Without settings the plans are where they mostly are, and the gates as they are without settings.
+        // Without settings, plans are looked for by the built-in profiles and the default gates
+        // apply. Failing open here would let an agent disable the gates by breaking the file.
+        // settings.
         let profiles = built_in_profiles();
         let plans = touched_plans(&files, &profiles, event);
         set_fallback(fallback(
@@ -283,10 +304,12 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         return Ok(handled);
     }
     let touched = touched_files(&files, &project.profiles, event);
+    // Opening the store takes about 1 ms of CPU; most calls do not need it.
     if !concerns_state(event, &plans, &touched, &project) {
         return Ok(Handled::default());
     }
     set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
+    // A quarter for the lock and half for retries leave time to answer before the watchdog does.
     let deadline = Duration::from_millis(policy.hook_deadline_ms);
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
     let engine = EngineSettings {
@@ -300,6 +323,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     };
     let ledger = Ledger::in_project(root);
     let faults = ledger.pending_faults();
+    // Walking /proc costs a file per ancestor, so only events that name a session do it.
     let host_process = names_a_session(event).then(caller::host_process).flatten();
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
         let store = match project.open_quietly(&engine, damage) {
@@ -311,7 +335,8 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let clock = SystemClock;
         let git = DiskGit::open(root);
         let told = store.caller();
-        let trusted = project.trusted(&*store)?;
+        let preflight = Preflight::read(&*store)?;
+        let trusted = project.trusted_after(&*store, &preflight)?;
         let policy = &trusted.policy;
         let named = |here: &Principal| settings::in_name_of(told.clone(), here.clone(), policy);
         let person = named(&person);
@@ -335,7 +360,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
             faults: faults.as_deref(),
             host_process: host_process.as_ref(),
         };
-        complete_file_writes(&ctx);
+        complete_found(&ctx, preflight.unwritten);
         let mut handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
         if let Ok(handled) = &mut handled {
@@ -354,14 +379,18 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         }) => handle(Some(&format!("the state was damaged ({what})")))?,
         other => other?,
     };
+    // Only now: a reply that was never produced must not swallow the report.
     if handled.faults_told {
         ledger.forget_faults();
     }
     Ok(handled)
 }
 
-/// Answers where the state came with a clone or a copy and nobody adopted it: its gates cannot be asked, and a person
-/// has to be told. Plans are not written meanwhile; everything else is told of it once in a session.
+/// Returns the reply for a state that came with a clone or a copy and is not adopted yet.
+///
+/// Its gates cannot be evaluated, so writes to plans are blocked; everything else gets the notice
+/// once per session. asked, and a person has to be told. Plans are not written meanwhile;
+/// everything else is told of it once in a session.
 fn unadopted(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
@@ -370,7 +399,7 @@ fn unadopted(
 ) -> Handled {
     const GATE: &str = "adopt";
     let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
-               approvals do not count yet, and the gates cannot be asked";
+                         approvals do not count yet, and its gates cannot be evaluated";
     let steps = vec![
         "ask the person to run `tl adopt`   # takes over its approvals".to_owned(),
         "or to run `tl rebuild`   # starts from the plan files, everything a draft".to_owned(),
@@ -383,6 +412,7 @@ fn unadopted(
         }]
     };
     let gates = &policy.gates;
+    // Where no gate blocks, the project only wants warnings, and this is no reason to be stricter.
     let blocks =
         [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
     let written = plans
@@ -409,6 +439,7 @@ fn unadopted(
         };
     }
     let starts = matches!(event.happening, Happening::SessionStarted { .. });
+    // The ledger is the memory here: session memory is in the state that must not be used.
     let was_told = || {
         ledger
             .latest()
@@ -430,7 +461,8 @@ fn unadopted(
     }
 }
 
-/// Adds what was masked while the event was handled to the reply; other warnings wait for a person's command.
+/// Appends notices about masked secrets to the reply. Other store warnings are for people and are
+/// printed by the next command. person's command.
 fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
     for warning in warnings
         .into_iter()
@@ -443,7 +475,8 @@ fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
     }
 }
 
-/// Where only people may approve, an agent must not send itself what a person would type.
+/// Blocks `tl hook` in an agent's shell command where only people may approve: with a forged prompt
+/// event an agent could type `approve` in a person's name.
 fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
     let Happening::ToolAboutToRun(call) = &event.happening else {
         return None;
@@ -451,8 +484,8 @@ fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
     if !policy.approval.only_people() || !typed_command::runs_a_hook(call.command.as_deref()?) {
         return None;
     }
-    let block = "Throughline: `tl hook` is run by the host, not by an agent: here a person approves, and what they type is \
-                 told to hooks.\n  next: ask the person";
+    let block = "Throughline: `tl hook` is run by the host, not by an agent: only a person may approve here, and hooks \
+                             receive what that person types.\n  next: ask the person";
     Some(Handled {
         reply: Reply {
             block: Some(block.to_owned()),
@@ -462,7 +495,7 @@ fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
     })
 }
 
-/// Most tool calls have nothing to do with plans: those cost no more than finding that out.
+/// Whether an event needs the store. Most tool calls do not touch plans and must stay cheap.
 fn concerns_state(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
@@ -474,7 +507,7 @@ fn concerns_state(
         .iter()
         .any(|file| domain::plan_document::file_at(file).is_some());
     let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
-    // A trail is kept of every call.
+    // A trail records every call.
     let trail = domain::trail::is_kept(profiles);
     let strict = project.settings.policy.governance == Governance::Strict;
     match &event.happening {
@@ -488,7 +521,8 @@ fn concerns_state(
             documents || works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call)
         }
         Happening::ToolFinished { call, .. } => {
-            // Where a host does not start again after a compaction, the next command brings the briefing.
+            // A host without a session start after compaction gets its briefing with the next
+            // command. briefing.
             let may_be_owed = call.command.is_some() && !event.host.starts_again_after_compaction();
             works || !plans.is_empty() || call.may_change_anything() || may_be_owed
         }
@@ -497,7 +531,8 @@ fn concerns_state(
     }
 }
 
-/// What is answered when the gates cannot be asked.
+/// Returns the reply for the case that the gates cannot be evaluated: blocks what a fail-closed
+/// gate would have had to check.
 fn fallback(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
@@ -505,6 +540,7 @@ fn fallback(
     fail_closed: &[String],
 ) -> Reply {
     let closed = |gate: &str| fail_closed.iter().any(|name| name == gate);
+    // An unreadable file counts as existing: `shrink` and `read-before-write` protect its content.
     let exists = |plan: &TouchedPlan<'_>| {
         matches!(
             files.look(&plan.file),
@@ -525,7 +561,7 @@ fn fallback(
             };
             Some((gate, format!("`{}`", plan.place.path_alias())))
         }),
-        // The command is ours: it fails when we do.
+        // Typed commands are carried out by us alone; passing them on would make the agent try.
         Happening::PromptSubmitted { prompt } => match typed_command::read(prompt) {
             Some(TypedCommand::Plan { level, id }) => {
                 Some(("hierarchy", format!("planning {level} {id}")))
@@ -544,15 +580,16 @@ fn fallback(
     }
 }
 
-/// Words the refusal of a step that a closed gate could not check.
+/// Renders the refusal of a fail-closed gate that could not be evaluated. `@WHY@` is replaced when
+/// the cause is known: the watchdog uses a text that was prepared before anything went wrong.
 fn unchecked(gate: &str, what: &str) -> String {
     format!(
-        "Throughline could not check this step ({gate} gate, {what}): @WHY@. It is a fault of Throughline, not a rule.\n  \
+        "Throughline could not check this step ({gate} gate, {what}): @WHY@. This is an error in Throughline, not a rule.\n  \
          next: try again in a moment\n  next: tl doctor   # what is wrong?"
     )
 }
 
-/// What the watchdog and the panic handler need to answer in our stead.
+/// What the watchdog and the panic handler need for replying instead of the hook.
 struct Running {
     event: HostEvent,
     ledger: Ledger,
@@ -560,9 +597,10 @@ struct Running {
     fallback: Reply,
 }
 
-/// How far the hook is. The right to answer is given once, to the hook or to its watchdog.
+/// State machine of the reply: exactly one thread, hook or watchdog, moves it to `Answered` and
+/// prints. Two replies would be invalid JSON for the host.
 enum Phase {
-    /// The event is not known yet.
+    /// The event is not parsed yet.
     Reading,
     Running(Box<Running>),
     Answered,
@@ -570,6 +608,7 @@ enum Phase {
 
 static PHASE: Mutex<Phase> = Mutex::new(Phase::Reading);
 
+/// Runs a closure on the phase. Poisoning is ignored: the panic handler needs the phase to reply.
 fn with_phase<T>(use_it: impl FnOnce(&mut Phase) -> T) -> T {
     use_it(
         &mut PHASE
@@ -578,6 +617,7 @@ fn with_phase<T>(use_it: impl FnOnce(&mut Phase) -> T) -> T {
     )
 }
 
+/// Enters `Running`, unless the watchdog has answered already.
 fn remember(running: Running) {
     let is_late = with_phase(|phase| match phase {
         Phase::Answered => true,
@@ -591,7 +631,8 @@ fn remember(running: Running) {
     }
 }
 
-/// The watchdog answers: it ends the process when it has.
+/// Blocks this thread forever. The watchdog replies and exits the process; returning would let
+/// `main` exit before it has printed.
 fn await_the_end() -> ! {
     loop {
         std::thread::park();
@@ -606,7 +647,7 @@ fn set_fallback(fallback: Reply) {
     });
 }
 
-/// Takes the right to answer; `None` when the watchdog has it.
+/// Claims the right to answer; `None` if it is taken.
 fn claim_answer() -> Option<Phase> {
     match with_phase(|phase| std::mem::replace(phase, Phase::Answered)) {
         Phase::Answered => None,
@@ -614,7 +655,7 @@ fn claim_answer() -> Option<Phase> {
     }
 }
 
-/// Takes the right to answer about a known event.
+/// Claims the right to answer a parsed event.
 fn take_running() -> Option<Box<Running>> {
     match claim_answer() {
         Some(Phase::Running(running)) => Some(running),
@@ -623,6 +664,7 @@ fn take_running() -> Option<Box<Running>> {
     }
 }
 
+/// Renders the reply and records the event in the ledger.
 fn finish(handled: Handled) -> String {
     let Some(running) = take_running() else {
         return String::new();
@@ -648,10 +690,12 @@ fn finish(handled: Handled) -> String {
     printed
 }
 
+/// Returns the fallback reply after a failure or panic of the hook.
 fn on_fault(why: &str) -> String {
     take_running().map_or_else(String::new, |running| answer_fault(*running, why))
 }
 
+/// Records the fault and renders the prepared fallback.
 fn answer_fault(running: Running, why: &str) -> String {
     running
         .ledger
@@ -661,11 +705,12 @@ fn answer_fault(running: Running, why: &str) -> String {
     hosts::wire::render(&running.event, &reply)
 }
 
-/// Until the settings are read, their default, or what the environment says.
+/// Deadline of the watchdog: the environment's or the default, until the settings are read.
 static DEADLINE_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Starts the watchdog, which answers with the fallback at the deadline: neither a hung disk nor a host that does not
-/// close its end of the pipe may hang the agent.
+/// Starts the watchdog, which replies with the fallback at the deadline: neither a hung disk nor a
+/// host that does not close its end of the pipe may hang the agent. host that does not close its
+/// end of the pipe may hang the agent.
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
 fn watch(host: Host, name: Option<&str>, start: Instant) {
     let name = name.map(str::to_owned);
@@ -677,6 +722,7 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
     );
     let watchdog = move || {
         let deadline = || Duration::from_millis(DEADLINE_MS.load(Ordering::Relaxed));
+        // Read again after each sleep: the settings may have moved the deadline meanwhile.
         while let Some(left) = deadline()
             .checked_sub(start.elapsed())
             .filter(|left| !left.is_zero())
@@ -692,7 +738,8 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
                     why: late,
                 };
                 let (answer, answered) = std::sync::mpsc::channel();
-                // It reads the settings, which may hang too: then the host goes on without an answer.
+                // On a thread of its own, because it reads the settings, which may hang too. Then
+                // the host gets an empty reply one deadline later. answer.
                 let _ = std::thread::Builder::new().spawn(move || {
                     let unread = read_event(host, name.as_deref(), arrived).err();
                     let _ =
@@ -700,7 +747,8 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
                 });
                 answered.recv_timeout(deadline()).unwrap_or_default()
             }
-            // The hook is about to print its own answer; where even that hangs, the host goes on without.
+            // The hook is about to print its reply; if writing it hangs as well, we exit without.
+            // without.
             Some(Phase::Answered) | None => {
                 std::thread::sleep(deadline());
                 String::new()
@@ -709,7 +757,8 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
         print(&printed);
         std::process::exit(0);
     };
-    // Without a watchdog the host's own timeout is left.
+    // A small stack, because it is mapped for every hook. If no thread can be started, the host's
+    // own timeout is the only one left.
     let _ = std::thread::Builder::new()
         .stack_size(64 * 1024)
         .spawn(watchdog);

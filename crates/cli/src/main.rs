@@ -1,4 +1,6 @@
-//! `tl`: the program. Parses the command line, runs one command, ends with its exit code.
+//! `tl`: the program. Parses the command line, runs one command, and exits with its code.
+//!
+//! `tl hook` is dispatched before clap is built, see [`hook_entry`].
 
 mod caller;
 mod commands;
@@ -36,8 +38,8 @@ use crate::wiring::App;
 
 /// Keep an AI agent's long work on its plan
 ///
-/// Throughline holds a tree of plans (act → chapter → scene, or a tree of your own), binds approval
-/// to content, shows what went stale when a parent changes, and gives every version back.
+/// Throughline keeps a tree of plans (act → chapter → scene, or a profile of your own), binds
+/// approval to content, marks plans stale when their parent changes, and can restore every version.
 #[derive(Debug, Parser)]
 #[command(name = "tl", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
@@ -48,18 +50,18 @@ pub(crate) struct Cli {
     command: Command,
 }
 
-/// Options of every command.
+/// Global options, accepted by every command.
 #[derive(Debug, Args)]
 struct Everywhere {
     /// Print data as JSON
     #[arg(long, global = true)]
     json: bool,
 
-    /// The project's directory; without it the nearest one at or above the present directory
+    /// Project directory [default: the nearest one at or above the current directory]
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
 
-    /// Print nothing: `tl demo --json` runs its steps this way
+    /// Print nothing (used by `tl demo --json` for its steps)
     #[arg(long, global = true, hide = true)]
     silent: bool,
 }
@@ -75,9 +77,12 @@ A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two wo
 Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor).";
 
 fn main() -> process::ExitCode {
+    // Set first: everything that formats a time, also a panic message, reads the zone from there.
     domain::time::local_zone_from(|| store::local_zone(settings::environment("TZ").as_deref()));
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    // Before the parser: a hook is run so often that its start is all that it costs.
+    // Before the parser: hooks run twice per tool call, and a hook that concerns no plan costs
+    // little more than its start. Help is left to clap, so that `tl hook --help` looks like any
+    // other.
     if arguments.get(1).is_some_and(|word| word == "hook") && !asks_for_help(&arguments) {
         return hook_entry::run(&arguments[2..]);
     }
@@ -92,8 +97,11 @@ fn asks_for_help(arguments: &[OsString]) -> bool {
         .any(|word| word == "--help" || word == "-h")
 }
 
-/// Says that something went wrong in the program itself. The message may quote a file, so it goes the way of all output.
+/// Panic hook: reports an internal error.
+/// the way of all output.
 fn report_panic(panic: &PanicHookInfo<'_>) {
+    // A panic message may quote a plan file, so it is printed through `Ui`, which strips control
+    // characters, and not by the default hook.
     let payload = panic.payload();
     let message = payload
         .downcast_ref::<&str>()
@@ -112,18 +120,31 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
         "{}: internal error in Throughline (please report it): {message}{place}",
         styled(BAD, "error")
     ));
+    // Captured only with RUST_BACKTRACE, as with the default hook.
     let backtrace = Backtrace::capture();
     if backtrace.status() == BacktraceStatus::Captured {
         ui.say_lines(&backtrace.to_string());
     }
 }
 
-/// Runs one command line; `tl demo` comes back here for each of its steps.
+/// Parses and runs one command line. `tl demo` calls it for each of its steps.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    // Looked up by hand: a usage error has to be JSON too, and then there are no parsed options.
     let wants_json = arguments.iter().any(|argument| argument == "--json");
+    // Without the parser: building it for all commands is most of what this would cost.
+    if let [_, word] = &*arguments
+        && (word == "--version" || word == "-V")
+    {
+        let ui = Ui {
+            json: false,
+            silent: false,
+        };
+        ui.line(format_args!("tl {}", env!("CARGO_PKG_VERSION")));
+        return ExitCode::Done;
+    }
     let cli = match parse_quickly(&arguments) {
         Some(cli) => cli,
-        // Anything out of the ordinary is for the whole parser to explain.
+        // The full parser explains everything out of the ordinary: help, typos, missing arguments.
         None => match Cli::try_parse_from(&arguments) {
             Ok(cli) => cli,
             Err(error) => return usage(&error, &arguments, wants_json),
@@ -147,6 +168,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::Failed
         }
     };
+    // After the output, and only on success: a caller that was killed before it saw the result
+    // must get "already done" when it repeats the command.
     ui::flush();
     if code == ExitCode::Done {
         wiring::acknowledge();
@@ -154,8 +177,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     code
 }
 
-/// Reads a command line with the parser of its command alone; `None` when that does not fit.
+/// Parses with the parser of the named command alone; `None` falls back to the full parser.
 fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
+    // Building the parsers of all commands takes longer than many a command does. The first word
+    // may be the value of `--project`; then no command has that name, or parsing fails, and the
+    // full parser decides. may be the value of `--project`; then no command has that name, or
+    // parsing fails, and the full parser decides.
     let name = arguments
         .iter()
         .skip(1)
@@ -170,12 +197,14 @@ fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
     })
 }
 
+/// Reports a usage error, or prints the help or version that was asked for.
 fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitCode {
     let asked_for = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     if wants_json && !asked_for {
+        // The first line is the error; what follows is usage, which is of no use to a program.
         let text = error.render().to_string();
         let message = text
             .lines()
@@ -190,7 +219,8 @@ fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitC
         .error_value("usage", &message, &["tl --help".to_owned()]);
         return ExitCode::Usage;
     }
-    // The parser quotes arguments between its own escape sequences, where nobody can tell them apart.
+    // clap quotes arguments between its own escape sequences, where they cannot be told apart. So
+    // an argument with control characters costs the error its colours. apart.
     if arguments
         .iter()
         .any(|argument| argument.to_string_lossy().chars().any(is_unprintable))
@@ -201,7 +231,7 @@ fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitC
         }
         .say_lines(&error.render().to_string());
     } else {
-        // Help goes to stdout, mistakes to stderr; a closed pipe is no news.
+        // Help goes to stdout, errors to stderr; a closed pipe is not an error.
         let _ = error.print();
     }
     if asked_for {

@@ -1,12 +1,17 @@
-//! Styles that travel beside the text, and the rendering that cleans the text: how output is safe by type.
+//! Terminal output that is safe by type: styles are kept apart from the text, and the text is
+//! stripped of control characters.
 //!
-//! A [`Styled`] writes its bare text; the style is in [`STYLE`] meanwhile, where [`Rendered`] reads it. Escape bytes
-//! are written by [`Rendered`] alone, and everything else that reaches it is cleaned, so that no text (a file name, a
-//! title, a model's answer) can bring a style, a control character or a sequence of its own. Markers inside the text
+//! A [`Styled`] writes its bare text and puts the style into the thread-local [`STYLE`], where
+//! [`Rendered`] reads it. Escape sequences are written by [`Rendered`] alone, and everything else
+//! that reaches it is sanitized, so that no text (a file name, a title, a model's answer) can
+//! inject a style, a control character or an escape sequence. Markers inside the text were
+//! rejected: a text could contain them. it. Escape bytes are written by [`Rendered`] alone, and
+//! everything else that reaches it is cleaned, so that no text (a file name, a title, a model's
+//! answer) can bring a style, a control character or a sequence of its own. Markers inside the text
 //! were rejected: a text could contain them.
 //!
-//! `format!` would lose the style (never the safety): give the output `format_args!`, or keep a [`StyledLine`], made by
-//! `styled_line!`.
+//! `format!` loses the style (never the safety): pass `format_args!`, or build a [`StyledLine`]
+//! with `styled_line!`.
 
 use std::cell::Cell;
 use std::fmt::{self, Display, Write as _};
@@ -15,7 +20,7 @@ use anstyle::Style;
 use domain::text::is_unprintable;
 
 thread_local! {
-    /// The style of what is being written; `None` where nobody takes styles.
+    /// The style of the text being written; `None` outside of a writer that supports styles.
     static STYLE: Cell<Option<Style>> = const { Cell::new(None) };
 }
 
@@ -26,14 +31,14 @@ fn with_style<T>(style: Style, write: impl FnOnce() -> T) -> T {
     written
 }
 
-/// Something in a style.
+/// A displayable value with a style.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Styled<T> {
     style: Style,
     text: T,
 }
 
-/// Returns something in a style.
+/// Attaches a style to a displayable value.
 pub(crate) const fn styled<T: Display>(style: Style, text: T) -> Styled<T> {
     Styled { style, text }
 }
@@ -59,7 +64,7 @@ macro_rules! styled_line {
 }
 pub(crate) use styled_line;
 
-/// A formatted text with its styles. It is not cleaned: whoever renders it does that.
+/// Formatted text with its styles. Not sanitized; [`Rendered`] does that.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StyledLine(Vec<Styled<String>>);
 
@@ -71,7 +76,7 @@ impl StyledLine {
     }
 
     pub(crate) fn push(&mut self, text: impl Display) {
-        // Only a faulty `Display` can fail here; what it wrote stays.
+        // Writing to a String cannot fail, only a faulty `Display` can; what it wrote is kept.
         let _ = with_style(Style::new(), || write!(self, "{text}"));
     }
 }
@@ -93,7 +98,7 @@ impl Display for StyledLine {
     }
 }
 
-/// Text that a terminal only shows. Nothing else is ever printed, and it is made by cleaning alone.
+/// Sanitized text, safe for a terminal. Nothing else is ever printed.
 #[derive(Debug, Default)]
 pub(crate) struct Rendered(String);
 
@@ -102,13 +107,13 @@ impl Rendered {
         Self(String::new())
     }
 
-    /// Adds one line with its end; line breaks in the text become spaces.
+    /// Appends one line with its end; line breaks in the text become spaces.
     pub(crate) fn push_line(&mut self, text: impl Display) {
         self.push(text, false);
         self.0.push('\n');
     }
 
-    /// Adds a text with the line breaks it has.
+    /// Appends a text and keeps its line breaks.
     pub(crate) fn push_text(&mut self, text: impl Display) {
         self.push(text, true);
     }
@@ -135,19 +140,20 @@ impl Rendered {
     }
 }
 
-/// Cleans what is written, and writes the escape bytes of styles.
+/// Writer that sanitizes text and emits the escape sequences of styles.
 struct Pen<'a> {
     out: &'a mut String,
     start: usize,
-    /// What the terminal is set to.
+    /// The style the terminal is currently in.
     style: Style,
     keeps_breaks: bool,
-    /// A line break is due, unless nothing follows.
+    /// A line break is pending; it becomes a space if text follows.
     broke: bool,
 }
 
 impl Pen<'_> {
     fn set_style(&mut self, style: Style) {
+        // Only on a change: a sequence per piece would double the size of a coloured tree.
         if style != self.style {
             let _ = write!(self.out, "{:#}{style}", self.style);
             self.style = style;
@@ -171,6 +177,7 @@ impl fmt::Write for Pen<'_> {
             return Ok(());
         }
         self.set_style(STYLE.get().unwrap_or_default());
+        // Fast path: nearly all output is printable ASCII.
         if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
             self.push_printable(text);
             return Ok(());
@@ -197,16 +204,24 @@ fn split_at_unprintable(text: &str) -> Option<(&str, char, &str)> {
     Some((clean, c, rest.strip_prefix(c)?))
 }
 
-/// Returns one printable line, for a progress bar that prints it itself.
+/// Returns the text as one sanitized line, for a progress bar that prints it itself.
 pub(crate) fn printable(text: &str) -> String {
     let mut line = Rendered::new();
     line.push(text, false);
     line.0
 }
 
-/// Returns JSON in which nothing is left that a terminal acts on. `serde_json` escapes C0 controls alone; whatever
-/// else is unprintable can only be inside a string, where its escape means the same.
+/// Escapes everything in JSON that a terminal would act on. `serde_json` escapes C0 controls only;
+/// other unprintable characters can only be inside a string, where the escape means the same.
+/// alone; whatever else is unprintable can only be inside a string, where its escape means the
+/// same.
 pub(crate) fn printable_json(json: String) -> String {
+    // Most output is plain ASCII, and this loop over bytes is vectorised: decoding characters made
+    // `tl tree --json` of 10,000 nodes a tenth slower.
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n');
+    if json.bytes().all(is_plain) {
+        return json;
+    }
     let is_harmful = |c: char| !c.is_ascii_whitespace() && is_unprintable(c);
     if !json.chars().any(is_harmful) {
         return json;

@@ -1,15 +1,20 @@
-//! Trust: which policy holds for this user in this project, and what of it waits for a person.
+//! Trust policy resolution: which policy is in force for this user, and which changes wait for a
+//! person's acceptance.
 //!
-//! `config.toml` can be edited by any agent, so it is not what decides: the policy pinned for the store in the user's
-//! directory is, and the one recorded in the state. The file can only tighten them. On a team server the server's recorded
-//! policy decides, and in a shared database the one recorded there.
+//! `config.toml` can be edited by any agent, so it cannot loosen anything: the policy pinned for
+//! the store in the user's directory decides, together with the one recorded in the state. The file
+//! can only tighten them. On a team server the server's recorded policy decides, and in a shared
+//! database the one recorded there. store in the user's directory is, and the one recorded in the
+//! state. The file can only tighten them. On a team server the server's recorded policy decides,
+//! and in a shared database the one recorded there.
 
+use application::file_writes::{UnwrittenFiles, find_unwritten};
 use application::record_policy::{PolicyOrigin, record_policy, recorded_policy};
 use application::{Context, Failure, FailureKind};
 use domain::ids::{Principal, StoreId};
 use domain::operation::Channel;
 use domain::policy::{ApprovalPolicy, Policy};
-use domain::ports::{History, Store};
+use domain::ports::{History, Snapshot, Store, StoreFault};
 use domain::settings::Storage;
 use domain::trust_policy::{PolicyChange, TrustPolicy};
 use store::{DiskFiles, SystemClock};
@@ -18,17 +23,17 @@ use crate::caller::calling_host;
 use crate::settings;
 use crate::wiring::Project;
 
-/// The policy in force, as found with an open store.
+/// The policy in force, resolved with an open store.
 #[derive(Clone, Debug)]
 pub(crate) struct Trusted {
-    /// What decides: the policy in force, made stricter by the environment where that is.
+    /// The effective policy: the one in force, tightened by the environment.
     pub(crate) policy: Policy,
-    /// Whose approvals make a status.
+    /// Whose approvals count for a status.
     pub(crate) judged_by: ApprovalPolicy,
     pub(crate) in_force: TrustPolicy,
-    /// Looser values in `config.toml` that have no effect.
+    /// Looser values in `config.toml`, without effect until a person accepts them.
     pub(crate) waiting: Vec<PolicyChange>,
-    /// Who says so.
+    /// Source of the policy in force.
     pub(crate) authority: Authority,
 }
 
@@ -43,21 +48,50 @@ pub(crate) enum Authority {
     Server,
 }
 
-/// Returns one line about looser values that wait, with the next step; `None` when there are none.
+/// What the state has to say before any use case runs, read in one snapshot.
+///
+/// Every command and hook needs all of it; three separate read transactions made `tl show` a tenth
+/// slower.
+#[derive(Debug)]
+pub(crate) struct Preflight {
+    pub(crate) id: StoreId,
+    /// The policy recorded in the state.
+    pub(crate) recorded: Option<TrustPolicy>,
+    pub(crate) unwritten: UnwrittenFiles,
+}
+
+impl Preflight {
+    /// Reads it, without a round trip to a team server: that would delay the use case's write and
+    /// make conflicts more likely. The server checks approvals against its own policy in any case.
+    pub(crate) fn read(store: &dyn Store) -> Result<Self, Failure> {
+        Ok(Self::read_from(&*store.read_known()?)?)
+    }
+
+    /// Like [`Self::read`], with a snapshot that is already open.
+    pub(crate) fn read_from(state: &dyn Snapshot) -> Result<Self, StoreFault> {
+        Ok(Self {
+            id: state.store_id()?,
+            recorded: recorded_policy(state)?,
+            unwritten: find_unwritten(state),
+        })
+    }
+}
+
+/// Renders the notice about looser values that wait for acceptance, with the next step.
 pub(crate) fn waiting_notice(waiting: &[PolicyChange]) -> Option<String> {
     if waiting.is_empty() {
         return None;
     }
     let changes: Vec<String> = waiting.iter().map(ToString::to_string).collect();
     Some(format!(
-        "config.toml asks for a looser policy, which has no effect until a person accepts it ({}); next: tl policy accept, in \
+        "config.toml contains a looser policy, which has no effect until a person accepts it ({}); next: tl policy accept, in \
          your own terminal",
         changes.join(", ")
     ))
 }
 
 impl Project {
-    /// Returns what `config.toml` says about trust.
+    /// Returns the trust policy declared in `config.toml`.
     pub(crate) fn declared(&self) -> TrustPolicy {
         self.settings
             .declared
@@ -66,13 +100,14 @@ impl Project {
             .unwrap_or_else(|| TrustPolicy::of(&self.settings.policy))
     }
 
-    /// Makes the settings as strict as the pins of this directory's store, before that is opened.
+    /// Tightens the settings to the pinned policy of this directory's store, before it is opened.
     pub(crate) fn tightened_by_pins(mut self) -> Self {
-        // On a server or in a shared database other rules decide, and they are read there.
+        // With a server or a shared database the policy recorded there decides.
         if !matches!(self.settings.storage, Storage::Sqlite | Storage::Json) {
             return self;
         }
-        // The journal names its store. Where it is gone, every store this user had here counts.
+        // The journal names its store. If it was deleted, the pins of all stores this user ever had
+        // here apply: deleting a file must not loosen the policy.
         let stores = match store::journal_store(&self.layout) {
             Some(store) => vec![store],
             None => self.known.stores_at(&self.root),
@@ -88,7 +123,7 @@ impl Project {
         self
     }
 
-    /// Returns the policy pinned for a store. One that cannot be read counts as the strictest there is.
+    /// Returns the policy pinned for a store. An unreadable pin counts as the strictest policy.
     fn pinned(&self, store: &StoreId) -> Option<TrustPolicy> {
         self.pins.pinned(store).unwrap_or_else(|_| {
             Some(TrustPolicy::of(&Policy {
@@ -98,20 +133,25 @@ impl Project {
         })
     }
 
-    /// Finds the policy in force, and records and pins it where it became another.
+    /// Resolves the policy in force, and records and pins it if it changed.
     pub(crate) fn trusted(&self, store: &dyn Store) -> Result<Trusted, Failure> {
-        let (id, recorded) = {
-            // Asking a team server here would make what the use case then writes older by that much, and so lose to others
-            // more often. An approval is decided by what the server says then in any case.
-            let state = store.read_known()?;
-            (state.store_id()?, recorded_policy(&*state)?)
-        };
+        let preflight = Preflight::read(store)?;
+        self.trusted_after(store, &preflight)
+    }
+
+    /// Like [`Self::trusted`], with what was read from the state before.
+    pub(crate) fn trusted_after(
+        &self,
+        store: &dyn Store,
+        preflight: &Preflight,
+    ) -> Result<Trusted, Failure> {
+        let Preflight { id, recorded, .. } = preflight;
         let declared = self.declared();
         let storage = self.settings.storage;
         let pinned = if storage == Storage::Remote {
             None
         } else {
-            self.pinned(&id)
+            self.pinned(id)
         };
         let (base, authority) = match storage {
             Storage::Remote => (recorded.clone(), Authority::Server),
@@ -122,8 +162,8 @@ impl Project {
             Storage::Sqlite | Storage::Json => {
                 let known = pinned
                     .clone()
-                    .or_else(|| self.inherited(&id, store.history()));
-                let base = match (known, &recorded) {
+                    .or_else(|| self.inherited(id, store.history()));
+                let base = match (known, recorded) {
                     (Some(known), Some(recorded)) => Some(known.tightened_by(recorded)),
                     (known, recorded) => known.or_else(|| recorded.clone()),
                 };
@@ -135,11 +175,12 @@ impl Project {
         if in_force.approval.only_people() {
             in_force.tighten(&mut policy);
         }
-        // What a laptop's file says has no effect on the server, and nobody there can accept it.
+        // A replica's `config.toml` has no effect on the server, and cannot be accepted there.
         let waits = in_force.approval.only_people() && authority != Authority::Server;
         let trusted = Trusted {
             policy,
-            // A replica's statuses are the server's: it judges by what is recorded, whatever this file says.
+            // The server has already judged which approvals count; judging again by the local file
+            // could contradict it.
             judged_by: if authority == Authority::Server {
                 ApprovalPolicy::Anyone
             } else {
@@ -156,13 +197,16 @@ impl Project {
         if authority == Authority::Server {
             return Ok(trusted);
         }
-        self.keep_policy(store, &id, pinned.as_ref(), recorded.as_ref(), &trusted)?;
+        self.keep_policy(store, id, pinned.as_ref(), recorded.as_ref(), &trusted)?;
         Ok(trusted)
     }
 
-    /// Returns the policy of this user's other states in the same directory, when this one is seen there for the first time: a
-    /// state in the place of a protected one inherits its policy. Else `rm -r .throughline; tl init`, or a state copied from
-    /// elsewhere, would be a way to loosen it.
+    /// Returns the policy of this user's other stores in the same directory, when this one is seen
+    /// there for the first time: a state that replaces a protected one inherits its policy.
+    /// Otherwise `rm -r .throughline; tl init`, or a state copied from elsewhere, would loosen it.
+    /// there for the first time: a state in the place of a protected one inherits its policy. Else
+    /// `rm -r .throughline; tl init`, or a state copied from elsewhere, would be a way to loosen
+    /// it.
     fn inherited(&self, id: &StoreId, history: History) -> Option<TrustPolicy> {
         if history != History::FirstSeen {
             return None;
@@ -178,7 +222,8 @@ impl Project {
         human.reduce(|one, other| one.strictest(&other))
     }
 
-    /// Records the policy in the state, then pins it: what is pinned was recorded, whenever a process ends.
+    /// Records the policy in the state, then pins it. In this order, so that after a crash a pinned
+    /// policy is always a recorded one.
     fn keep_policy(
         &self,
         store: &dyn Store,
@@ -188,6 +233,8 @@ impl Project {
         trusted: &Trusted,
     ) -> Result<(), Failure> {
         let in_force = &trusted.in_force;
+        // The default policy is not recorded: projects that never asked for protection get no
+        // operation in their history.
         let differs = match recorded {
             Some(recorded) => recorded != in_force,
             None => in_force.approval.only_people(),
@@ -197,7 +244,7 @@ impl Project {
                 self.record_in_state(store, trusted, PolicyOrigin::File, settings::actor());
             match recorded {
                 Ok(()) => {}
-                // What cannot be written can still be read, and is decided by the stricter policy in any case.
+                // A read-only state can still be read, and the stricter policy decides anyway.
                 Err(failure) if failure.damage.is_none() && !failure.overtaken => {
                     self.log(&format!(
                         "the policy could not be recorded: {}",
@@ -248,7 +295,8 @@ impl Project {
         record_policy(&ctx, &trusted.in_force, origin).map(drop)
     }
 
-    /// Makes what `config.toml` says the policy in force: a person's decision, which the caller has made sure of.
+    /// Puts the policy of `config.toml` in force. The caller must have checked that a person
+    /// decides.
     pub(crate) fn accept_policy(&self, store: &dyn Store) -> Result<(), Failure> {
         let id = store.read()?.store_id()?;
         let in_force = self.declared();
@@ -259,7 +307,8 @@ impl Project {
             waiting: Vec::new(),
             authority: Authority::Pin,
         };
-        // The pin first: what is recorded is still the stricter policy, so an interrupted acceptance accepted nothing.
+        // The pin first: until the looser policy is recorded, the recorded one still tightens it,
+        // so an interrupted acceptance has no effect.
         self.pins.pin(&id, &accepted.in_force).map_err(|error| {
             let folder = self.pins.folder().display();
             Failure::new(
@@ -270,16 +319,16 @@ impl Project {
         self.record_in_state(store, &accepted, PolicyOrigin::Accepted, settings::actor())
     }
 
-    /// Says why it is not a person who runs this command; `None` when it is one.
+    /// Returns why the caller does not count as a person; `None` if it does.
     pub(crate) fn why_no_person(&self) -> Option<String> {
         match calling_host(self) {
             Some(host) => Some(format!("{host} runs this command")),
             None if settings::at_terminal() => None,
-            None => Some("there is no terminal here".to_owned()),
+            None => Some("this is not a terminal".to_owned()),
         }
     }
 
-    /// Refuses what would let an agent decide for a person, where only people approve.
+    /// Refuses a person's decision to agents and scripts, if only people may approve.
     pub(crate) fn refuse_agents(&self, what: &str, steps: &[&str]) -> Result<(), Failure> {
         let Some(why) = self
             .settings
@@ -294,7 +343,7 @@ impl Project {
         let failure = Failure::new(
             FailureKind::Refused,
             format!(
-                "{what} is a person's act where only people approve (policy.approval is `human`), and {why}"
+                "{what} needs a person where only people may approve (policy.approval is `human`), and {why}"
             ),
         );
         Err(steps

@@ -1,11 +1,13 @@
-//! Putting the parts together: project → store → context → use case.
+//! Composition root of the CLI: project → store → context → use case.
+//!
+//! Servers do the same per call in `workspace`, hooks in `hook_entry`.
 
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use application::file_writes::{ACKNOWLEDGED, complete_file_writes};
+use application::file_writes::{ACKNOWLEDGED, complete_found};
 use application::{Context, Failure, FailureKind, Noticed};
 use domain::operation::Channel;
 use domain::ports::{Clock, History, Recovery, Store, StoreFault};
@@ -19,19 +21,19 @@ use store::{
 
 use crate::caller::Caller;
 use crate::settings;
-use crate::trust::{Trusted, waiting_notice};
+use crate::trust::{Preflight, Trusted, waiting_notice};
 use crate::ui::{INFO, Ui, WARN, styled};
 
-/// What every command gets.
+/// Context of every command: output and start directory.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) ui: Ui,
-    /// `--project`, or the present directory.
+    /// `--project`, or the current directory.
     pub(crate) start: PathBuf,
     pub(crate) explicit: bool,
 }
 
-/// A project with everything needed to open its store.
+/// A project's settings and paths: everything needed to open its store.
 #[derive(Clone)]
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
@@ -44,7 +46,7 @@ pub(crate) struct Project {
 }
 
 impl App {
-    /// Returns the surroundings of a command.
+    /// Resolves the start directory.
     pub(crate) fn new(ui: Ui, project: Option<PathBuf>) -> Result<Self, Failure> {
         let unreachable = |what: &str, error: std::io::Error| {
             Failure::new(FailureKind::NotFound, format!("cannot use {what}: {error}"))
@@ -64,13 +66,15 @@ impl App {
         })
     }
 
-    /// Finds the project at or above where we are.
+    /// Finds and loads the project at or above the start directory.
     pub(crate) fn project(&self) -> Result<Project, Failure> {
         Project::at(&self.root()?)
     }
 
-    /// Returns the project's directory, without a look at what is in it.
+    /// Finds the project's root directory without reading anything in it.
     pub(crate) fn root(&self) -> Result<PathBuf, Failure> {
+        // `--project` names the root itself: searching above it would act on another project than
+        // the one that was named.
         let root = if self.explicit {
             Some(self.start.clone()).filter(|root| root.join(".throughline").is_dir())
         } else {
@@ -90,7 +94,7 @@ impl App {
         })
     }
 
-    /// Runs a use case on the project's state.
+    /// Runs a use case on the project's state, with retries and repair.
     pub(crate) fn run<T>(
         &self,
         use_case: impl Fn(&Context<'_>) -> Result<T, Failure>,
@@ -101,17 +105,17 @@ impl App {
 }
 
 impl Project {
-    /// Reads the settings and profiles of the project at `root`.
+    /// Loads settings and profiles of the project at `root`.
     pub(crate) fn at(root: &Path) -> Result<Self, Failure> {
         Self::with_settings(root, settings::load(root)?)
     }
 
-    /// The same for a hook.
+    /// Like [`Self::at`], but invalid environment variables are ignored, as a hook has to.
     pub(crate) fn for_hook(root: &Path) -> Result<Self, Failure> {
         Self::with_settings(root, settings::load_for_hook(root)?)
     }
 
-    /// The same with settings that were read before.
+    /// Like [`Self::at`], with settings that are loaded already.
     pub(crate) fn with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
         let user = settings::user_directory()?;
         let project = Self {
@@ -126,7 +130,7 @@ impl Project {
         Ok(project.tightened_by_pins())
     }
 
-    /// Refuses what is only done where the state itself is.
+    /// Refuses operations that only the server of a replica can do.
     pub(crate) fn refuse_on_replica(&self) -> Result<(), Failure> {
         let Some(server) = &self.settings.server.address else {
             return Ok(());
@@ -138,12 +142,15 @@ impl Project {
         .step("tl leave   # to work on a state of this machine again"))
     }
 
-    /// Returns how the engine is to behave.
+    /// Returns the store engine's settings: lock timeout, mirror, known journal heads.
     pub(crate) fn engine_settings(&self) -> EngineSettings {
         EngineSettings {
             patience: Duration::from_secs(5),
             mirror: self.settings.mirror.enabled,
             mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
+            // Two clones have the same store id but each its own history, so a local head is kept
+            // per directory. A shared database has one history for all of them. by its directory
+            // too, so that a copy elsewhere is noticed.
             heads: Some(match self.settings.storage {
                 Storage::Postgres => self.heads.clone(),
                 _ => self.heads.at(&self.root),
@@ -151,7 +158,7 @@ impl Project {
         }
     }
 
-    /// Opens the store, repairing what can be repaired, and tells what was.
+    /// Opens the store, repairs what it can, and reports the repairs.
     pub(crate) fn open(&self, ui: Ui, damage: Option<&str>) -> Result<Box<dyn Store>, StoreFault> {
         let storage = self.settings.storage;
         let now = SystemClock.now();
@@ -167,7 +174,7 @@ impl Project {
         Ok(store)
     }
 
-    /// Opens the store for a hook: nobody is there to be told, so repairs go to the log.
+    /// Opens the store without output, for hooks and servers: repairs go to the log file.
     pub(crate) fn open_quietly(
         &self,
         engine: &EngineSettings,
@@ -186,7 +193,7 @@ impl Project {
         Ok(store)
     }
 
-    /// Puts another state in the place of the project's, and returns where the present one is kept.
+    /// Replaces the project's state, and returns where the previous one was kept.
     pub(crate) fn replace_state(
         &self,
         ui: Ui,
@@ -200,7 +207,8 @@ impl Project {
             cargo,
             cause,
         )?;
-        // The new state gets the policy in force. The mirror is a copy: what cannot be written now, a later command writes.
+        // `trusted` records the policy in force in the new state. The mirror is only a copy, so
+        // failing to write it is a warning: the next command writes it. a later command writes.
         let synced = self.open(ui, None).and_then(|store| {
             let _ = self.trusted(&*store);
             store.sync_mirror()
@@ -215,7 +223,8 @@ impl Project {
         Ok(kept)
     }
 
-    /// Runs a use case. Damage that shows only on the way is mended, and the use case tried once more.
+    /// Runs a use case. Damage that is found on the way is repaired, and the use case retried once.
+    /// more.
     pub(crate) fn run<T>(
         &self,
         ui: Ui,
@@ -230,12 +239,14 @@ impl Project {
             }) => what.clone(),
             other => return other,
         };
+        // Dropped first: an open store holds locks and file handles that the repair needs. Damage
+        // that is reported again after a repair is an error, not another attempt.
         drop(store);
         let store = self.open(ui, Some(&format!("the state was damaged ({damage})")))?;
         while_overtaken(RETRIED, || self.with(ui, &*store, use_case))
     }
 
-    /// Runs a use case on an open store.
+    /// Runs a use case on an open store and prints its notices and warnings.
     pub(crate) fn with<T>(
         &self,
         ui: Ui,
@@ -249,8 +260,11 @@ impl Project {
             )
         })?;
         let clock = SystemClock;
-        let trusted = self.trusted(store)?;
-        let caller = Caller::find(store);
+        let (preflight, caller) = {
+            let state = store.read_known()?;
+            (Preflight::read_from(&*state)?, Caller::find_in(&*state))
+        };
+        let trusted = self.trusted_after(store, &preflight)?;
         let actor = settings::in_name_of(store.caller(), caller.principal(), &trusted.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = caller.session_name(&actor);
@@ -269,9 +283,10 @@ impl Project {
         .at_work(&git, session)
         .running(&commands)
         .acknowledging();
-        complete_file_writes(&ctx);
+        complete_found(&ctx, preflight.unwritten);
         let outcome = use_case(&ctx);
         if let Some(record) = ctx.take_carried_out() {
+            // Kept until the output is flushed, see `run` in main.rs.
             let path = self.root.join(ACKNOWLEDGED);
             TO_ACKNOWLEDGE.set(Some((path, record.to_string())));
         }
@@ -287,7 +302,7 @@ impl Project {
         outcome
     }
 
-    /// Tells the person, and the log file, what was repaired.
+    /// Reports repairs to the user and to the log file.
     pub(crate) fn tell(&self, ui: Ui, recoveries: &[Recovery]) {
         for recovery in recoveries {
             ui.say(format_args!(
@@ -299,6 +314,7 @@ impl Project {
         }
     }
 
+    /// Appends a line to the project's log file. Secrets are masked.
     pub(crate) fn log(&self, message: &str) {
         let path = &self.layout.log;
         let line = format!(
@@ -316,17 +332,18 @@ impl Project {
     }
 }
 
-/// Puts back the files of a use case whose operation a server did not keep: they would be taken for somebody's edit.
+/// Reverts the plan files of a use case whose operation the server rejected. Left as they are, the
+/// next observation would record them as a manual edit. somebody's edit.
 pub(crate) fn put_back_unkept<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
     if let Err(Failure { unkept: true, .. }) = outcome {
         files.put_back();
     }
 }
 
-/// How long a use case is run again because others were faster.
+/// How long a use case is retried on write conflicts.
 pub(crate) const RETRIED: Duration = Duration::from_secs(15);
 
-/// Runs a use case, and again while somebody else is faster; each time on what is there then.
+/// Runs a use case and retries it on write conflicts, each time on fresh state.
 pub(crate) fn while_overtaken<T>(
     most: Duration,
     mut attempt: impl FnMut() -> Result<T, Failure>,
@@ -338,7 +355,9 @@ pub(crate) fn while_overtaken<T>(
             Err(Failure {
                 overtaken: true, ..
             }) if begun.elapsed() < most => {
-                // Never all at the same steps: somebody would always come second.
+                // Full jitter, so that competing writers do not retry in lockstep. A commit takes a
+                // few milliseconds, so the first pause is as short; more than 200 ms would only
+                // waste time.
                 std::thread::sleep(pause.mul_f64(fastrand::f64()));
                 pause = (pause * 2).min(Duration::from_millis(200));
             }
@@ -348,16 +367,17 @@ pub(crate) fn while_overtaken<T>(
 }
 
 thread_local! {
-    /// What is noted once the caller was told: where, and what.
+    /// Acknowledgement to write once the output is flushed: path and content.
     static TO_ACKNOWLEDGE: RefCell<Option<(PathBuf, String)>> = const { RefCell::new(None) };
-    /// A command that looks at the files several times says everything once.
+    /// Notices already printed: a command that scans the files several times prints each once.
     static SAID: RefCell<Vec<Noticed>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes that the caller was told what came of the request.
+/// Records that the caller has seen the outcome of its request.
 pub(crate) fn acknowledge() {
     if let Some((path, record)) = TO_ACKNOWLEDGE.take() {
-        // Without it the same command is answered once with "done already".
+        // Errors are ignored: without the record, repeating the command is answered with "done
+        // already" once more than necessary.
         let opened = store::private::open_options()
             .write(true)
             .create(true)
@@ -367,8 +387,8 @@ pub(crate) fn acknowledge() {
     }
 }
 
-/// Says that the history is not the one this user knew, and that a looser policy waits: with every command, until a person
-/// decides.
+/// Warns of a history that differs from the one this user knows, and of a looser policy that waits
+/// for acceptance: on every command, until a person decides. command, until a person decides.
 fn say_untrusted(ui: Ui, store: &dyn Store, trusted: &Trusted) {
     if let Some(problem) = store.history().problem() {
         let next = History::NEXT_STEPS[1];
@@ -380,6 +400,7 @@ fn say_untrusted(ui: Ui, store: &dyn Store, trusted: &Trusted) {
 }
 
 fn say_warning_once(ui: Ui, warning: &str) {
+    // The variant only serves as the key of the deduplication.
     if is_new(&Noticed::NotRecorded {
         why: warning.to_owned(),
     }) {
@@ -391,6 +412,7 @@ fn say_warning_once(ui: Ui, warning: &str) {
     }
 }
 
+/// Whether the notice was not printed yet by this process.
 fn is_new(noticed: &Noticed) -> bool {
     SAID.with_borrow_mut(|said| {
         let is_new = !said.contains(noticed);
@@ -423,7 +445,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
         }
         Noticed::NotRecorded { why } => {
             ui.say(format_args!(
-                "{}: plan files changed, but it cannot be recorded: {}",
+                "{}: plan files changed, but the change cannot be recorded: {}",
                 styled(WARN, "warning"),
                 why
             ));
@@ -449,7 +471,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
         Noticed::Unavailable { path, why } => {
             let what = format!("`{path}` cannot be read now: {why}");
             ui.say(format_args!(
-                "{}: {what}; what was known of it still counts",
+                "{}: {what}; its last known content still counts",
                 styled(WARN, "warning")
             ));
         }
@@ -472,7 +494,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
     }
 }
 
-/// Says whether the present actor is a person.
+/// Whether a person runs this command, by the environment and the terminal.
 pub(crate) fn is_person() -> bool {
     settings::actor().is_human()
 }

@@ -76,17 +76,39 @@ pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
 /// What cannot be completed now is reported and retried by the next command; until then the files
 /// count as they were recorded.
 pub fn complete_file_writes(ctx: &Context<'_>) {
-    let left = || -> Result<(bool, bool), StoreFault> {
-        // Only the local replica is read. The use case contacts the server and reports when it does
-        // not answer; asking here would swallow that error.
-        let state = ctx.store.read_known()?;
-        Ok((
-            pending(&*state)?.is_some(),
-            unwritten::is_any_unwritten(&*state)?,
-        ))
-    };
+    // Only the local replica is read. The use case contacts the server and reports when it does
+    // not answer; asking here would swallow that error.
+    let found = ctx.store.read_known().map(|state| find_unwritten(&*state));
     // A store that cannot be read or written is the use case's to report.
-    let (is_pending, is_memory_unwritten) = left().unwrap_or_default();
+    complete_found(ctx, found.unwrap_or_default());
+}
+
+/// Which files interrupted processes left unwritten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnwrittenFiles {
+    /// Files of the last operation with a redo entry.
+    of_operation: bool,
+    /// Files of memory entries.
+    of_memory: bool,
+}
+
+/// Looks for files that interrupted processes left unwritten.
+///
+/// Separate from [`complete_found`], so that a caller that reads the state anyway needs no
+/// transaction of its own for it: this runs before every command.
+#[must_use]
+pub fn find_unwritten(state: &dyn Snapshot) -> UnwrittenFiles {
+    let find = || -> Result<UnwrittenFiles, StoreFault> {
+        Ok(UnwrittenFiles {
+            of_operation: pending(state)?.is_some(),
+            of_memory: unwritten::is_any_unwritten(state)?,
+        })
+    };
+    find().unwrap_or_default()
+}
+
+/// Completes what [`find_unwritten`] found.
+pub fn complete_found(ctx: &Context<'_>, found: UnwrittenFiles) {
     let tell = |failure: Failure| {
         let what = format!(
             "files of an interrupted operation cannot be written now: {}",
@@ -99,10 +121,10 @@ pub fn complete_file_writes(ctx: &Context<'_>) {
         complete_within(ctx, &mut *tx)?;
         Ok(tx.commit()?)
     };
-    if is_pending {
+    if found.of_operation {
         complete().unwrap_or_else(tell);
     }
-    if is_memory_unwritten {
+    if found.of_memory {
         unwritten::complete(ctx).unwrap_or_else(tell);
     }
 }
