@@ -1,7 +1,7 @@
-//! Where a shared database is: the address as people write it, with what it says about encryption.
+//! Database address: connection URL, TLS settings, connecting.
 //!
-//! A connection to another machine is encrypted and its certificate checked, unless the address says otherwise. The
-//! password is shown nowhere.
+//! A connection to another machine uses TLS with certificate verification, unless the URL sets
+//! `sslmode`. The password appears in no message.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,28 +15,31 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// An address that can be connected to.
+/// A parsed database URL.
 #[derive(Clone)]
 pub(super) struct Address {
     config: Config,
-    /// A file with the certificates that are trusted; without it those of the system are.
+    /// PEM file with the trusted root certificates (`sslrootcert`); without it the system's are
+    /// used.
     root_certificates: Option<String>,
-    /// For people.
+    /// The URL without its password, for messages.
     pub(super) shown: String,
 }
 
 impl Address {
-    /// Reads an address.
+    /// Parses a database URL.
     pub(super) fn read(url: &DatabaseUrl) -> Result<Self, StoreFault> {
         let shown = url.to_string();
         let (given, root_certificates, is_set) = sort_out(url.reveal());
-        // The reason would repeat parts of the address, and one of them is the password.
+        // The driver's reason is dropped: it quotes parts of the URL, and one of them is the
+        // password.
         let unreadable = |_| StoreFault::Unreachable {
             at: shown.clone(),
-            why: "the address cannot be read: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+            why: "the address is not valid; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE"
                 .to_owned(),
         };
         let mut config: Config = given.parse().map_err(unreadable)?;
+        // The driver's default is `prefer`, which silently falls back to plain text.
         if !is_set {
             config.ssl_mode(if is_near(&config) {
                 SslMode::Disable
@@ -52,7 +55,7 @@ impl Address {
         })
     }
 
-    /// Connects, or gives up after so long.
+    /// Connects, with `within` as the time limit unless the URL sets `connect_timeout`.
     pub(super) fn connect(&self, within: Duration) -> Result<Client, StoreFault> {
         let mut config = self.config.clone();
         if config.get_connect_timeout().is_none() {
@@ -65,7 +68,7 @@ impl Address {
         connected.map_err(|error| self.unreachable(&error))
     }
 
-    /// Says why a database cannot be used.
+    /// Converts a driver error into the fault for an unusable database.
     pub(super) fn unreachable(&self, error: &postgres::Error) -> StoreFault {
         let why = match (error.as_db_error(), std::error::Error::source(error)) {
             (Some(told), _) => told.message().to_owned(),
@@ -107,7 +110,8 @@ impl Address {
     }
 }
 
-/// Takes out of an address what the driver does not know, and says whether it speaks of encryption.
+/// Splits off the TLS parameters the driver does not support. Returns the URL for the driver, the
+/// root certificate file, and whether `sslmode` is set.
 fn sort_out(url: &str) -> (String, Option<String>, bool) {
     let Some((place, query)) = url.split_once('?') else {
         return (url.to_owned(), None, false);
@@ -119,7 +123,8 @@ fn sort_out(url: &str) -> (String, Option<String>, bool) {
             Some(("sslrootcert", file)) => root_certificates = Some(file.to_owned()),
             Some(("sslmode", mode)) => {
                 is_set = true;
-                // Whoever asks for encryption gets a checked certificate; there is no half of it.
+                // rustls always verifies chain and host name, so `require` already is `verify-full`
+                // here; the driver rejects the other two words.
                 kept.push(match mode {
                     "verify-ca" | "verify-full" => "sslmode=require".to_owned(),
                     _ => pair.to_owned(),
@@ -135,7 +140,7 @@ fn sort_out(url: &str) -> (String, Option<String>, bool) {
     )
 }
 
-/// Says whether a database is on this machine.
+/// Whether all hosts are on this machine, so that TLS protects nothing.
 fn is_near(config: &Config) -> bool {
     config.get_hosts().iter().all(|host| match host {
         Host::Unix(_) => true,

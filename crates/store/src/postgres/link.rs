@@ -1,4 +1,7 @@
-//! A connection to the shared database: statements, transactions, and what is done when it breaks.
+//! Connection to the shared database: prepared statements, transactions, reconnecting.
+//!
+//! A lost connection is replaced only at the start of a transaction; within one, the error goes to
+//! the caller, because what the transaction did is rolled back.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,37 +23,39 @@ use crate::tables::rows::BadRow;
 use crate::tables::sql::{NewStanding, Row, Sql, StandingChange, Values, params};
 use crate::tables::view::View;
 
-/// A holder of the right to write that falls silent for so long is cut off: a laptop that went to sleep must not hold up a
-/// team. What it had begun is rolled back, so it can commit nothing afterwards.
+/// Idle time after which the server ends a write transaction: a laptop that went to sleep must not
+/// block a team. Its transaction is rolled back, so it can commit nothing afterwards.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// A connection to another machine takes this long now and then, however little patience there is.
+/// Lower bound of the connect timeout: connecting to another machine occasionally takes this long,
+/// however short the caller's lock timeout is.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// So few statements cannot have made much of an empty table.
+/// Number of statements before cached plans are first discarded; fewer cannot have filled an empty
+/// table.
 const FIRST_DECIDED: u64 = 512;
 
-/// Takes the rights of a role for whom rows are kept apart.
+/// Role that row-level security applies to; used by superusers, to whom it would not.
 pub(super) const ROWS_ROLE: &str = "throughline_rows";
 
-/// A connection, made again when it breaks.
+/// A connection that reconnects at the next transaction after it was lost.
 pub(super) struct Link {
     address: Address,
     open: RefCell<Option<Open>>,
     patience: Duration,
-    /// What every transaction begins with; empty before a project is chosen.
+    /// Statements every transaction begins with; empty before a project is selected.
     beginning: RefCell<String>,
-    /// Which working copy this is.
+    /// Id of this working copy.
     place: String,
-    /// A name for the transaction that was begun last to write, which no other ever has.
+    /// Unique id of the last write transaction.
     writer: RefCell<String>,
 }
 
 struct Open {
     client: Client,
-    /// Statements that were prepared, by their words.
+    /// Prepared statements, by their SQL.
     statements: HashMap<String, Statement>,
-    /// How many were run, and after how many of them how to run them is decided anew.
+    /// Number of statements run, and the number at which cached plans are discarded next.
     run: u64,
     decided_until: u64,
 }
@@ -65,10 +70,10 @@ impl Open {
         }
     }
 
-    /// Lets the database decide anew how statements are run, ever more seldom.
+    /// Discards cached query plans, at exponentially growing intervals.
     ///
-    /// It decides by the size of the tables, and keeps to that: in a transaction that fills empty ones it would go through all
-    /// of a project for one node, as if there were still but a few.
+    /// The server plans by table size and caches the plan: a transaction that fills empty tables
+    /// would keep scanning the whole project for one node, as if it still had a few rows.
     fn decide_anew(&mut self) -> Result<(), postgres::Error> {
         self.run += 1;
         if self.run < self.decided_until {
@@ -79,7 +84,7 @@ impl Open {
     }
 }
 
-/// What a transaction is for.
+/// Access mode of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Reading,
@@ -87,7 +92,7 @@ pub(super) enum Purpose {
 }
 
 impl Link {
-    /// Connects.
+    /// Connects to the database; `patience` limits waiting for locks.
     pub(super) fn connect(
         address: Address,
         patience: Duration,
@@ -105,13 +110,16 @@ impl Link {
         })
     }
 
-    /// Chooses whose rows are seen; `as_role` for a user who would see everyone's.
+    /// Selects the project whose rows are visible; `as_role` for a user exempt from row-level
+    /// security.
     pub(super) fn choose(&self, project: i64, as_role: bool) {
         let role = if as_role {
             format!("SET LOCAL ROLE {ROWS_ROLE}; ")
         } else {
             String::new()
         };
+        // SET takes no parameters, so the value is quoted here. LOCAL, so that role and project end
+        // with the transaction: migrations on the same connection need the login's own rights.
         let place = self.place.replace('\'', "''");
         *self.beginning.borrow_mut() = format!(
             "{role}SET LOCAL search_path = throughline; SET LOCAL throughline.project = '{project}'; \
@@ -119,17 +127,17 @@ impl Link {
         );
     }
 
-    /// Returns what a transaction begins with.
+    /// Returns the statements a transaction begins with.
     pub(super) fn beginning(&self) -> String {
         self.beginning.borrow().clone()
     }
 
-    /// Returns where the database is, for people.
+    /// Returns the database's address without password.
     pub(super) fn shown(&self) -> &str {
         &self.address.shown
     }
 
-    /// Does something with the connection.
+    /// Calls `act` with the client; fails if the connection was lost.
     pub(super) fn with<T: Send>(
         &self,
         act: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send,
@@ -144,19 +152,22 @@ impl Link {
     fn broken(&self) -> StoreFault {
         StoreFault::Unreachable {
             at: self.address.shown.clone(),
-            why: "the connection broke".to_owned(),
+            why: "the connection was lost".to_owned(),
         }
     }
 
-    /// Runs statements without values.
+    /// Runs one or more statements without parameters, in one round trip.
     pub(super) fn run(&self, sql: &str) -> Result<(), StoreFault> {
         self.with(|client| client.batch_execute(sql))
     }
 
-    /// Begins a transaction; a connection that broke since the last one is made again.
+    /// Begins a transaction; reconnects if the connection was lost since the last one.
     pub(super) fn begin(&self, purpose: Purpose) -> Result<(), StoreFault> {
         let how = match purpose {
+            // One snapshot for all statements of a reader, as SQLite's read transactions have.
             Purpose::Reading => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ".to_owned(),
+            // READ COMMITTED suffices for writers: they hold the row lock of the store, and after
+            // waiting for it they have to see what the previous writer committed.
             Purpose::Writing => {
                 let writer = uuid::Uuid::new_v4().to_string();
                 let sql = format!(
@@ -177,7 +188,7 @@ impl Link {
                 Err(StoreFault::Unreachable { at, why }) => {
                     return Err(StoreFault::Unreachable { at, why });
                 }
-                // Whatever was half begun is over.
+                // BEGIN may have succeeded and a SET after it failed.
                 Err(other) => {
                     self.roll_back();
                     return Err(other);
@@ -189,23 +200,25 @@ impl Link {
             let within = self.patience.max(LEAST);
             match outside_runtimes(|| address.connect(within)) {
                 Ok(client) => *self.open.borrow_mut() = Some(Open::new(client)),
-                // It may be about to come back.
+                // The server may be restarting.
                 Err(fault) if begun.elapsed() >= self.patience => return Err(fault),
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    /// Returns the name of the transaction that was begun last to write.
+    /// Returns the unique id of the last write transaction.
     pub(super) fn writer(&self) -> String {
         self.writer.borrow().clone()
     }
 
+    /// Rolls back the current transaction.
     pub(super) fn roll_back(&self) {
-        // A connection that broke has rolled back already.
+        // On a lost connection the server has rolled back already.
         let _ = self.run("ROLLBACK");
     }
 
+    /// Calls `act` with the prepared form of `sql`.
     fn prepared<T: Send>(
         &self,
         sql: &str,
@@ -229,7 +242,7 @@ impl Link {
         .map_err(|error| self.fault(&error))
     }
 
-    /// Turns the database's error into the fault people can act on.
+    /// Maps a database error to a fault with a known remedy.
     fn fault(&self, error: &postgres::Error) -> StoreFault {
         let Some(told) = error.as_db_error() else {
             return self.address.unreachable(error);
@@ -252,6 +265,7 @@ impl Link {
             SqlState::UNIQUE_VIOLATION
             | SqlState::NOT_NULL_VIOLATION
             | SqlState::UNDEFINED_COLUMN => what(),
+            // 57P: server shutdown; 08: connection exception; 28: authentication.
             _ if told.code().code().starts_with("57P")
                 || told.code().code().starts_with("08")
                 || told.code().code().starts_with("28")
@@ -270,7 +284,7 @@ impl Link {
         }
     }
 
-    /// Waits until something is told on a channel, `most` at the longest.
+    /// Waits for a notification on a channel, for at most `most`.
     pub(super) fn await_told(&self, channel: &str, most: Duration) -> Result<(), StoreFault> {
         self.with(|client| {
             use postgres::fallible_iterator::FallibleIterator;
@@ -286,11 +300,13 @@ impl Link {
     }
 }
 
-/// Does something where the client's own runtime may run: not on a thread that drives another one, as a server's does.
+/// Runs `act` where the client may block on its own tokio runtime, which panics on a thread that
+/// drives another one, as a server's do.
 fn outside_runtimes<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     match tokio::runtime::Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Err(_) => return act(),
-        // A server of many threads: this one may wait, another takes over what else it had to do.
+        // The cheap way: the runtime moves this worker's other tasks to another thread. It panics
+        // on a current-thread runtime, which needs a thread of its own below.
         Ok(RuntimeFlavor::MultiThread) => return tokio::task::block_in_place(act),
         Ok(_) => {}
     }
@@ -298,15 +314,16 @@ fn outside_runtimes<T: Send>(act: impl FnOnce() -> T + Send) -> T {
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Returns a statement in PostgreSQL's words.
+/// Translates a statement from SQLite's dialect to PostgreSQL's.
 fn in_our_words(sql: &str) -> String {
-    // SQLite's word for a join whose order is fixed; here the planner knows better.
+    // `CROSS JOIN` fixes the join order in SQLite; PostgreSQL's planner finds it by statistics, and
+    // there the keyword takes no ON clause.
     sql.replace('?', "$").replace("CROSS JOIN", "JOIN")
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // A client says goodbye, and that too needs its runtime.
+        // Closing the client sends a message, which blocks on its runtime too.
         let open = self.open.take();
         outside_runtimes(|| drop(open));
     }
@@ -321,7 +338,7 @@ impl Sql for Link {
     ) -> Result<(), StoreFault> {
         let given: Vec<Given<'_>> = values.iter().map(|value| Given::of(*value)).collect();
         let given: Vec<&(dyn ToSql + Sync)> = given.iter().map(|value| value as _).collect();
-        // All rows first: while they are read, others may be asked for.
+        // Collected first, because `each` may run other statements on the same connection.
         let rows = self.prepared(sql, |client, statement| client.query(statement, &given))?;
         for row in &rows {
             each(&Row::Postgres(&PostgresRow::of(row)?))?;

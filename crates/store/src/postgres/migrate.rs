@@ -1,12 +1,14 @@
-//! Numbered migrations of the shared database: forward only, one transaction, one at a time.
+//! Schema migrations of the shared database: numbered, forward only, all in one transaction.
+//!
+//! An advisory lock serialises the machines that open the database after an upgrade.
 
 use domain::ports::StoreFault;
 
 use super::link::{Link, ROWS_ROLE};
 use crate::tables::sql::{Sql, params};
 
-/// The steps, in order: those about tables of a project have the same numbers and names as SQLite's. A released one is
-/// never edited.
+/// The migrations, in order. Those about a project's tables have the same numbers and names as
+/// SQLite's. A released one is never edited.
 const STEPS: [(i64, &str, &str); 2] = [
     (
         1,
@@ -20,16 +22,17 @@ const STEPS: [(i64, &str, &str); 2] = [
     ),
 ];
 
-/// Since then a project has an id. SQLite has no such step, and never another one of this number.
+/// The migration that gave projects an id. SQLite has no such step and must not reuse its number.
 pub(super) const PROJECT_ID: i64 = 2;
 
-/// The format this program writes.
+/// The schema version this program writes.
 pub(super) const FORMAT: i64 = STEPS[STEPS.len() - 1].0;
 
-/// Who migrates holds this lock of the database; the number is nobody's but ours.
+/// Key of the advisory lock held while migrating (`tln1` in ASCII), so that no other program in the
+/// same database uses it.
 const LOCK: i64 = 0x746c_6e31;
 
-/// Brings the database to the present format.
+/// Applies the pending migrations; with none pending only the role's grants are renewed.
 pub(super) fn apply(link: &Link) -> Result<(), StoreFault> {
     link.run("BEGIN")?;
     let applied = locked(link).and_then(|()| link.run("COMMIT"));
@@ -39,9 +42,11 @@ pub(super) fn apply(link: &Link) -> Result<(), StoreFault> {
     applied
 }
 
+/// Takes the migration lock and applies what is pending, in the current transaction.
 fn locked(link: &Link) -> Result<(), StoreFault> {
     link.run(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
-    // Whoever may not make a schema can still use one that an administrator made.
+    // Not `CREATE SCHEMA IF NOT EXISTS`: that needs the privilege even if the schema exists, and a
+    // user without it can still use one that an administrator created.
     if number(
         link,
         "SELECT count(*) FROM pg_namespace WHERE nspname = 'throughline'",
@@ -65,7 +70,9 @@ fn locked(link: &Link) -> Result<(), StoreFault> {
             params![step, name],
         )?;
     }
-    // PostgreSQL keeps rows apart for everyone but those who may see all: these work with the rights of a role that may not.
+    // Row-level security does not apply to superusers and BYPASSRLS roles: for them a role without
+    // these attributes is created, which every transaction switches to. Two machines may create it
+    // at once, in different databases of one cluster, so a duplicate is not an error.
     link.run(&format!(
         "DO $$ BEGIN
             IF (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) THEN

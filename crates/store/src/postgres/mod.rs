@@ -1,8 +1,9 @@
-//! PostgreSQL: the engine that machines share.
+//! PostgreSQL engine: one database shared by several machines.
 //!
-//! The operations in the database are the one authority; there is no journal beside them, because several machines would
-//! each have another one. Whoever writes holds the row of the project's store, so that writers come one after the other,
-//! and changes it only if it is still the one that was found. Time that machines must agree on is the database's.
+//! The operation table is the source of truth. There is no journal file: several machines would
+//! each have a different one. A writer locks the project's row in `store` (`FOR UPDATE`), so
+//! writers are serialised, and updates it only if it is unchanged since it was read. Times that
+//! machines must agree on come from the database's clock.
 
 mod address;
 mod link;
@@ -43,10 +44,10 @@ use crate::tables::view::{StoreRow, View, read_store_row};
 use crate::tables::write::{Keeper, TableTransaction, places};
 use crate::transfer::Cargo;
 
-/// How long one waits for news before looking for oneself: news can get lost with a connection.
+/// Poll interval while waiting for notifications, which are lost with a connection.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// A project in a shared database, open.
+/// An open project in a shared database.
 pub(crate) struct PostgresStore {
     link: Link,
     layout: Layout,
@@ -55,12 +56,12 @@ pub(crate) struct PostgresStore {
     project: i64,
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
-    /// What became of the history this user knew.
+    /// How the history compares with the head this user saw last.
     history: Cell<History>,
     warnings: RefCell<Vec<String>>,
 }
 
-/// A project as it was found in the database.
+/// A project's row and the state of the database around it.
 struct Found {
     project: Option<i64>,
     format: i64,
@@ -68,7 +69,7 @@ struct Found {
 }
 
 impl PostgresStore {
-    /// Opens a project in the shared database; [`StoreFault::Missing`] when it is not there.
+    /// Opens a project in the shared database; [`StoreFault::Missing`] if it does not exist.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
         let (shared, link) = connect(layout, settings)?;
         let found = find(&link, shared)?;
@@ -85,6 +86,8 @@ impl PostgresStore {
             history: Cell::default(),
             warnings: RefCell::default(),
         };
+        // A newer schema is readable unless its `min_reader` says otherwise: a team upgrades one
+        // machine at a time.
         if found.format > FORMAT {
             let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
             store.link.roll_back();
@@ -98,7 +101,7 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Makes a project in the shared database, with its tables where there are none yet; says whether it is new.
+    /// Creates a project in the shared database, with the schema if needed; `false` if it exists.
     pub(crate) fn create(
         layout: &Layout,
         store: &StoreId,
@@ -121,7 +124,7 @@ impl PostgresStore {
         }
     }
 
-    /// Adds the project with its operations, in the transaction that was begun; `false` when it is there already.
+    /// Inserts the project with its operations, in the current transaction; `false` if it exists.
     fn lay(
         link: &Link,
         shared: &Shared,
@@ -137,6 +140,7 @@ impl PostgresStore {
         let Some(id) = id else { return Ok(false) };
         let found = find(link, shared)?;
         link.choose(id, found.sees_all);
+        // The transaction began before the project was known, so its settings are applied only now.
         link.run(&link.beginning())?;
         let row = empty_row(store);
         link.execute(
@@ -148,8 +152,9 @@ impl PostgresStore {
         Ok(true)
     }
 
-    /// Puts a state in the place of the project's present one, all in one transaction: the present one is sealed and kept under
-    /// another name, which is returned. It is compared with what it was made from before it counts.
+    /// Replaces the project's state in one transaction. The present state is sealed and kept under
+    /// another name, which is returned. The new one is verified against its source before the
+    /// commit.
     pub(crate) fn replace(
         layout: &Layout,
         cargo: &Cargo,
@@ -161,7 +166,8 @@ impl PostgresStore {
             ..EngineSettings::default()
         };
         let (shared, link) = connect(layout, &settings)?;
-        // A database without our tables gets them; one of a newer program is refused below, where it matters.
+        // Creates the schema in an empty database; one of a newer program is refused below by
+        // `check_writer`.
         migrate::apply(&link)?;
         let found = find(&link, shared)?;
         if let Some(project) = found.project {
@@ -184,6 +190,7 @@ impl PostgresStore {
         book: &BookContents,
         when: &str,
     ) -> Result<Option<String>, StoreFault> {
+        // Replaying a large state keeps this side busy for longer than an idle writer is given.
         link.run("SET LOCAL idle_in_transaction_session_timeout = 0")?;
         let mut aside = None;
         if let Some(project) = present {
@@ -196,13 +203,15 @@ impl PostgresStore {
                     transaction.view.store.seal();
                     transaction.write_store_row(0)?;
                 }
-                // A damaged row cannot be sealed, and nobody can use it either.
+                // A damaged row cannot be sealed, and does not need to be: no client can open it.
                 Err(StoreFault::Damaged { .. }) => {}
                 Err(fault) => return Err(fault),
             }
             let kept_as = format!("{} (put aside {when})", shared.project);
+            // Back to the login role: `find_project` below asks whether `current_user` bypasses
+            // row-level security.
             link.run("SET LOCAL ROLE NONE")?;
-            // Without its id: that is the id of what takes its place.
+            // The id is cleared, because the new state takes it over.
             let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
             link.execute(sql, params![project, kept_as])?;
             aside = Some(kept_as);
@@ -214,6 +223,7 @@ impl PostgresStore {
         let view = View::new(link, read_store_row(link, "")?);
         let mut findings = Vec::new();
         tables(&view, &mut findings);
+        // A missing text was missing before: it must not keep a damaged state from being replaced.
         let lost = findings
             .into_iter()
             .find(|finding| finding.kind != StoreFindingKind::TextMissing);
@@ -226,12 +236,13 @@ impl PostgresStore {
         Ok(aside)
     }
 
-    /// Puts a project aside under another name, so that its own is free, and returns that name. Whoever has it open is told.
+    /// Quarantines a project: seals it and renames it, so that its name is free. Returns the new
+    /// name; clients that have it open get an error at their next operation.
     pub(crate) fn put_aside(layout: &Layout, when: &str) -> Result<Option<String>, StoreFault> {
         match Self::open(layout, &EngineSettings::default())
             .and_then(|store| store.close_for_good())
         {
-            // A damaged state cannot be sealed, and nobody can use it either.
+            // A damaged state cannot be sealed, and does not need to be: no client can open it.
             Ok(()) | Err(StoreFault::Missing | StoreFault::Damaged { .. }) => {}
             Err(fault) => return Err(fault),
         }
@@ -247,13 +258,13 @@ impl PostgresStore {
             migrate::apply(&link)?;
         }
         let aside = format!("{} (put aside {when})", shared.project);
-        // Without its id: that is the id of whatever takes its place.
+        // The id is cleared, because the project's replacement takes it over.
         let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
         Ok((link.execute(sql, params![project, aside])? > 0).then_some(aside))
     }
 
-    /// Returns the id of the project that has this one's name in the shared database; `None` when there is no such project
-    /// or it was made before projects had ids.
+    /// Returns the id of the project with this one's name in the shared database; `None` if there
+    /// is no such project or it was created before projects had ids.
     pub(crate) fn id_by_name(layout: &Layout) -> Result<Option<String>, StoreFault> {
         let (shared, link) = connect(layout, &EngineSettings::default())?;
         match find_by_name(&link, &shared.project) {
@@ -262,7 +273,7 @@ impl PostgresStore {
         }
     }
 
-    /// Gives the project that has this one's name in the shared database an id, where it has none; says whether it did.
+    /// Assigns an id to the project with this one's name if it has none; returns whether it did.
     pub(crate) fn give_id(layout: &Layout, id: &str) -> Result<bool, StoreFault> {
         let (shared, link) = connect(layout, &EngineSettings::default())?;
         if find_by_name(&link, &shared.project)?.0.format < PROJECT_ID {
@@ -272,19 +283,20 @@ impl PostgresStore {
         Ok(link.execute(sql, params![shared.project, id])? > 0)
     }
 
-    /// Returns the row that says who the store is and where it stands.
+    /// Reads the `store` row: identity, format and head.
     pub(crate) fn row(&self) -> Result<StoreRow, StoreFault> {
         let row = self.begin(Purpose::Reading)?;
         self.link.roll_back();
         Ok(row)
     }
 
-    /// Returns whose store it is.
+    /// Returns the store's id.
     pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
         Ok(self.row()?.store)
     }
 
-    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    /// Lets `accept` check the store's id, then compares its history with the head this user saw
+    /// last.
     pub(crate) fn compare_history(
         &self,
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
@@ -309,12 +321,12 @@ impl PostgresStore {
         Ok((reading.view.store.store.clone(), reading.view.entries()?))
     }
 
-    /// Takes the write lock and keeps it, and returns every operation with its texts.
+    /// Takes the write lock, keeps it, and returns every operation with its texts.
     pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
         let row = self.begin(Purpose::Writing)?;
         row.check_writer(FORMAT)
             .inspect_err(|_| self.link.roll_back())?;
-        // Whoever moves a large state is not silent, only busy elsewhere.
+        // Copying a large state elsewhere leaves this transaction idle for long.
         let held = self
             .link
             .run("SET LOCAL idle_in_transaction_session_timeout = 0");
@@ -323,13 +335,13 @@ impl PostgresStore {
             .inspect_err(|_| self.link.roll_back())
     }
 
-    /// Ends every use of this state, on every machine.
+    /// Seals this state under a new write lock: no machine can use it any more.
     pub(crate) fn close_for_good(&self) -> Result<(), StoreFault> {
         let row = self.begin(Purpose::Writing)?;
         self.seal(row)
     }
 
-    /// Ends a hold, and every use of this state, on every machine.
+    /// Seals this state, with the write lock held, and commits.
     pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
         let mut transaction = TableTransaction::new(self, View::new(&self.link, row));
         transaction.view.store.seal();
@@ -339,7 +351,7 @@ impl PostgresStore {
         Ok(())
     }
 
-    /// Takes a sealed state into use again; says whether it was sealed.
+    /// Makes a sealed state usable again; returns whether it was sealed.
     pub(crate) fn unseal(&self) -> Result<bool, StoreFault> {
         let row = self.begin(Purpose::Writing)?;
         if !row.is_sealed() {
@@ -354,10 +366,11 @@ impl PostgresStore {
         Ok(true)
     }
 
-    /// Builds the tables anew from the operations, if these are whole.
+    /// Rebuilds the tables from the operations, if these are intact. Returns their number.
     pub(crate) fn rebuild_tables(&self) -> Result<usize, StoreFault> {
         let row = self.begin_writing()?;
         let rebuilt = (|| {
+            // Loaded completely before anything is deleted; a damaged operation fails here.
             let entries = View::new(&self.link, row.clone()).entries()?;
             for table in MADE_FROM_OPERATIONS {
                 self.link
@@ -392,7 +405,7 @@ impl PostgresStore {
         read_store_row(&self.link, locking).inspect_err(|_| self.link.roll_back())
     }
 
-    /// Takes the right to write.
+    /// Begins a write transaction and takes the write lock.
     fn begin_writing(&self) -> Result<StoreRow, StoreFault> {
         if self.format < FORMAT {
             migrate::apply(&self.link)?;
@@ -413,12 +426,12 @@ impl PostgresStore {
         })
     }
 
-    /// Says whether a transaction was committed whose connection broke in that moment, so that nobody told us.
+    /// Whether a transaction was committed whose connection was lost during the commit.
     ///
-    /// By the name it left with its operations: what they say could be said by another one too, and the database's own
-    /// numbers of transactions are given again after a crash.
+    /// Decided by the writer id stored with its operations: their content could be another writer's
+    /// too, and PostgreSQL reuses transaction ids after a crash.
     fn was_committed(&self, head: OperationId, writer: &str) -> Result<bool, StoreFault> {
-        // Who waits for the right to write waits until that transaction is over, one way or the other.
+        // Waiting for the write lock also waits until that transaction is committed or rolled back.
         self.begin(Purpose::Writing)?;
         let mut found = false;
         let sql = "SELECT 1 FROM operation WHERE id = ?1 AND writer = ?2";
@@ -436,7 +449,8 @@ impl PostgresStore {
         format!("throughline_{}", self.project)
     }
 
-    /// Exports what changed, with what other machines changed before.
+    /// Writes changed nodes to the mirror, including changes of other machines. Best effort: the
+    /// operation is committed, and the next export catches up.
     fn after_commit(&self, operations: &[Operation]) {
         if self.settings.mirror
             && let Ok(reading) = self.reading()
@@ -457,7 +471,7 @@ fn connect<'l>(
         .as_ref()
         .ok_or_else(|| StoreFault::Unreachable {
             at: "of this project".to_owned(),
-            why: "its address is not known".to_owned(),
+            why: "its address is not configured".to_owned(),
         })?;
     let link = Link::connect(
         Address::read(&shared.url)?,
@@ -467,9 +481,10 @@ fn connect<'l>(
     Ok((shared, link))
 }
 
-/// Looks a project up: a project is its id, and its name is only where to look first.
+/// Looks up a project: identified by its id, with the name as the first guess.
 ///
-/// [`StoreFault::AnotherProject`] when its name is taken: by a project of another id, or of one where this has none.
+/// [`StoreFault::AnotherProject`] if the name belongs to a project with another id, or only one of
+/// the two has an id.
 fn find(link: &Link, shared: &Shared) -> Result<Found, StoreFault> {
     let (found, named) = find_by_name(link, &shared.project)?;
     let project = match (&named, &shared.id) {
@@ -486,13 +501,14 @@ fn find(link: &Link, shared: &Shared) -> Result<Found, StoreFault> {
     Ok(Found { project, ..found })
 }
 
-/// Returns what the database is like, and the project of a name with its id.
+/// Returns the state of the database, and the project with this name and its id.
 #[expect(clippy::type_complexity, reason = "a row of one statement")]
 fn find_by_name(
     link: &Link,
     name: &str,
 ) -> Result<(Found, Option<(i64, Option<String>)>), StoreFault> {
-    // As JSON, because a database that was not migrated yet has no such column. One statement: every hook asks it.
+    // `uid` through JSON, because a database before migration 2 has no such column. One statement,
+    // because every hook runs it and a round trip to another machine is the main cost.
     let sql = "SELECT (SELECT max(number) FROM throughline.migration), \
                (SELECT (rolsuper OR rolbypassrls)::INT FROM pg_roles WHERE rolname = current_user), \
                named.id, to_jsonb(named)->>'uid' \
@@ -541,7 +557,7 @@ fn empty_row(store: &StoreId) -> StoreRow {
     }
 }
 
-/// Applies operations to empty tables, in the transaction that was begun.
+/// Applies operations to empty tables, in the current transaction.
 fn replay(link: &Link, row: StoreRow, recorded: &[Recorded]) -> Result<(), StoreFault> {
     let mut transaction = TableTransaction::new(&LeftOpen, View::new(link, row));
     for one in recorded {
@@ -550,7 +566,7 @@ fn replay(link: &Link, row: StoreRow, recorded: &[Recorded]) -> Result<(), Store
     transaction.write_store_row(0)
 }
 
-/// Whoever began the transaction ends it.
+/// Owner of a table transaction nested in one that the caller commits or rolls back.
 struct LeftOpen;
 
 impl Keeper for LeftOpen {
@@ -586,8 +602,9 @@ impl Keeper for PostgresStore {
             transaction.finished = true;
             return Ok(());
         }
-        // The news go out after the commit, but with the same message: within it they would make all writers of the
-        // database wait for one another.
+        // NOTIFY in the same message as COMMIT, but after it: inside the transaction it takes a
+        // lock of the whole database until the commit, which serialises the writers of all
+        // projects.
         let writer = self.link.writer();
         let told = self
             .link
@@ -601,7 +618,8 @@ impl Keeper for PostgresStore {
                     return Err(StoreFault::Unreachable {
                         at: self.link.shown().to_owned(),
                         why: format!(
-                            "the connection broke while operation {head} was kept; `tl log` tells whether it was"
+                            "the connection was lost while operation {head} was committed; \
+                             `tl log` shows whether it was"
                         ),
                     });
                 }
@@ -609,7 +627,8 @@ impl Keeper for PostgresStore {
         }
         if let Some(heads) = &self.settings.heads {
             let (found, now) = (&transaction.found, &transaction.view.store);
-            // Others commit between two operations of ours; what they did is followed when the store is next opened.
+            // Other machines commit between two of our operations; their part of the chain is
+            // verified when the store is next opened.
             let unknown = |_| Ok(None);
             heads.advance(
                 &now.store,
@@ -671,7 +690,8 @@ impl Store for PostgresStore {
     fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
         let begun = Instant::now();
         loop {
-            // Before the look, so that nothing falls between the two. A new connection has to be told again.
+            // LISTEN before reading the head, so that no commit in between is missed; in every
+            // round, because a new connection does not listen yet.
             let _ = self.link.run(&format!("LISTEN {}", self.channel()));
             let head = self.begin(Purpose::Reading)?.head;
             self.link.roll_back();
@@ -679,7 +699,7 @@ impl Store for PostgresStore {
             if head != known || left.is_zero() {
                 return Ok(head);
             }
-            // When the connection breaks, the next look makes another.
+            // Errors are ignored: the next round reconnects.
             let _ = self.link.await_told(&self.channel(), left.min(LOOK));
         }
     }

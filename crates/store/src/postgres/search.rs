@@ -1,6 +1,7 @@
-//! Full-text search: the words of `domain::search` are kept as a text, found by the database and ranked by us.
+//! Full-text search: records matched by the database, ranked here with BM25.
 //!
-//! PostgreSQL's own ranking is another one than BM25, and every engine gives the same answer.
+//! PostgreSQL's `tsvector` and `ts_rank` are not used: they tokenise and rank differently, and
+//! every engine has to return the same results.
 
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::tables::sql::{Sql, params};
 use crate::tables::view::View;
 
-/// Brings the words of a record up to date; without `after` it is gone.
+/// Updates the search index for a record; `after` is `None` if it was deleted.
 pub(super) fn replace(
     sql: &dyn Sql,
     record: &RecordKey,
@@ -25,14 +26,14 @@ pub(super) fn replace(
     let Some(after) = after else { return Ok(()) };
     let words = words(&text_of(kind, after));
     let length = i64::try_from(words.len()).unwrap_or(i64::MAX);
-    // A blank before every word: a phrase is found where it stands after one.
+    // A blank before every word, so that `strpos` with " word" matches only at the start of a word.
     let text: String = words.iter().map(|word| format!(" {word}")).collect();
     let insert = "INSERT INTO searched (kind, key, words, length) VALUES (?1, ?2, ?3, ?4)";
     sql.execute(insert, params![kind, key, text, length])
         .map(drop)
 }
 
-/// Returns the best matches.
+/// Returns the best `most` matches among records of these kinds, best first.
 pub(super) fn search(
     view: &View<'_>,
     kinds: &[&str],
@@ -58,7 +59,7 @@ pub(super) fn search(
         .iter()
         .map(|phrase| format!(" {}", phrase.join(" ")))
         .collect();
-    // Those of other kinds count for how rare a word is.
+    // Records of all kinds are fetched: BM25 weighs a word by how rare it is in the whole corpus.
     let any: Vec<String> = (1..=phrases.len())
         .map(|place| format!("strpos(words, ?{place}) > 0"))
         .collect();

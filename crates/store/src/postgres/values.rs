@@ -1,4 +1,7 @@
-//! Values on their way to PostgreSQL and back.
+//! Conversion of values between the shared SQL layer (rusqlite types) and PostgreSQL.
+//!
+//! Statements are written once for both engines, with SQLite's value types; floating point numbers
+//! do not occur in them.
 
 use std::error::Error;
 
@@ -8,11 +11,12 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 
 use crate::tables::rows::BadRow;
 
-/// PostgreSQL's text holds no zero byte; ours may. It is written as this character, which is none, and a `0`.
+/// Escape character for NUL bytes, which PostgreSQL's `TEXT` rejects and plan texts may contain: a
+/// noncharacter, followed by `0` for NUL or `1` for itself.
 const MARK: char = '\u{10fffe}';
 const MARK_BYTES: [u8; 4] = [0xf4, 0x8f, 0xbf, 0xbe];
 
-/// A value as a statement takes it.
+/// A parameter of a statement.
 #[derive(Debug)]
 pub(super) enum Given<'v> {
     Null,
@@ -22,12 +26,12 @@ pub(super) enum Given<'v> {
 }
 
 impl<'v> Given<'v> {
-    /// Takes a value over.
+    /// Converts a parameter; texts without NUL are borrowed.
     pub(super) fn of(value: &'v dyn rusqlite::ToSql) -> Self {
         match value.to_sql() {
             Ok(ToSqlOutput::Borrowed(value)) => Self::borrowed(value),
             Ok(ToSqlOutput::Owned(value)) => Self::owned(value),
-            // Ours are plain values: nothing of them can fail.
+            // Conversion fails only for types with custom `ToSql`; all parameters are plain values.
             _ => Self::Null,
         }
     }
@@ -59,6 +63,7 @@ fn without_zero(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     if !text.contains(&0) && !holds(text, &MARK_BYTES) {
         return text.into();
     }
+    // The escape character first, or the escapes of NUL would be escaped again.
     let text = String::from_utf8_lossy(text)
         .replace(MARK, &format!("{MARK}1"))
         .replace('\0', &format!("{MARK}0"));
@@ -81,12 +86,18 @@ impl ToSql for Given<'_> {
             Self::Number(number) if *ty == Type::INT8 => {
                 out.extend_from_slice(&number.to_be_bytes())
             }
-            Self::Number(number) => return Err(format!("{number} is given for a {ty}").into()),
+            // The server would misread the eight bytes as another type.
+            Self::Number(number) => {
+                return Err(
+                    format!("cannot bind the number {number} to a column of type {ty}").into(),
+                );
+            }
             Self::Text(bytes) | Self::Bytes(bytes) => out.extend_from_slice(bytes),
         }
         Ok(IsNull::No)
     }
 
+    // Every type, because texts are bound to columns of several types; numbers are checked above.
     fn accepts(_ty: &Type) -> bool {
         true
     }
@@ -94,7 +105,7 @@ impl ToSql for Given<'_> {
     postgres::types::to_sql_checked!();
 }
 
-/// A column as it came.
+/// A column in its wire format, not copied.
 struct Column<'r>(ValueRef<'r>);
 
 impl<'r> FromSql<'r> for Column<'r> {
@@ -119,10 +130,10 @@ impl<'r> FromSql<'r> for Column<'r> {
     }
 }
 
-/// One row of an answer.
+/// One row of a query result.
 pub(crate) struct PostgresRow<'r> {
     row: &'r postgres::Row,
-    /// The few texts that hold a zero byte, by column.
+    /// The few texts with escaped NUL bytes, unescaped, by column. All others are borrowed.
     with_zero: Vec<(usize, String)>,
 }
 
@@ -134,6 +145,8 @@ impl<'r> PostgresRow<'r> {
         };
         let mut odd = Vec::new();
         for index in 0..row.len() {
+            // The single byte first: it is rare in text, and this runs for every column of every
+            // row.
             if let ValueRef::Text(text) = found.get_ref(index)?
                 && text.contains(&MARK_BYTES[0])
                 && holds(text, &MARK_BYTES)

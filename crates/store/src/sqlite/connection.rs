@@ -1,4 +1,5 @@
-//! Opening the database file with the settings one-shot processes need.
+//! Opens the database file, configures it for short-lived processes, and waits for locks with
+//! jitter.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,18 +11,18 @@ use domain::ports::StoreFault;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// `tln1`: marks the file as ours.
+/// SQLite application id of our files: `tln1` in ASCII.
 pub(super) const APPLICATION_ID: i64 = 0x746c_6e31;
 
-/// Pages in the write-ahead log before a writer moves them into the database.
+/// Number of pages in the write-ahead log from which a writer checkpoints it.
 ///
-/// Every process that finds the log has to read all of it first, so it is kept short. SQLite's own
-/// checkpoint is no help: it does not empty the log, and a process that starts anew cannot know
-/// which pages were moved already.
+/// Every new process has to read the whole log first, so it is kept short. SQLite's automatic
+/// checkpoint does not help: it does not truncate the log, and a new process cannot know which
+/// pages were already copied.
 const LOG_PAGES: u64 = 48;
 const PAGE: u64 = 4096;
 
-/// What the file must be before it is touched.
+/// Whether the file is created or has to exist.
 pub(super) enum Purpose {
     Create,
     Existing,
@@ -50,7 +51,8 @@ pub(super) fn open(
 
 /// Opens a database that cannot be written, on a read-only or full disk.
 ///
-/// Only when nothing waits in the write-ahead log: what is there would not be seen.
+/// Refused if the write-ahead log has content: `immutable` ignores the log, and recent operations
+/// would be missing.
 pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
     if fs::metadata(log_of(path)).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(StoreFault::ReadOnly {
@@ -70,16 +72,16 @@ fn escape_uri(path: &str) -> String {
         .replace('#', "%23")
 }
 
-/// Refuses what only looks like a database of this user.
+/// Refuses files that are unsafe to open: not regular, writable by everyone, or of another user.
 fn check_file(path: &Path) -> Result<(), StoreFault> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(StoreFault::Missing);
         }
-        Err(error) => return Err(crate::engine::io_fault("cannot look at", path, error)),
+        Err(error) => return Err(crate::engine::io_fault("cannot stat", path, error)),
     };
-    // SQLite takes a file of no bytes for a new database and throws its log away.
+    // SQLite takes an empty file for a new database and deletes its write-ahead log.
     if metadata.file_type().is_file() && metadata.len() == 0 {
         return Err(StoreFault::Damaged {
             what: "the database is empty".to_owned(),
@@ -95,8 +97,9 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
         return refuse("it is not a regular file");
     }
     if metadata.mode() & 0o002 != 0 {
-        return refuse("everyone on this machine may write it (chmod o-w)");
+        return refuse("it is writable by every user of this machine (chmod o-w)");
     }
+    // Root may open any user's database.
     let me = rustix::process::geteuid();
     if metadata.uid() != me.as_raw() && !me.is_root() {
         return refuse("it belongs to another user");
@@ -104,17 +107,17 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
     Ok(())
 }
 
-/// Moves the write-ahead log into the database once it is long, and empties it.
+/// Checkpoints and truncates the write-ahead log once it is long.
 pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
     if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > LOG_PAGES * PAGE) {
-        // Someone who is reading keeps it as it is; then the next writer tries again.
+        // A reader blocks the truncation; then the next writer tries again.
         let _ = without_patience(|| {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         });
     }
 }
 
-/// Does something without waiting for anyone.
+/// Calls `act` with non-blocking lock attempts.
 pub(super) fn without_patience<T>(act: impl FnOnce() -> T) -> T {
     let before = IN_A_HURRY.replace(true);
     let outcome = act();
@@ -128,35 +131,38 @@ fn log_of(path: &Path) -> std::ffi::OsString {
     log
 }
 
-/// Runs a statement without values or rows, prepared once.
+/// Runs a cached statement without parameters or rows.
 pub(super) fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
 fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Result<()> {
     set_patience(patience);
-    // A server asks more than the sixteen different questions that are kept otherwise.
+    // A server uses more than the default of sixteen different statements.
     connection.set_prepared_statement_cache_capacity(64);
     connection.busy_handler(Some(wait_a_little))?;
-    // The last process to close would move the whole log into the database: five syncs for nothing.
+    // By default the last process to close checkpoints the log: five syncs at the end of every
+    // hook.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // The file may come with a copied project: a crafted schema must not run functions or corrupt
+    // the file through ordinary SQL.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // Without it SQLite may prepare a statement anew for every value that is bound to it.
+    // Query planner stability: without it SQLite may re-prepare a statement for every bound value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // NORMAL: a commit does not wait for the disk. Every operation is in the journal by then, synced; a database that
-    // comes back from a power cut without it takes it over from there.
+    // NORMAL: a commit does not sync. The operation is already in the journal, synced; a database
+    // that lost it in a power failure replays it from there.
     connection.execute_batch(
         "PRAGMA cell_size_check=ON; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;",
     )
 }
 
-// The busy handler is a plain function: when to give up is kept here, for the whole process.
+// SQLite's busy handler is a plain function without state, so its limit is per process.
 static GIVE_UP_AFTER_MS: AtomicU64 = AtomicU64::new(5_000);
 static JITTER: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static WAITING_SINCE: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
-    /// Each thread has a connection of its own: what one does without waiting is nothing to the others.
+    /// Per thread, like the connections: a non-blocking attempt must not affect other threads.
     static IN_A_HURRY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
@@ -167,7 +173,8 @@ fn set_patience(patience: Duration) {
     );
 }
 
-/// Sleeps between 0.3 and 2.8 ms: many waiters at the same steps would starve one another.
+/// Busy handler: sleeps 0.3 to 2.8 ms with jitter, because writers that retry in lockstep starve
+/// one another.
 fn wait_a_little(attempt: i32) -> bool {
     if IN_A_HURRY.get() {
         return false;
@@ -183,6 +190,8 @@ fn wait_a_little(attempt: i32) -> bool {
     if waited >= Duration::from_millis(GIVE_UP_AFTER_MS.load(Ordering::Relaxed)) {
         return false;
     }
+    // A hash (splitmix/murmur constants) of counter, pid and time: random enough for jitter,
+    // without a generator to seed in every process.
     let seed = JITTER.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed)
         ^ u64::from(std::process::id())
         ^ u64::try_from(waited.as_nanos()).unwrap_or(0);
@@ -192,21 +201,22 @@ fn wait_a_little(attempt: i32) -> bool {
     true
 }
 
-/// Turns an engine's error into the fault people can act on.
+/// Maps an SQLite error to a fault with a known remedy.
 pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
     let code = error.sqlite_error_code();
     match code {
-        // SQLite tried for ten seconds, by a schedule of its own, to get a lock that nobody else has to hold: the
-        // release of one failed in this process, or the file system's locks do not work.
+        // SQLite retried for ten seconds, on its own schedule, for a lock no process holds for
+        // long: releasing one failed in this process, or the file system's locks do not work.
         Some(ErrorCode::FileLockingProtocolFailed) => StoreFault::Io {
             action: format!(
-                "file locks on `{}` do not work (tl doctor says where it lies)",
+                "file locks on `{}` do not work (`tl doctor` shows its file system)",
                 path.display()
             ),
             source: error.into(),
         },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            // To find out who it is takes the system ten milliseconds: not for somebody who will not wait anyway.
+            // Reading /proc/locks takes 10 ms, during which no process on the machine gets a file
+            // lock. Non-blocking attempts do not report the holder, so they skip it.
             StoreFault::Locked {
                 holder: if IN_A_HURRY.get() { None } else { holder(path) },
             }
@@ -229,12 +239,12 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreFault::ReadOnly {
             path: path.to_owned(),
         },
-        // A statement of ours that the schema does not know: tables are gone.
+        // A statement that does not match the schema: tables or columns are missing.
         Some(ErrorCode::Unknown) => StoreFault::Damaged {
             what: error.to_string(),
         },
         _ => match &error {
-            // Our own statements are right: if one cannot be prepared, it is the schema that is not.
+            // Our statements are tested: if one cannot be prepared, the schema is damaged.
             rusqlite::Error::SqlInputError { .. }
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
@@ -250,10 +260,10 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
     }
 }
 
-/// Returns the process that holds the write lock, where the system tells.
+/// Returns the process that holds the write lock, from `/proc/locks`; `None` where there is none.
 ///
-/// Never by opening the file: closing it again would drop every lock this process has on it, and another process
-/// would then cut it short under our feet.
+/// Never opens the file: closing a descriptor drops all POSIX locks this process has on the file,
+/// and another process could then truncate it under us.
 fn holder(path: &Path) -> Option<u32> {
     // Byte 120 of the shared-memory file is SQLite's write lock.
     const WRITE_LOCK: &str = "120";

@@ -1,4 +1,5 @@
-//! The history of a database against the one this user knew, and what is erased from it for good.
+//! Rollback detection: compares the database's history with the head this user saw last. Also the
+//! secure erasure of deleted rows.
 
 use domain::ids::StoreId;
 use domain::ports::{Snapshot, Store, StoreFault};
@@ -8,7 +9,8 @@ use crate::tables::view::StoreRow;
 use crate::tables::write::TableTransaction;
 
 impl SqliteStore {
-    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    /// Lets `accept` check the store's id, then compares its history with the head this user saw
+    /// last.
     pub(crate) fn compare_history(
         &self,
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
@@ -27,7 +29,8 @@ impl SqliteStore {
         };
         let mut history = compare(row)?;
         if history.problem().is_some() {
-            // After a power cut the journal can be ahead of the database: what it has is taken over first.
+            // After a power failure the journal can be ahead of the database
+            // (`synchronous=NORMAL`): replay it before reporting a rolled-back history.
             drop(self.read()?);
             history = compare(read_store_row(&self.connection, "")?)?;
         }
@@ -35,7 +38,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Makes the end of a committed transaction the known head.
+    /// Records the head of a committed transaction as known.
     pub(super) fn advance_known_head(&self, transaction: &TableTransaction<'_>) {
         let Some(heads) = &self.settings.heads else {
             return;
@@ -46,7 +49,8 @@ impl SqliteStore {
         heads.advance(&now.store, before, (now.head, now.head_hash), &chain_hash);
     }
 
-    /// Masks the notes and overwrites what deleted rows left in the file: free pages and the write-ahead log.
+    /// Masks secrets in notes, and removes what deleted rows left in free pages and the write-ahead
+    /// log.
     pub(crate) fn erase_deleted(&self) -> Result<(), StoreFault> {
         let connection = &self.connection.inner;
         let fault = |error| self.connection.fault(error);
@@ -64,6 +68,8 @@ impl SqliteStore {
                     .map_err(fault)?;
             }
         }
+        // DELETE only marks pages as free; VACUUM rewrites the file without them, and the
+        // checkpoint truncates the log that still has the old pages.
         connection::run(connection, "VACUUM").map_err(fault)?;
         connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))

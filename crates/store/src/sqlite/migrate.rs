@@ -1,4 +1,4 @@
-//! Numbered migrations: forward only, one transaction, with a backup before.
+//! Schema migrations: numbered, forward only, in one transaction, with a backup before.
 
 use std::path::Path;
 
@@ -9,26 +9,27 @@ use super::connection::{APPLICATION_ID, fault};
 use crate::engine::io_fault;
 use crate::layout::Layout;
 
-/// The steps, in order. A released one is never edited. Number 2 is PostgreSQL's alone; the next one here is 3.
+/// The migrations, in order. A released one is never edited. Number 2 exists for PostgreSQL only;
+/// the next one here is 3.
 pub(super) const STEPS: [(i64, &str); 1] = [(
     1,
     include_str!("../../migrations/sqlite/0001_foundation.sql"),
 )];
 
-/// The format this program writes.
+/// The schema version this program writes.
 pub(super) const FORMAT: i64 = STEPS[STEPS.len() - 1].0;
 
-/// Says what a file is before any table of it is read.
+/// What kind of database a file is, by its header.
 pub(super) enum Condition {
     Ours {
         format: i64,
     },
-    /// A valid database without anything in it: emptied, or never filled.
+    /// A valid database without content: truncated, or never initialised.
     Empty,
     AnotherProgram,
 }
 
-/// Looks at a database's header.
+/// Classifies a database by `application_id` and `user_version`, before any table is read.
 pub(super) fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreFault> {
     let pragma = |name: &str| -> Result<i64, StoreFault> {
         connection
@@ -42,7 +43,7 @@ pub(super) fn condition(connection: &Connection, path: &Path) -> Result<Conditio
     }
 }
 
-/// Applies every step after `from`, all or none. A transaction must not be open.
+/// Applies all migrations after `from` in one transaction. No transaction may be open.
 pub(super) fn apply(connection: &Connection, path: &Path, from: i64) -> Result<(), StoreFault> {
     let mut script = String::from("BEGIN IMMEDIATE;\n");
     for (_, step) in STEPS.iter().filter(|(number, _)| *number > from) {
@@ -58,13 +59,14 @@ pub(super) fn apply(connection: &Connection, path: &Path, from: i64) -> Result<(
     })
 }
 
-/// Brings an older database to the present format, keeping a copy of it as it was.
+/// Migrates an older database, after saving a copy of it.
 pub(super) fn upgrade(
     connection: &Connection,
     layout: &Layout,
     from: i64,
 ) -> Result<(), StoreFault> {
     let copy = layout.home.join(format!("state-before-format-{FORMAT}.db"));
+    // A copy of an earlier, interrupted attempt stays: it is the unmigrated state.
     if !copy.exists() {
         let copy_text = copy.to_string_lossy().into_owned();
         connection
@@ -77,25 +79,25 @@ pub(super) fn upgrade(
     apply(connection, &layout.database, from)
 }
 
-/// What SQLite keeps of a table, index or trigger: kind, name, table, statement.
+/// A row of `sqlite_schema`: type, name, table, statement.
 type SchemaRow = (String, String, String, Option<String>);
 
-/// Compares the schema, word for word, with the one the migrations make, and says the first difference.
+/// Compares the schema with the one the migrations create; returns the first difference.
 ///
-/// SQLite's own check reads the statements but does not know what they should be: one flipped bit in the name of a column is
-/// a valid schema in which our queries fail.
+/// `PRAGMA integrity_check` cannot find this: one flipped bit in a column's name is a valid schema
+/// in which our queries fail.
 pub(super) fn schema_damage(
     connection: &Connection,
     path: &Path,
     format: i64,
 ) -> Result<Option<String>, StoreFault> {
-    // What a newer program adds is not known here.
+    // The schema of a newer program is unknown here.
     if format > FORMAT {
         return Ok(None);
     }
     let found = match schema(connection) {
         Ok(found) => found,
-        Err(error) => return Ok(Some(format!("the schema cannot be read: {error}"))),
+        Err(error) => return Ok(Some(format!("cannot read the schema: {error}"))),
     };
     let model = Connection::open_in_memory().and_then(|model| {
         for (_, step) in STEPS.iter().filter(|(number, _)| *number <= format) {
@@ -112,10 +114,10 @@ pub(super) fn schema_damage(
         .map(|(found, _)| found.1.clone());
     Ok(match odd {
         Some(name) => Some(format!(
-            "the schema of `{name}` is not the one this program makes"
+            "the schema of `{name}` differs from the one this program creates"
         )),
         None if found.len() != expected.len() => Some(format!(
-            "the schema has {} entries, not {}",
+            "the schema has {} entries, expected {}",
             found.len(),
             expected.len()
         )),

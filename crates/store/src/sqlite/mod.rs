@@ -1,4 +1,4 @@
-//! SQLite: the embedded engine.
+//! SQLite engine: one database file per project, with a journal file as the durable log.
 //!
 //! Write path: `BEGIN IMMEDIATE` → reconcile with the journal → apply facts → append to the journal
 //! and sync → `COMMIT` → mirror. A kill between any two steps loses nothing that was acknowledged.
@@ -44,15 +44,15 @@ use crate::tables::sql::Sql;
 use crate::tables::view::{StoreRow, View, read_store_row};
 use crate::tables::write::{Keeper, TableTransaction};
 
-/// Where the journal stands, seen from the database.
+/// The journal's end compared with the database's head.
 enum JournalIs {
     Equal,
     Ahead,
-    /// Missing, shorter, or another one.
+    /// Missing, shorter, or of another hash chain.
     Wrong,
 }
 
-/// A project's SQLite database, open.
+/// An open SQLite database of a project.
 pub(crate) struct SqliteStore {
     connection: SqliteConnection,
     layout: Layout,
@@ -62,19 +62,19 @@ pub(crate) struct SqliteStore {
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
     warnings: RefCell<Vec<String>>,
-    /// The journal that was last found equal to the database, and the head it was equal to.
+    /// Cache of the last comparison: the journal file that was equal to the database, and the head.
     compared: Cell<Option<(Mark, Digest32)>>,
-    /// Set when the file can only be read.
+    /// Set if the file cannot be written (read-only or full disk).
     read_only: bool,
-    /// What became of the history this user knew.
+    /// How the history compares with the head this user saw last.
     history: Cell<History>,
 }
 
 impl SqliteStore {
-    /// The format this program reads and writes.
+    /// The schema version this program reads and writes.
     pub(crate) const FORMAT: i64 = FORMAT;
 
-    /// Opens the database of a project, looking at it before it is used.
+    /// Opens a project's database after checking the file and its header. Falls back to read-only.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
         let (connection, condition, read_only) = match Self::open_writable(layout, settings) {
             Ok((connection, condition)) => (connection, condition, false),
@@ -120,14 +120,14 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// Returns whose store it is.
+    /// Returns the store's id.
     pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
         Ok(read_store_row(&self.connection, "")?.store)
     }
 
     /// Returns every operation with its texts.
     pub(crate) fn entries(&self) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
-        // Takes over what a process that died left in the journal.
+        // Replays what an interrupted process left in the journal only.
         drop(self.read()?);
         let row = self.begin("BEGIN")?;
         let reading = ReadView {
@@ -137,12 +137,12 @@ impl SqliteStore {
         Ok((reading.view.store.store.clone(), reading.view.entries()?))
     }
 
-    /// Returns the row that says who the store is and where it stands.
+    /// Reads the `store` row: identity, format and head.
     pub(crate) fn row(&self) -> Result<StoreRow, StoreFault> {
         read_store_row(&self.connection, "")
     }
 
-    /// Takes the write lock and keeps it, and returns every operation with its texts.
+    /// Takes the write lock, keeps it, and returns every operation with its texts.
     pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
         let row = self.hold_for_replacement()?;
         let held = self.reconcile(row).and_then(|row| {
@@ -152,7 +152,7 @@ impl SqliteStore {
         held.inspect_err(|_| self.roll_back())
     }
 
-    /// Takes the write lock and keeps it; refuses a state that a newer program may have made, or that was moved.
+    /// Takes the write lock and keeps it; refuses a sealed state and one of a newer program.
     pub(crate) fn hold_for_replacement(&self) -> Result<StoreRow, StoreFault> {
         if self.read_only {
             return Err(StoreFault::ReadOnly {
@@ -164,19 +164,21 @@ impl SqliteStore {
         Ok(row)
     }
 
-    /// Ends a hold, and every use of this state: whoever has it open is told that it was moved.
+    /// Seals this state, with the write lock held, and commits: every process that has it open gets
+    /// [`StoreFault::Moved`].
     pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
         let size = row.journal_size;
         let mut transaction = self.transaction(row);
         transaction.view.store.seal();
         self.finish(&mut transaction, size)?;
         drop(transaction);
-        // The seal has to be in the database itself: a process that opened it, but not yet its log, would not see it.
+        // The seal must reach the database file itself: a process that has opened the file but not
+        // yet the write-ahead log would not see it.
         let _ = self.checkpoint();
         Ok(())
     }
 
-    /// Takes a sealed state into use again; says whether it was sealed.
+    /// Makes a sealed state usable again; returns whether it was sealed.
     pub(crate) fn unseal(&self) -> Result<bool, StoreFault> {
         let row = self.begin("BEGIN IMMEDIATE")?;
         if !row.is_sealed() {
@@ -190,20 +192,21 @@ impl SqliteStore {
         Ok(true)
     }
 
-    /// Moves the whole write-ahead log into the database file, and syncs it.
+    /// Checkpoints the write-ahead log completely and truncates it.
     pub(crate) fn checkpoint(&self) -> Result<(), StoreFault> {
         let busy: i64 = self
             .connection
             .inner
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
             .map_err(|error| self.connection.fault(error))?;
+        // The pragma reports a blocked checkpoint in its result, not as an error.
         if busy != 0 {
             return Err(StoreFault::Locked { holder: None });
         }
         Ok(())
     }
 
-    /// If the database itself is sound, mends a damaged journal from it and says so.
+    /// If the database itself is intact, repairs a damaged journal from it; returns whether it is.
     pub(crate) fn mend_if_sound(&self) -> Result<bool, StoreFault> {
         use domain::ports::StoreFindingKind::{DatabaseDamaged, JournalDamaged, TextMissing};
         let Ok(findings) = self.verify() else {
@@ -236,7 +239,8 @@ impl SqliteStore {
         Ok((connection, condition))
     }
 
-    /// Makes a new database by replaying `entries`, which end where the journal is `journal_size` long.
+    /// Builds a new database by replaying `entries`; `journal_size` is where they end in the
+    /// journal.
     pub(crate) fn build(
         layout: &Layout,
         id: &StoreId,
@@ -247,13 +251,15 @@ impl SqliteStore {
         Self::build_from(layout, id, &recorded, journal_size)
     }
 
-    /// The same from operations of another engine.
+    /// As [`Self::build`], from operations of any engine.
     pub(crate) fn build_from(
         layout: &Layout,
         id: &StoreId,
         recorded: &[Recorded],
         journal_size: u64,
     ) -> Result<(), StoreFault> {
+        // Built beside the database and renamed over it at the end: a crash in between leaves the
+        // old file, and rename is atomic only within one file system.
         let folder = layout.database.parent().unwrap_or(&layout.home);
         let temporary = tempfile::Builder::new()
             .prefix(".tl-build-")
@@ -280,6 +286,7 @@ impl SqliteStore {
             }
             store.finish(&mut transaction, journal_size)?;
             drop(transaction);
+            // Only the main file is renamed, so nothing may be left in the log.
             store.checkpoint()?;
         }
         restrict(&path);
@@ -311,7 +318,7 @@ impl SqliteStore {
         View::new(&self.connection, row)
     }
 
-    /// Takes the right to write.
+    /// Begins a write transaction: takes the write lock and reconciles database and journal.
     pub(crate) fn begin_writing(&self) -> Result<TableTransaction<'_>, StoreFault> {
         if self.read_only {
             return Err(StoreFault::ReadOnly {
@@ -330,14 +337,14 @@ impl SqliteStore {
         Ok(self.transaction(row))
     }
 
-    /// Makes these operations the whole history, and the tables what follows from them. All at once: whoever reads sees the
-    /// old or the new. Stamps are forgotten, because a node's number may be another one's now.
+    /// Replaces the whole history by these operations and rebuilds the tables from them, in one
+    /// transaction. File stamps are deleted, because node ids may be assigned differently now.
     pub(crate) fn rewrite(&self, entries: &[Recorded]) -> Result<(), StoreFault> {
         let found = self.begin("BEGIN IMMEDIATE")?;
         self.replace_history(found, entries)
     }
 
-    /// The same within a [`Self::hold`], which it ends.
+    /// As [`Self::rewrite`], with the write lock of a [`Self::hold`], which it releases.
     pub(crate) fn replace_history(
         &self,
         found: StoreRow,
@@ -350,14 +357,15 @@ impl SqliteStore {
             node_total: 0,
             ..found.clone()
         };
-        // Rolls back when it is dropped before its end.
+        // Rolls back if dropped before `finish`.
         let mut transaction = self.transaction(store);
         transaction.found = found;
         for table in MADE_FROM_OPERATIONS.iter().chain(&["stamp"]) {
             self.connection
                 .execute(&format!("DELETE FROM {table}"), &[])?;
         }
-        // Deleting its rows would leave their words in the index until it is merged.
+        // Deleting FTS5 rows one by one would leave their words in the index until segments merge;
+        // a rewrite after a secret was purged must leave none.
         self.connection
             .execute("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
         let mut lines = Vec::with_capacity(entries.len());
@@ -372,28 +380,30 @@ impl SqliteStore {
             .map_err(unwritable)?;
         self.finish(&mut transaction, size)?;
         drop(transaction);
-        // Files of nodes that are no more go, too. A copy: what cannot be written now is written later.
+        // Also deletes files of removed nodes. The mirror is a copy, so a failure here is not one
+        // of the rewrite; the next export catches up.
         let _ = self.sync_mirror();
         Ok(())
     }
 
-    /// Ends a [`Self::hold`] without a change.
+    /// Releases the write lock of a [`Self::hold`] without a change.
     pub(crate) fn let_go(&self) {
         self.roll_back();
     }
 
-    /// Returns the last operation, and its hash.
+    /// Returns the last operation's id and hash.
     pub(crate) fn standing(&self) -> Result<(OperationId, Digest32), StoreFault> {
         let row = read_store_row(&self.connection, "")?;
         Ok((row.head, row.head_hash))
     }
 
-    /// Makes the time of a shared clock, which shows `now`, that of this store.
+    /// Sets the store's clock to a shared one, which shows `now`; it goes on with the monotonic
+    /// clock.
     pub(crate) fn go_by(&self, now: Timestamp) {
         self.connection.clock.set(Some((now, Instant::now())));
     }
 
-    /// Names the working copy whose replica this is.
+    /// Sets the id of the working copy whose replica this is.
     pub(crate) fn name_working_copy(&self, name: String) {
         // Set once, right after opening.
         let _ = self.connection.working_copy.set(name);
@@ -403,7 +413,7 @@ impl SqliteStore {
         TableTransaction::new(self, self.view(row))
     }
 
-    /// Writes the store's row and commits; `journal_size` is where the journal ends now.
+    /// Writes the `store` row and commits; `journal_size` is the journal's length now.
     fn finish(
         &self,
         transaction: &mut TableTransaction<'_>,
@@ -423,17 +433,17 @@ impl SqliteStore {
     }
 
     fn roll_back(&self) {
-        // A failing rollback changes nothing: the connection's end does it.
+        // A failed rollback does no harm: closing the connection rolls back.
         let _ = connection::run(&self.connection.inner, "ROLLBACK");
     }
 
-    /// Compares where the journal's chain stands with where the database does.
+    /// Compares the end of the journal's hash chain with the database's head.
     fn compare_journal(&self, row: &StoreRow) -> Result<JournalIs, StoreFault> {
         let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
         let Some(mark) = self.journal.mark().map_err(unreadable)? else {
             return Ok(JournalIs::Wrong);
         };
-        // A server asks again and again; the same file with the same end need not be read each time.
+        // Servers compare at every request; an unchanged file at the same head is not read again.
         if self.compared.get() == Some((mark, row.head_hash)) {
             return Ok(JournalIs::Equal);
         }
@@ -452,8 +462,8 @@ impl SqliteStore {
         })
     }
 
-    /// Brings journal and database together. Only ever called while holding the write lock: another
-    /// process may otherwise be between its append and its commit.
+    /// Reconciles journal and database. Only called with the write lock held: otherwise another
+    /// process may be between its append and its commit.
     fn reconcile(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
         match self.compare_journal(&row)? {
             JournalIs::Equal => Ok(row),
@@ -462,8 +472,9 @@ impl SqliteStore {
         }
     }
 
-    /// The journal is ahead: a process died between append and commit. Its operation is durable and
-    /// was decided on exactly this state, so it is taken; a torn line never was one and is cut.
+    /// Replays the end of a journal that is ahead: a process died between append and commit. Its
+    /// operation is durable and was decided on exactly this state, so it is applied; a torn last
+    /// line was never acknowledged and is cut off.
     fn catch_up(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
         let ahead = self
             .journal
@@ -471,7 +482,7 @@ impl SqliteStore {
             .map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
         if let Some(damage) = ahead.damage.as_ref().filter(|damage| !damage.torn) {
             return Err(StoreFault::Damaged {
-                what: format!("the journal's end cannot be read: {}", damage.what),
+                what: format!("cannot read the end of the journal: {}", damage.what),
             });
         }
         let mut transaction = self.transaction(row);
@@ -487,17 +498,19 @@ impl SqliteStore {
         drop(transaction);
         if !ahead.entries.is_empty() {
             self.tell(format!(
-                "an interrupted process had written {} to the journal but not to the database: taken over",
+                "an interrupted process had written {} to the journal but not to the database: recovered",
                 domain::text::count(ahead.entries.len(), "operation", "operations")
             ));
         }
         self.begin("BEGIN IMMEDIATE")
     }
 
-    /// The journal is missing, shorter or another one: the database has every operation, so the
-    /// journal is written again from it and the old file quarantined.
+    /// Rewrites a journal that is missing, too short or of another chain: the database has every
+    /// operation, so the journal is written from it and the old file quarantined.
     fn mend_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
         self.journal.check_format()?;
+        // Everything is loaded and verified before the old file is touched: if the database is
+        // damaged too, the journal may be all that is left.
         let entries = self.view(row.clone()).entries()?;
         let lines = entries
             .iter()
@@ -524,7 +537,8 @@ impl SqliteStore {
         self.begin("BEGIN IMMEDIATE")
     }
 
-    /// Returns what can still be read of the operations after `prev`, for a rebuild.
+    /// Returns the operations after `after` that are still readable and continue the chain from
+    /// `prev`, for a rebuild. Stops at the first gap.
     pub(crate) fn salvage(
         layout: &Layout,
         settings: &EngineSettings,
@@ -568,7 +582,8 @@ impl SqliteStore {
         self.recoveries.borrow_mut().push(Recovery { message });
     }
 
-    /// Exports what changed. The mirror is a copy: when it cannot be written now, it is later.
+    /// Checkpoints a long log and writes changed nodes to the mirror. Best effort: the mirror is a
+    /// copy, and the next export catches up.
     fn after_commit(&self, row: StoreRow, operations: &[Operation]) {
         connection::keep_log_short(&self.connection.inner, &self.layout.database);
         if !self.settings.mirror {
@@ -593,7 +608,7 @@ impl From<JournalEntry> for Recorded {
     }
 }
 
-/// Makes an empty database with its tables and its one store row.
+/// Creates a database with the schema and its one `store` row.
 fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     let fault = |error| connection::fault(path, error);
     let connection = connection::open(path, &Purpose::Create, std::time::Duration::from_secs(5))?;
@@ -619,7 +634,7 @@ fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     Ok(())
 }
 
-/// Only the user may read the state.
+/// Restricts the file to its owner.
 fn restrict(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
@@ -644,7 +659,7 @@ impl Keeper for SqliteStore {
         let before = transaction.view.store.journal_size;
         if transaction.lines.is_empty() {
             self.finish(transaction, before)?;
-            // Hooks note something far more often than they record something.
+            // Here too: hooks write notes far more often than operations, and each grows the log.
             connection::keep_log_short(&self.connection.inner, &self.layout.database);
             return Ok(());
         }
@@ -652,13 +667,13 @@ impl Keeper for SqliteStore {
         let size = match journal.append(&transaction.lines) {
             Ok(size) => size,
             Err(error) => {
-                // A half-written line would be cut by the next writer; do it now while we can.
+                // The next writer would cut a half-written line; better now, with the lock held.
                 let _ = journal.cut(before);
                 return Err(io_fault("cannot append to", journal.path(), error));
             }
         };
         if let Err(fault) = self.finish(transaction, size) {
-            // Nothing was acknowledged: take the lines back before anyone takes them for done.
+            // Nothing was acknowledged: remove the lines before another process replays them.
             let _ = journal.cut(before);
             return Err(fault);
         }
@@ -720,12 +735,13 @@ impl Store for SqliteStore {
         };
         row.check_reader()?;
         match self.compare_journal(&row)? {
+            // A read-only database cannot be reconciled; its own state is consistent.
             _ if self.read_only => return Ok(Box::new(snapshot)),
             JournalIs::Equal => return Ok(Box::new(snapshot)),
             JournalIs::Ahead => {
                 drop(snapshot);
-                // Either someone is just committing, and then holds the lock and is not to be waited
-                // for; or someone died there, and their operation is taken over.
+                // Either another process is committing: it holds the lock, and readers do not wait
+                // for it. Or one died there: taking the lock replays its operation.
                 let patience = connection::without_patience(|| self.write().map(drop));
                 if !matches!(patience, Ok(()) | Err(StoreFault::Locked { .. })) {
                     patience?;
@@ -733,7 +749,7 @@ impl Store for SqliteStore {
             }
             JournalIs::Wrong => {
                 drop(snapshot);
-                // Taking the write lock mends the journal.
+                // Taking the write lock repairs the journal.
                 drop(self.write()?);
             }
         }

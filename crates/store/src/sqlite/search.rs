@@ -1,4 +1,6 @@
-//! Full-text search over records: an index of exactly the words `domain::search` gives.
+//! Full-text search over records: an FTS5 index of the words that `domain::search` extracts.
+//!
+//! Words are extracted there and not by an FTS5 tokenizer, so that every engine finds the same.
 
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
@@ -8,7 +10,7 @@ use serde_json::Value;
 
 use crate::tables::view::View;
 
-/// Brings the index up to date with a record; without `after` it is gone.
+/// Updates the search index for a record; `after` is `None` if it was deleted.
 pub(super) fn replace(
     connection: &Connection,
     record: &RecordKey,
@@ -39,7 +41,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// Returns the best matches.
+/// Returns the best `most` matches among records of these kinds, best first.
 pub(super) fn search(
     view: &View<'_>,
     kinds: &[&str],
@@ -61,7 +63,7 @@ pub(super) fn search(
             .iter()
             .map(|phrase| format!("\"{}\" *", phrase.join(" ")))
             .collect();
-        // No kind need be looked for where all are wanted.
+        // With all kinds wanted, the filter would only cost time.
         let kind = match kinds.len() == SEARCHED_KINDS.len() {
             true => String::new(),
             false => format!(" AND kind : ({})", kinds.join(" OR ")),
@@ -69,7 +71,8 @@ pub(super) fn search(
         format!("words : ({}){kind}", phrases.join(operator))
     };
     let all = |text: &str| {
-        // A few more than asked for, so that equal ones can be put in order.
+        // More rows than requested, because the inner query cuts off equal scores in any order; the
+        // outer query orders them by key, so that every machine returns the same.
         let sql = "SELECT s.kind, s.key, f.score FROM (SELECT rowid AS id, bm25(search, 0.0, 1.0) AS score FROM search \
                    WHERE search MATCH ?1 ORDER BY score LIMIT ?2) AS f JOIN searched AS s ON s.id = f.id \
                    ORDER BY f.score, s.kind, s.key";

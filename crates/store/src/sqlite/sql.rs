@@ -1,4 +1,4 @@
-//! SQLite as the tables ask for it.
+//! SQLite's implementation of the shared SQL interface ([`Sql`]).
 
 use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ use crate::tables::rows::BadRow;
 use crate::tables::sql::{NewStanding, Row, Sql, StandingChange, Values};
 use crate::tables::view::View;
 
-/// An open database, with its file for messages.
+/// An open database, with its path for messages.
 pub(super) struct SqliteConnection {
     pub(super) inner: Connection,
     pub(super) path: PathBuf,
-    /// What a shared clock showed, and when; nothing where this machine's is the only one.
+    /// A reading of the shared clock and the moment it was taken; `None` without a shared clock.
     pub(super) clock: Cell<Option<(Timestamp, Instant)>>,
-    /// The name of this working copy, where the state is a replica of one that others work on too.
+    /// Id of this working copy, if the state is a replica of a shared one.
     pub(super) working_copy: OnceCell<String>,
 }
 
@@ -64,6 +64,8 @@ impl Sql for SqliteConnection {
     ) -> Result<usize, StoreFault> {
         let sql = "UPDATE standing SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 \
                    WHERE node = ?1 AND standing_sum = ?2";
+        // One prepared statement in a loop: SQLite has no arrays to bind, and without a round trip
+        // per statement nothing is gained by one large statement.
         let mut statement = self
             .inner
             .prepare_cached(sql)
@@ -93,6 +95,7 @@ impl Sql for SqliteConnection {
     }
 
     fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
+        // The shared clock is extrapolated with the monotonic clock: the wall clock may be set.
         let since = |then: Instant| i64::try_from(then.elapsed().as_millis()).unwrap_or(i64::MAX);
         let now = self
             .clock

@@ -1,4 +1,5 @@
-//! Full verification: schema, checksums, hash chain, replay of the journal against the tables, texts, mirror.
+//! Full verification: pages, schema, checksums, hash chain, texts, mirror, and a replay of the
+//! journal compared with the tables.
 
 use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
 use domain::tree::Misfit;
@@ -10,7 +11,7 @@ use crate::memory::MemoryState;
 use crate::tables::verify::{finding, same_state, tables};
 use crate::tables::view::View;
 
-/// Returns everything that is wrong.
+/// Verifies the store and returns all findings. Changes nothing.
 pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
     let row = store.begin("BEGIN")?;
     let reading = super::ReadView {
@@ -20,6 +21,7 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
     let view = &reading.view;
     let mut findings = Vec::new();
     let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
+    // Limited to one problem: it is enough to know that the file is damaged.
     let check = store
         .connection
         .inner
@@ -59,10 +61,11 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
     Ok(findings)
 }
 
-/// Replays the journal and compares what it gives with the tables.
+/// Replays the journal in memory and compares the result with the tables.
 fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Vec<StoreFinding>) {
     use StoreFindingKind::{DatabaseDamaged, InterruptedOperation, JournalDamaged};
     if let Some(damage) = &journal.damage {
+        // A torn last line is what a kill during an append leaves; the next writer cuts it off.
         let kind = if damage.torn {
             InterruptedOperation
         } else {
@@ -114,6 +117,7 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
             return;
         }
     }
+    // The tables cannot be compared with a shorter history. A damaged line was reported above.
     if state.head() < view.store.head {
         if journal.damage.is_none() {
             let missing = format!(

@@ -1,4 +1,6 @@
-//! The book of tokens and the audit log, for both databases. Beside the state: no operation makes them.
+//! Token store and audit log, for both engines.
+//!
+//! Not part of the state: no operation creates them, and a rebuild leaves them alone.
 
 use domain::access::Scope;
 use domain::ids::Principal;
@@ -9,25 +11,25 @@ use domain::token::{Audited, NewToken, Token};
 use super::rows::{BadRow, digest};
 use super::sql::{Row, Sql, params};
 
-/// What an engine does in a short transaction of its own: it waits for nobody who changes the state.
+/// Runs short transactions on the access tables, apart from those that change the state.
 pub(crate) trait Desk {
-    /// Reads.
+    /// Runs `work` in a read transaction.
     fn look(
         &self,
         work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault>;
 
-    /// Writes, all or nothing.
+    /// Runs `work` in a write transaction; rolled back if it fails.
     fn write_down(
         &self,
         work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault>;
 }
 
-/// The book at an engine's desk.
+/// The token store and audit log in an engine's tables.
 pub(crate) struct Book<'d>(pub(crate) &'d dyn Desk);
 
-/// Everything in it, on its way from one database to the one that takes its place.
+/// All tokens and audit entries, for copying them into a replacement database.
 #[derive(Default)]
 pub(crate) struct BookContents {
     tokens: Vec<Token>,
@@ -53,7 +55,7 @@ fn token(row: &Row<'_>) -> Result<Token, BadRow> {
         name: row.get(1)?,
         principal: principal(row, 2)?,
         scope: Scope::from_word(&scope)
-            .ok_or_else(|| BadRow::new(format!("a token has the scope `{scope}`")))?,
+            .ok_or_else(|| BadRow::new(format!("a token has the unknown scope `{scope}`")))?,
         hash: digest(row.get_ref(4)?)?,
         cookie: digest(row.get_ref(5)?)?,
         created_at: Timestamp::from_millis(row.get(6)?),
@@ -94,6 +96,7 @@ fn found<T>(
     Ok(all)
 }
 
+/// Inserts an audit entry, with secrets in its detail masked.
 fn add_line(sql: &dyn Sql, line: &Audited) -> Result<(), StoreFault> {
     let insert = "INSERT INTO audit (at, principal, token, action, outcome, detail, came_from, trace, times) \
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -124,7 +127,7 @@ impl Book<'_> {
         Ok(outcome)
     }
 
-    /// Returns everything in it.
+    /// Returns all tokens and audit entries.
     pub(crate) fn contents(&self) -> Result<BookContents, StoreFault> {
         Ok(BookContents {
             tokens: self.tokens()?,
@@ -132,13 +135,13 @@ impl Book<'_> {
         })
     }
 
-    /// Puts into an empty book what was in another one.
+    /// Fills an empty token store and audit log.
     pub(crate) fn put(&self, contents: &BookContents) -> Result<(), StoreFault> {
         self.0.write_down(&mut |sql| put_book(sql, contents))
     }
 }
 
-/// Puts into an empty book what was in another one, in the transaction that was begun.
+/// Fills an empty token store and audit log, in the current transaction.
 pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), StoreFault> {
     let insert = "INSERT INTO access_token (id, name, principal, scope, hash, cookie, created_at, created_by, \
                   expires_at, revoked_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -159,6 +162,7 @@ pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), Sto
         ];
         sql.execute(insert, values)?;
     }
+    // Reversed: they are listed newest first, and new ids must keep their order.
     contents
         .audited
         .iter()
@@ -254,6 +258,7 @@ impl AccessBook for Book<'_> {
     }
 
     fn note(&self, lines: &[Audited], uses: &[(u64, Timestamp)]) -> Result<(), StoreFault> {
+        // Batches of several servers may arrive out of order; the time must not go back.
         let update = "UPDATE access_token SET last_used_at = ?2 \
                       WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
         self.0.write_down(&mut |sql| {
@@ -280,7 +285,8 @@ impl AccessBook for Book<'_> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.0.write_down(&mut |sql| {
             sql.execute("DELETE FROM audit WHERE at < ?1", params![before.as_millis()])?;
-            // Numbers are given to all projects of a database together: the last lines are counted, not reckoned.
+            // Counted rather than computed from the highest id: all projects of a database share
+            // one sequence, so the ids of one have gaps.
             let rest = "DELETE FROM audit \
                         WHERE id < (SELECT min(id) FROM (SELECT id FROM audit ORDER BY id DESC LIMIT ?1) AS kept)";
             sql.execute(rest, params![most]).map(drop)

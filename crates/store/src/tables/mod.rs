@@ -1,7 +1,7 @@
-//! The state as tables: what SQLite and PostgreSQL have in common, which is nearly everything.
+//! Relational schema of the state, shared by SQLite and PostgreSQL: queries, writes, checksums.
 //!
-//! An engine brings a connection that can run statements ([`sql::Sql`]) and decides what makes a change durable
-//! ([`write::Keeper`]).
+//! An engine provides a connection that runs statements ([`sql::Sql`]) and decides what makes a
+//! transaction durable ([`write::Keeper`]). Nearly everything else is the same for both.
 
 pub(crate) mod access;
 pub(crate) mod rows;
@@ -13,7 +13,8 @@ pub(crate) mod verify;
 pub(crate) mod view;
 pub(crate) mod write;
 
-/// The tables that the operations make.
+/// Tables derived from the operations; a rebuild empties and refills them. Notes, stamps, tokens
+/// and the audit log are not among them.
 pub(crate) const MADE_FROM_OPERATIONS: [&str; 11] = [
     "standing",
     "node",

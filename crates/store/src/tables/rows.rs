@@ -1,8 +1,8 @@
-//! Nodes as rows of the database.
+//! Mapping between nodes and table rows.
 //!
-//! The columns come in four groups, each with its own sum: what a status rests on (footing), the
-//! status (standing, a table of its own), the words, and the total over the children. A cascade reads
-//! the first two and writes only the second.
+//! The columns form four groups, each with its own checksum: the inputs of the status (footing),
+//! the status (table `standing`), the descriptive columns (words), and the child total. A cascade
+//! reads the first two groups and writes only the second, a few bytes per node.
 
 use std::rc::Rc;
 
@@ -30,28 +30,30 @@ macro_rules! words_columns {
     };
 }
 
-/// Where nodes and their standings are read from, nodes first.
+/// Join of nodes and their statuses. CROSS JOIN fixes SQLite's order: nodes first, by lineage.
 pub(crate) const JOINED: &str = "node CROSS JOIN standing ON standing.node = node.id";
 
-/// Columns of a footing and a standing, in the order [`read_footing`] expects.
+/// Columns of footing and status, in the order [`read_footing`] expects.
 pub(crate) const NARROW: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum");
 
-/// All columns of a node and its standing, in the order [`read_node`] expects.
+/// All columns of a node and its status, in the order [`read_node`] expects.
 pub(crate) const WIDE: &str = concat!(
     footing_columns!(),
     ", status, cause, since, standing_sum, ",
     words_columns!()
 );
 
-/// The columns of the table `node` but the children's, in the order of [`NodeValues`].
+/// Columns of table `node` without the child total, in the order of [`NodeValues`].
 pub(crate) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!());
 
-/// How many columns [`STORED`] has.
+/// Number of columns in [`STORED`].
 pub(crate) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
 
-/// Flags in the column `is_condemned`, which is under the footing's checksum, so that a cascade need not read the words.
+/// Flags in column `is_condemned`, which belongs to the footing, so that a cascade need not read
+/// the descriptive columns.
 ///
-/// Rows of earlier versions lack the second one; `application::record_policy` writes them again before it is asked for.
+/// Rows of earlier versions lack the second flag; `application::record_policy` rewrites them before
+/// it is used.
 const CONDEMNED: i64 = 1;
 const APPROVED_BY_NO_PERSON: i64 = 2;
 
@@ -62,16 +64,17 @@ const STANDING_WIDTH: usize = 4;
 const LINEAGE: usize = 14;
 const WORDS_SUM: usize = 36;
 
-/// A cause as it is kept, and as it is meant.
+/// A cause as stored JSON and parsed; the checksum covers the JSON.
 pub(crate) struct CauseRow {
     pub(crate) body: String,
     pub(crate) cause: Cause,
 }
 
-/// Looks a kept cause up.
+/// Looks up a cause by id.
 pub(crate) type Causes<'c> = &'c dyn Fn(i64) -> Result<Rc<CauseRow>, BadRow>;
 
-/// A row that does not fit its sum, or cannot be read.
+/// A row with a wrong checksum, or one that cannot be decoded. Boxed, because it is returned for
+/// every row.
 #[derive(Debug)]
 pub(crate) struct BadRow(Box<StoreFault>);
 
@@ -93,7 +96,7 @@ impl From<serde_json::Error> for BadRow {
     }
 }
 
-/// A database that went away while a row was read is no damage.
+/// Keeps faults of nested queries as they are: a lost connection is not damage.
 impl From<StoreFault> for BadRow {
     fn from(fault: StoreFault) -> Self {
         Self(Box::new(fault))
@@ -120,7 +123,7 @@ impl NodeValues {
         };
         let json =
             |text: Result<String, serde_json::Error>| text.map(Value::Text).map_err(json_fault);
-        // Most lists are empty, and an empty one need not be read back.
+        // Most lists are empty; NULL saves parsing JSON for each of them.
         let list = |items: &[String]| match items {
             [] => Ok(Value::Null),
             items => json(serde_json::to_string(items)),
@@ -190,12 +193,13 @@ impl NodeValues {
             Value::Integer(node.created_at.as_millis()),
             Value::Integer(node.updated_at.as_millis()),
         ]);
+        // The id is part of every group's checksum, so that groups of two rows cannot be swapped.
         let words = sum_of(std::iter::once(&values[0]).chain(&values[FOOTING_SUM + 1..]));
         values.push(Value::Integer(words));
         Ok(Self { values })
     }
 
-    /// Returns what this row adds to the table's total.
+    /// Returns the row's contribution to the table's total.
     pub(crate) fn share(&self, id: NodeId) -> i64 {
         let sum = |index: usize| match self.values[index] {
             Value::Integer(sum) => sum,
@@ -206,7 +210,7 @@ impl NodeValues {
     }
 }
 
-/// Returns a cause as it is kept.
+/// Returns the JSON of a status's cause.
 pub(crate) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFault> {
     standing
         .cause
@@ -219,7 +223,7 @@ pub(crate) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFau
         })
 }
 
-/// Returns the values of `status` and `since`.
+/// Returns the values of columns `status` and `since`.
 pub(crate) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
     (
         position(&Status::ALL, standing.status),
@@ -227,7 +231,7 @@ pub(crate) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
     )
 }
 
-/// Returns the sum of a node's standing, with its cause's words.
+/// Returns the checksum of a node's status, including its cause's JSON.
 pub(crate) fn standing_sum(
     id: NodeId,
     standing: &Standing,
@@ -242,7 +246,7 @@ pub(crate) fn standing_sum(
     sum.take()
 }
 
-/// The values of a row, each fetched once: asking SQLite for a column costs more than reading it.
+/// The values of a row, each fetched once: the call into SQLite costs more than using the value.
 struct Columns<'r, const WIDTH: usize>([ValueRef<'r>; WIDTH]);
 
 impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
@@ -258,7 +262,7 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
         match self.0[index] {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(number) => Ok(Some(number)),
-            _ => Err(BadRow::new(format!("column {index} holds no number"))),
+            _ => Err(BadRow::new(format!("column {index} is not a number"))),
         }
     }
 
@@ -276,9 +280,9 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
             ValueRef::Null => Ok(None),
             ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
-                Err(_) => Err(BadRow::new(format!("column {index} holds no UTF-8"))),
+                Err(_) => Err(BadRow::new(format!("column {index} is not UTF-8"))),
             },
-            _ => Err(BadRow::new(format!("column {index} holds no text"))),
+            _ => Err(BadRow::new(format!("column {index} is not text"))),
         }
     }
 
@@ -310,10 +314,11 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
 fn node_id(number: i64) -> Result<NodeId, BadRow> {
     u32::try_from(number)
         .map(NodeId)
-        .map_err(|_| BadRow::new(format!("{number} is no node's number")))
+        .map_err(|_| BadRow::new(format!("{number} is not a node id")))
 }
 
-/// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
+/// Decodes a whole node, verifying its checksums; also returns its contribution to the table's
+/// total.
 pub(crate) fn read_node(
     row: &Row<'_>,
     sum: &mut Sum,
@@ -328,7 +333,7 @@ pub(crate) fn read_node(
     let words_sum = columns.number(WORDS_SUM)?;
     if sum.take() != words_sum {
         return Err(BadRow::new(format!(
-            "the words of node {} do not fit their sum",
+            "checksum mismatch in the columns of node {}",
             footing.id
         )));
     }
@@ -337,7 +342,7 @@ pub(crate) fn read_node(
         .map_err(|error| BadRow::new(error.to_string()))?;
     if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
         return Err(BadRow::new(format!(
-            "node {} has a lineage that is not its own",
+            "node {} has the lineage of another node",
             footing.id
         )));
     }
@@ -397,7 +402,7 @@ pub(crate) fn read_node(
     Ok((node, share))
 }
 
-/// Reads what a status rests on, checking its sums.
+/// Decodes a footing and its status, verifying their checksums.
 pub(crate) fn read_footing(
     row: &Row<'_>,
     sum: &mut Sum,
@@ -417,7 +422,7 @@ fn footing_in<const WIDTH: usize>(
         .for_each(|value| sum.add(*value));
     if sum.take() != columns.number(FOOTING_SUM)? {
         return Err(BadRow::new(format!(
-            "the footing of node {id} does not fit its sum"
+            "checksum mismatch in the footing of node {id}"
         )));
     }
     let cause = columns
@@ -434,7 +439,7 @@ fn footing_in<const WIDTH: usize>(
     let body = cause.as_ref().map(|kept| kept.body.as_str());
     if standing_sum(id, &standing, body, sum) != columns.number(STANDING_SUM)? {
         return Err(BadRow::new(format!(
-            "the status of node {id} does not fit its sum"
+            "checksum mismatch in the status of node {id}"
         )));
     }
     let text = match columns.number(2)? {
@@ -448,7 +453,7 @@ fn footing_in<const WIDTH: usize>(
         2 => TextFooting::Unreadable,
         other => {
             return Err(BadRow::new(format!(
-                "node {id} has content of kind {other}"
+                "node {id} has the unknown content kind {other}"
             )));
         }
     };
@@ -476,7 +481,7 @@ fn footing_in<const WIDTH: usize>(
     })
 }
 
-/// Returns the flags of a footing.
+/// Returns the flags column of a footing.
 fn flags_of(footing: &Footing) -> i64 {
     let by_no_person = footing.approval.is_some_and(|approval| !approval.by_person);
     (if footing.condemnation.is_some() {
@@ -490,7 +495,7 @@ fn flags_of(footing: &Footing) -> i64 {
     })
 }
 
-/// Reads a hash column.
+/// Decodes a hash column.
 pub(crate) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
     let ValueRef::Blob(bytes) = value else {
         return Err(BadRow::new("a hash is missing"));
@@ -501,7 +506,7 @@ pub(crate) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
         .map_err(|_| BadRow::new("a hash has the wrong length"))
 }
 
-/// Writes a hash column.
+/// Encodes a hash column.
 pub(crate) fn blob(digest: Digest32) -> Value {
     Value::Blob(digest.0.to_vec())
 }
@@ -514,6 +519,7 @@ fn canonical_value(hash: Option<CanonicalHash>) -> Value {
     hash.map_or(Value::Null, |hash| blob(hash.0))
 }
 
+/// Encodes an enum value as its position in `all`; new values are only ever appended there.
 fn position<T: PartialEq>(all: &[T], value: T) -> i64 {
     all.iter()
         .position(|known| *known == value)
@@ -526,5 +532,5 @@ fn from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {
         .ok()
         .and_then(|index| all.get(index))
         .copied()
-        .ok_or_else(|| BadRow::new(format!("{index} is no known word")))
+        .ok_or_else(|| BadRow::new(format!("{index} is not a known value")))
 }

@@ -1,7 +1,7 @@
-//! What the tables ask of a database, whichever it is: the same statements, values and rows.
+//! SQL interface the tables need from an engine: statements, parameters, rows.
 //!
-//! Values are SQLite's five kinds. Statements are written in the words both databases know, with `?1` for a value; what is
-//! left that differs has a method of its own here.
+//! Values have SQLite's five types. Statements use the common subset of both dialects, with `?1`
+//! for parameters; each remaining difference has a method of its own.
 
 use domain::ids::NodeId;
 use domain::ports::StoreFault;
@@ -16,17 +16,17 @@ use super::view::View;
 
 pub(crate) use rusqlite::params;
 
-/// The values of a statement, in order.
+/// The parameters of a statement, in order.
 pub(crate) type Values<'v> = &'v [&'v dyn rusqlite::ToSql];
 
-/// One row of an answer.
+/// One row of a query result.
 pub(crate) enum Row<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r crate::postgres::PostgresRow<'r>),
 }
 
 impl Row<'_> {
-    /// Returns a column without copying it.
+    /// Returns a column's value without copying it.
     #[inline]
     pub(crate) fn get_ref(&self, index: usize) -> Result<ValueRef<'_>, BadRow> {
         match self {
@@ -35,30 +35,30 @@ impl Row<'_> {
         }
     }
 
-    /// Returns a column.
+    /// Returns a column's value, converted.
     pub(crate) fn get<T: FromSql>(&self, index: usize) -> Result<T, BadRow> {
         T::column_result(self.get_ref(index)?)
             .map_err(|error| BadRow::new(format!("column {index}: {error}")))
     }
 }
 
-/// The status of one node that changes: the sum it must have, and the one it gets.
+/// Status change of one node: the checksum its row must have, and the new one.
 pub(crate) struct StandingChange {
     pub(crate) node: NodeId,
     pub(crate) old_sum: i64,
     pub(crate) new_sum: i64,
 }
 
-/// What a status becomes, for many nodes at once.
+/// The new status, common to all nodes of a group.
 pub(crate) struct NewStanding {
     pub(crate) status: i64,
     pub(crate) cause: Option<i64>,
     pub(crate) since: Option<i64>,
 }
 
-/// A database in a transaction.
+/// A connection with an open transaction.
 pub(crate) trait Sql {
-    /// Runs a query and hands over every row.
+    /// Runs a query and calls `each` for every row.
     fn rows(
         &self,
         sql: &str,
@@ -69,28 +69,29 @@ pub(crate) trait Sql {
     /// Runs a statement and returns how many rows it changed.
     fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault>;
 
-    /// Changes the status of those nodes whose sum is the old one, and returns how many that were.
+    /// Sets the status of the nodes whose checksum is the old one; returns how many matched.
     fn set_standings(
         &self,
         changes: &[StandingChange],
         new: &NewStanding,
     ) -> Result<usize, StoreFault>;
 
-    /// Returns the key a note is kept under: where several machines share a database, most notes are of one alone.
+    /// Returns the key a note is stored under. In a shared database most notes belong to one
+    /// working copy and get its id as prefix.
     fn note_key(&self, key: &str) -> String;
 
-    /// Returns the name of the working copy; empty where the state belongs to one alone.
+    /// Returns the id of the working copy; empty if the state is not shared.
     fn working_copy(&self) -> String;
 
-    /// Returns the time of the database's own clock, where it is not this machine's.
+    /// Returns the time of the shared clock; `None` if this machine's clock counts.
     fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
         Ok(None)
     }
 
-    /// Brings the index of words up to date with a record; without `after` it is gone.
+    /// Updates the search index for a record; `after` is `None` if it was deleted.
     fn index_words(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault>;
 
-    /// Returns the best matches, as `Snapshot::search` says.
+    /// Returns the best matches; see `Snapshot::search`.
     fn search(
         &self,
         view: &View<'_>,

@@ -1,9 +1,12 @@
-//! Row sums: how a damaged row is told from a true one before it is used.
+//! Row checksums (CRC-32), verified on every read, and table totals that reveal missing rows.
+//!
+//! They detect damage (a flipped bit, a lost page), not tampering: whoever can write the file can
+//! recompute them. Tampering is what the operations' hash chain detects.
 
 use rusqlite::types::{Value, ValueRef};
 
-/// A sum over column values. They are gathered first: one pass over a few hundred bytes is many
-/// times faster than a pass per column.
+/// Checksum over column values. They are collected first: one CRC pass over a few hundred bytes is
+/// many times faster than a pass per column.
 pub(crate) struct Sum(Vec<u8>);
 
 impl Default for Sum {
@@ -13,7 +16,9 @@ impl Default for Sum {
 }
 
 impl Sum {
+    /// Adds a column value.
     pub(crate) fn add(&mut self, value: ValueRef<'_>) {
+        // A tag per type, so that NULL, 0 and the empty string have different checksums.
         match value {
             ValueRef::Null => self.0.push(0),
             ValueRef::Integer(number) => {
@@ -30,13 +35,14 @@ impl Sum {
     }
 
     fn bytes(&mut self, tag: u8, bytes: &[u8]) {
+        // With the length, or bytes moved from one column to the next would go unnoticed.
         self.0.push(tag);
         self.0
             .extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         self.0.extend_from_slice(bytes);
     }
 
-    /// Returns the sum and makes room for the next one.
+    /// Returns the checksum and resets; the buffer is reused for the next row.
     pub(crate) fn take(&mut self) -> i64 {
         let sum = crc32fast::hash(&self.0);
         self.0.clear();
@@ -44,7 +50,7 @@ impl Sum {
     }
 }
 
-/// Returns the sum of these values.
+/// Returns the checksum of these values.
 pub(crate) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
     let mut sum = Sum::default();
     values
@@ -53,7 +59,7 @@ pub(crate) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
     sum.take()
 }
 
-/// Which of a row's sums goes into the total.
+/// Which of a row's checksums is mixed into the total.
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
     Footing = 1,
@@ -62,10 +68,13 @@ pub(crate) enum Part {
     Children = 4,
 }
 
-/// Returns what one sum of one row adds to (and takes from) the table's total.
+/// Returns what one checksum of one row contributes to the table's total.
 ///
-/// The total is the exclusive-or of these, so that a row that is missed or met twice shows.
+/// The total is the XOR of all contributions: order does not matter, a change updates it in
+/// constant time, and a row that is missing or read twice shows.
 pub(crate) fn share(part: Part, id: u32, sum: i64) -> i64 {
+    // Mixed (splitmix64 constants), because a plain XOR of CRCs cancels out when two rows swap
+    // values.
     let packed = (sum.cast_unsigned() << 32) | u64::from(id);
     let mixed = (packed ^ (part as u64).wrapping_mul(0xa076_1d64_78bd_642f))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Texts of versions, and operations with the texts that came with them.
+//! Stored texts: compressed content of versions, and operations together with the texts they added.
 
 use domain::ids::{OperationId, VersionHash};
 use domain::ports::StoreFault;
@@ -11,7 +11,7 @@ use crate::engine::Recorded;
 use crate::journal;
 
 impl View<'_> {
-    /// Returns the text of a version: its own, or the masked one that is kept for it.
+    /// Returns the text of a version: its own, or the masked one stored in its place.
     pub(super) fn text_of_version(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
         if let Some(text) = self.kept_text(hash)? {
             return Ok(Some(text));
@@ -22,7 +22,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the hashes of texts that came with an operation.
+    /// Returns the hashes of the texts an operation added.
     pub(crate) fn texts_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
         self.rows(
             "SELECT DISTINCT v.hash FROM version v WHERE v.operation = ?1 AND NOT EXISTS \
@@ -32,28 +32,29 @@ impl View<'_> {
         )
     }
 
-    /// Returns every operation with its texts, in order, chain checked.
+    /// Returns every operation with its texts, in order, with the hash chain verified.
     pub(crate) fn entries(&self) -> Result<Vec<Recorded>, StoreFault> {
         let mut prev = journal::chain_start(&self.store.store);
         let recorded = self.recorded(OperationId(1), self.store.head)?;
         let mut entries = Vec::with_capacity(recorded.len());
         for operation in &recorded {
             if operation.prev != prev {
-                let what = format!("operation {} does not follow the one before", operation.id);
+                let what = format!("broken hash chain at operation {}", operation.id);
                 return Err(StoreFault::Damaged { what });
             }
             prev = operation.hash;
             entries.push(self.entry(operation)?);
         }
+        // The chain alone cannot show that its end was cut off; the head's hash is stored apart.
         if prev != self.store.head_hash {
             return Err(StoreFault::Damaged {
-                what: "operations are missing".to_owned(),
+                what: "the last operations are missing".to_owned(),
             });
         }
         Ok(entries)
     }
 
-    /// Returns the text that is kept under a hash, which is its own.
+    /// Returns the text stored under its own hash, verified.
     fn kept_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
         let found = self.one(
             "SELECT size, zstd FROM text WHERE hash = ?1",
@@ -61,19 +62,21 @@ impl View<'_> {
             |row| Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?)),
         )?;
         let Some((size, packed)) = found else {
-            // Not there is an answer only if no version says that it was kept.
+            // A version with a size had its text stored, so its absence is damage. Versions without
+            // one were recorded without text.
             let sql = "SELECT 1 FROM version WHERE hash = ?1 AND size IS NOT NULL LIMIT 1";
             return match self.one(sql, params![hash.0.0.as_slice()], |_| Ok(()))? {
                 None => Ok(None),
                 Some(()) => Err(StoreFault::Damaged {
-                    what: format!("the kept text {} is gone", hash.short()),
+                    what: format!("the stored text {} is missing", hash.short()),
                 }),
             };
         };
         let damaged = || StoreFault::Damaged {
-            what: format!("the kept text {} does not fit its hash", hash.short()),
+            what: format!("hash mismatch in the stored text {}", hash.short()),
         };
         let size = usize::try_from(size).map_err(|_| damaged())?;
+        // Capped at 1 GiB: a damaged size must not allocate all memory.
         let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;
         let text = String::from_utf8(bytes).map_err(|_| damaged())?;
         if VersionHash::of(text.as_bytes()) != hash {
@@ -92,7 +95,7 @@ impl View<'_> {
             } else if let Some(masked) = MaskedText::read(self, hash)?
                 && let Some(text) = self.kept_text(masked.kept)?
             {
-                // The text of a masked version is kept, and travels, under its own hash.
+                // A masked text is stored and transferred under its own hash, not the version's.
                 texts.push((masked.kept, text));
             }
         }

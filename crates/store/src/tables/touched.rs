@@ -1,4 +1,4 @@
-//! Which operations touched a node: an index for the log of one, so that nobody goes through the facts of all.
+//! Index of the operations that touched a node, so that a node's log needs no scan of all facts.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,11 @@ use domain::ports::StoreFault;
 use super::sql::params;
 use super::view::View;
 
-/// An operation that touched more than this has one row for all of them: a cascade costs nothing here.
+/// Number of touched nodes above which an operation gets one packed row instead of one per node: a
+/// cascade over thousands of nodes must not write thousands of index rows.
 const MANY: usize = 64;
 
-/// Notes which nodes an operation touched.
+/// Adds an operation to the index.
 pub(crate) fn keep(view: &View<'_>, operation: &Operation) -> Result<(), StoreFault> {
     let (id, nodes) = (operation.id.0.cast_signed(), operation.touched());
     if nodes.len() > MANY {
@@ -28,7 +29,7 @@ pub(crate) fn keep(view: &View<'_>, operation: &Operation) -> Result<(), StoreFa
         .try_for_each(|node| view.sql.execute(sql, params![node.0, id]).map(drop))
 }
 
-/// Returns the numbers of up to `most` operations below `before` that touched a node, the newest first.
+/// Returns the ids of up to `most` operations before `before` that touched a node, newest first.
 pub(crate) fn before(
     view: &View<'_>,
     node: NodeId,
@@ -38,6 +39,7 @@ pub(crate) fn before(
     let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let sql = "SELECT operation FROM touched WHERE node = ?1 AND operation < ?2 ORDER BY operation DESC LIMIT ?3";
     let mut found = view.rows(sql, params![node.0, before, limit], |row| row.get::<i64>(0))?;
+    // All packed rows are scanned: large operations are few, and each is a handful of ranges.
     let sql = "SELECT operation, stretches FROM touched_many WHERE operation < ?1";
     let among_many = view.rows(sql, params![before], |row| {
         let (operation, stretches): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
@@ -49,7 +51,7 @@ pub(crate) fn before(
     Ok(found)
 }
 
-/// Returns the first operation that is not in the index as its facts say, or that is there and nowhere else.
+/// Returns an operation whose index entry differs from its facts, or an entry without operation.
 pub(crate) fn misplaced<'o>(
     view: &View<'_>,
     operations: impl Iterator<Item = &'o Operation>,
@@ -85,7 +87,7 @@ pub(crate) fn misplaced<'o>(
         .map(|id| OperationId(id.cast_unsigned())))
 }
 
-/// Packs sorted numbers: the first and the last of each unbroken stretch.
+/// Packs sorted ids as ranges: the first and the last id of each.
 fn stretches(nodes: &[NodeId]) -> Vec<u8> {
     let parts = nodes.chunk_by(|a, b| a.0 + 1 == b.0);
     parts

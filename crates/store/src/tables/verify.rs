@@ -1,4 +1,4 @@
-//! Looking at the tables: sums, texts, and whether they are what the operations make them.
+//! Verification of the tables: checksums, texts, and equality with a replay of the operations.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,10 @@ pub(crate) fn finding(kind: StoreFindingKind, message: String) -> StoreFinding {
     StoreFinding { kind, message }
 }
 
-/// Checks the tables by themselves: sums, children, texts.
+/// Checks the tables on their own: checksums, child totals, texts.
 pub(crate) fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
     let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
+    // Reading verifies: every query checks the checksums of the rows it returns.
     let nodes = match view.all_nodes() {
         Ok(nodes) => nodes,
         Err(fault) => return findings.push(damaged(fault.to_string())),
@@ -36,12 +37,12 @@ pub(crate) fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
     }
 }
 
-/// Says whether a version's text is kept and whole.
+/// Returns a finding if a version's text is missing or damaged.
 fn text(view: &View<'_>, alias: &str, hash: VersionHash) -> Option<StoreFinding> {
     let message = match view.text(hash) {
         Ok(Some(_)) => return None,
         Ok(None) => format!(
-            "the text of version {} of `{alias}` is not kept",
+            "the text of version {} of `{alias}` is missing",
             hash.short()
         ),
         Err(fault) => fault.to_string(),
@@ -49,7 +50,7 @@ fn text(view: &View<'_>, alias: &str, hash: VersionHash) -> Option<StoreFinding>
     Some(finding(StoreFindingKind::TextMissing, message))
 }
 
-/// Says the first difference between the tables and a replayed state.
+/// Compares the tables with a replayed state; the error is the first difference.
 pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), String> {
     let faulty = |fault: StoreFault| fault.to_string();
     let nodes = Tree::new(view.all_nodes().map_err(faulty)?);
@@ -63,7 +64,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
             .into_iter()
             .find(|id| nodes.get(*id) != state.tree.get(*id));
         return Err(format!(
-            "node {} is not what the journal makes it",
+            "node {} differs from the journal",
             odd.unwrap_or(NodeId(0))
         ));
     }
@@ -76,6 +77,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
                 .map(|version| ((version.node, version.hash), version)),
         );
     }
+    // Versions of removed nodes stay in the replayed state; the tables list versions by node.
     for (key, expected) in state
         .versions
         .iter()
@@ -83,7 +85,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     {
         if versions.remove(key).as_ref() != Some(expected) {
             return Err(format!(
-                "version {} of node {} is not what the journal makes it",
+                "version {} of node {} differs from the journal",
                 key.1.short(),
                 key.0
             ));
@@ -106,9 +108,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
         let name = odd
             .map(|record| format!("{}/{}", record.kind, record.key))
             .unwrap_or_default();
-        return Err(format!(
-            "the record {name} is not what the journal makes it"
-        ));
+        return Err(format!("the record {name} differs from the journal"));
     }
     let recorded = view
         .recorded(OperationId(1), view.store.head)
@@ -119,7 +119,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
         }
         if view.undone_by(row.id).map_err(faulty)? != state.undone.get(&row.id).copied() {
             return Err(format!(
-                "operation {} is not undone as the journal says",
+                "the undo state of operation {} differs from the journal",
                 row.id
             ));
         }
@@ -128,18 +128,18 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     for (head, expected) in heads.iter().rev().zip(&state.operations) {
         if *head != expected.operation.head() {
             return Err(format!(
-                "what is said about operation {} is not what the journal makes it",
+                "the summary of operation {} differs from the journal",
                 head.id
             ));
         }
     }
     if recorded.len() != state.operations.len() {
-        return Err("the database has not every operation of the journal".to_owned());
+        return Err("the database lacks operations of the journal".to_owned());
     }
     let operations = state.operations.iter().map(|entry| &entry.operation);
     match super::touched::misplaced(view, operations).map_err(faulty)? {
         Some(odd) => Err(format!(
-            "the index does not say which nodes operation {odd} touched"
+            "the index of touched nodes is wrong for operation {odd}"
         )),
         None => Ok(()),
     }

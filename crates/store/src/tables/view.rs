@@ -1,4 +1,5 @@
-//! Reading the database: the queries behind `domain::ports::Snapshot`.
+//! Read access to the tables: the queries behind `domain::ports::Snapshot`, with checksums
+//! verified.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +23,7 @@ use super::sql::{Row, Sql, Values, params};
 use super::sums::{Part, Sum, record_sum, share, sum_of};
 use crate::journal;
 
-/// The row that says who the store is and where it stands.
+/// The one row of table `store`: identity, required versions, head, totals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoreRow {
     pub(crate) store: StoreId,
@@ -53,11 +54,12 @@ impl StoreRow {
     }
 }
 
-/// The least writer of a state that was moved elsewhere: none.
+/// `min_writer` of a sealed state: no program may write it. Older programs refuse it too, because
+/// they already check `min_writer`.
 const MOVED: i64 = i64::MAX;
 
 impl StoreRow {
-    /// Says whether the state may be used: it was not moved away, and a program of this format may write it.
+    /// Checks that the state is not sealed and that a program of this format may write it.
     pub(crate) fn check_writer(&self, format: i64) -> Result<(), StoreFault> {
         self.check_reader()?;
         match self.min_writer > format {
@@ -69,7 +71,7 @@ impl StoreRow {
         }
     }
 
-    /// The same for who only reads.
+    /// Checks that the state is not sealed.
     pub(crate) fn check_reader(&self) -> Result<(), StoreFault> {
         if self.is_sealed() {
             Err(StoreFault::Moved)
@@ -78,12 +80,12 @@ impl StoreRow {
         }
     }
 
-    /// Says that the state is elsewhere now.
+    /// Marks the state as moved elsewhere.
     pub(crate) fn seal(&mut self) {
         self.min_writer = MOVED;
     }
 
-    /// Says that the state is here after all, and what may write it.
+    /// Marks the state as usable again by programs from `format` on.
     pub(crate) fn unseal(&mut self, format: i64) {
         self.min_writer = format;
     }
@@ -93,31 +95,31 @@ impl StoreRow {
     }
 }
 
-/// From this lineage up to, not including, that one.
+/// A half-open range of lineages.
 type LineageRange = (Vec<u8>, Vec<u8>);
 
-/// A view of the database in one read or write transaction.
+/// The tables as seen by one read or write transaction.
 pub(crate) struct View<'c> {
     pub(crate) sql: &'c dyn Sql,
     pub(crate) store: StoreRow,
-    /// Causes that were read: a whole subtree mostly shares one.
+    /// Cache of causes: the nodes of a subtree mostly share one.
     causes: RefCell<HashMap<i64, Rc<CauseRow>>>,
-    /// Nodes that were read, for a view that only reads: a use case asks for the same few again and again.
+    /// Cache of nodes, for read transactions only: a use case reads the same few again and again.
     known: Option<RefCell<Known>>,
 }
 
-/// What a view that only reads has read already.
+/// Cache of a read transaction.
 #[derive(Default)]
 struct Known {
     nodes: Vec<Node>,
-    /// The names of the children that were asked for last.
+    /// The child names of the last requested parent.
     children: Option<(NodeId, Vec<ChildName>)>,
 }
 
-/// More than a use case about one node meets.
+/// Maximum number of cached nodes; more than a use case about one node reads.
 const MOST_KNOWN: usize = 32;
 
-/// Reads the store's row; `locking` is what the engine adds to hold it.
+/// Reads the `store` row; `locking` is the engine's clause for locking it (` FOR UPDATE`).
 pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, StoreFault> {
     let columns = "store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum";
     let mut found = None;
@@ -130,6 +132,7 @@ pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, S
                 min_reader: row.get(1)?,
                 min_writer: row.get(2)?,
                 head: OperationId(row.get::<i64>(3)?.cast_unsigned()),
+                // A damaged hash becomes zeros here and fails the checksum below.
                 head_hash: digest(row.get_ref(4)?).unwrap_or(Digest32([0; 32])),
                 journal_size: row.get::<i64>(5)?.cast_unsigned(),
                 next_node: row.get(6)?,
@@ -142,9 +145,9 @@ pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, S
     let damaged = |what: &str| StoreFault::Damaged {
         what: what.to_owned(),
     };
-    let (store, sum) = found.ok_or_else(|| damaged("the store's own row is missing"))?;
+    let (store, sum) = found.ok_or_else(|| damaged("table `store` has no row"))?;
     if store.values().last() != Some(&Value::Integer(sum)) {
-        return Err(damaged("the store's own row does not fit its sum"));
+        return Err(damaged("checksum mismatch in table `store`"));
     }
     Ok(store)
 }
@@ -159,7 +162,7 @@ impl<'c> View<'c> {
         }
     }
 
-    /// The same for reading alone: what was read once stays as it is.
+    /// As [`Self::new`] for a read transaction: rows cannot change, so nodes are cached.
     pub(crate) fn for_reading(sql: &'c dyn Sql, store: StoreRow) -> Self {
         Self {
             known: Some(RefCell::default()),
@@ -169,7 +172,7 @@ impl<'c> View<'c> {
 }
 
 impl View<'_> {
-    /// Returns a kept cause.
+    /// Returns a cause by id.
     fn cause(&self, id: i64) -> Result<Rc<CauseRow>, BadRow> {
         if let Some(known) = self.causes.borrow().get(&id) {
             return Ok(known.clone());
@@ -180,7 +183,7 @@ impl View<'_> {
         let body = bodies
             .into_iter()
             .next()
-            .ok_or_else(|| BadRow::new(format!("cause {id} is gone")))?;
+            .ok_or_else(|| BadRow::new(format!("cause {id} is missing")))?;
         let row = Rc::new(CauseRow {
             cause: serde_json::from_str(&body)?,
             body,
@@ -189,7 +192,7 @@ impl View<'_> {
         Ok(row)
     }
 
-    /// Runs a query and reads every row.
+    /// Runs a query and converts every row with `read`.
     pub(crate) fn rows<T>(
         &self,
         sql: &str,
@@ -198,7 +201,8 @@ impl View<'_> {
     ) -> Result<Vec<T>, StoreFault> {
         let mut found = Vec::new();
         self.sql.rows(sql, values, &mut |row| {
-            // A table of many rows is met all at once or hardly at all: grow in one step, copy nothing.
+            // Results are either a few rows or nearly the whole table: reserving for all nodes in
+            // one step avoids copying the vector at every doubling.
             if found.len() == 64 {
                 found.reserve_exact(self.store.next_node as usize);
             }
@@ -225,7 +229,7 @@ impl View<'_> {
         })
     }
 
-    /// Keeps nodes for the next time they are asked for.
+    /// Adds nodes to the cache, up to its limit.
     fn remember(&self, nodes: &[Node]) {
         let Some(known) = &self.known else { return };
         let known = &mut known.borrow_mut().nodes;
@@ -255,7 +259,7 @@ impl View<'_> {
                 let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
                 if head_sum(id, &head) != row.get::<i64>(2)? {
                     return Err(BadRow::new(format!(
-                        "what is said about operation {id} does not fit its sum"
+                        "checksum mismatch in the summary of operation {id}"
                     )));
                 }
                 Ok(serde_json::from_str(&head)?)
@@ -263,7 +267,7 @@ impl View<'_> {
         )
     }
 
-    /// Returns every record there is.
+    /// Returns all records.
     pub(crate) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
         let rows = self.rows(
             "SELECT kind, key, body, sum FROM record",
@@ -277,7 +281,7 @@ impl View<'_> {
         Ok(rows.into_iter().collect())
     }
 
-    /// Returns a node's lineage: the ids from the root down.
+    /// Returns a node's lineage: the ids from the root down, four big-endian bytes each.
     pub(crate) fn lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
         self.one(
             "SELECT lineage FROM node WHERE id = ?1",
@@ -286,7 +290,7 @@ impl View<'_> {
         )
     }
 
-    /// Returns the sum of the children's shares as recorded with the parent.
+    /// Returns the XOR total of a node's children, as stored with the parent.
     pub(crate) fn child_total(&self, id: NodeId) -> Result<i64, StoreFault> {
         self.one(
             "SELECT id, child_total, child_sum FROM node WHERE id = ?1",
@@ -299,11 +303,11 @@ impl View<'_> {
         .filter(|(_, fits)| *fits)
         .map(|(total, _)| total)
         .ok_or_else(|| StoreFault::Damaged {
-            what: format!("the children of node {id} do not fit their sum"),
+            what: format!("checksum mismatch in the child total of node {id}"),
         })
     }
 
-    /// Checks that no child was missed.
+    /// Checks that no child row is missing: a lost row has no checksum that could fail.
     fn check_children(
         &self,
         parent: NodeId,
@@ -323,7 +327,8 @@ impl View<'_> {
             return Ok(None);
         };
         let mut end = start.clone();
-        // The ids below `top` follow its lineage: the next lineage of the same length ends them.
+        // Descendants have `top`'s lineage as prefix, so the next lineage of the same length ends
+        // the range: a subtree is one index scan, without recursion.
         for byte in end.iter_mut().rev() {
             if *byte < u8::MAX {
                 *byte += 1;
@@ -334,17 +339,17 @@ impl View<'_> {
         Ok(Some((start, end)))
     }
 
-    /// Checks that the rows add up to the recorded total, so that none was missed.
+    /// Checks the rows' XOR against the stored total, so that a missing or outdated row shows.
     fn check_total(&self, total: i64) -> Result<(), StoreFault> {
         if total == self.store.node_total {
             return Ok(());
         }
         Err(StoreFault::Damaged {
-            what: "the nodes do not add up to their total: a row is missing or old".to_owned(),
+            what: "checksum mismatch in table `node`: a row is missing or outdated".to_owned(),
         })
     }
 
-    /// Returns the recorded bytes of operations `from..=to`, oldest first.
+    /// Returns the stored bytes of operations `from..=to`, oldest first.
     pub(crate) fn recorded(
         &self,
         from: OperationId,
@@ -358,7 +363,7 @@ impl View<'_> {
     }
 }
 
-/// An operation's bytes, as recorded.
+/// An operation as stored: its exact JSON and its links in the hash chain.
 pub(crate) struct RecordedRow {
     pub(crate) id: OperationId,
     pub(crate) body: String,
@@ -377,19 +382,17 @@ impl RecordedRow {
         })
     }
 
+    /// Parses the operation after verifying its hash.
     pub(crate) fn operation(&self) -> Result<Operation, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
         if journal::chain(self.prev, &self.body) != self.hash {
-            return Err(damaged(format!(
-                "operation {} does not fit its hash",
-                self.id
-            )));
+            return Err(damaged(format!("hash mismatch in operation {}", self.id)));
         }
         let operation: Operation = serde_json::from_str(&self.body)
-            .map_err(|error| damaged(format!("operation {} cannot be read: {error}", self.id)))?;
+            .map_err(|error| damaged(format!("cannot parse operation {}: {error}", self.id)))?;
         if operation.id != self.id {
             return Err(damaged(format!(
-                "operation {} says it is {}",
+                "operation {} is stored with the id {}",
                 self.id, operation.id
             )));
         }
@@ -397,7 +400,7 @@ impl RecordedRow {
     }
 }
 
-/// Returns the sum of what a list says about an operation.
+/// Returns the checksum of an operation's summary.
 pub(crate) fn head_sum(id: i64, head: &str) -> i64 {
     let mut sum = Sum::default();
     sum.add(ValueRef::Integer(id));
@@ -405,7 +408,7 @@ pub(crate) fn head_sum(id: i64, head: &str) -> i64 {
     sum.take()
 }
 
-/// Returns the number that every operation asked for is below.
+/// Returns the exclusive upper bound of operation ids as a parameter.
 fn number_before(before: Option<OperationId>) -> i64 {
     before.map_or(i64::MAX, |before| before.0.cast_signed())
 }
@@ -414,17 +417,17 @@ fn number(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
-/// Returns the sum that guards a child total.
+/// Returns the checksum of a child total.
 pub(crate) fn child_sum(id: NodeId, total: i64) -> i64 {
     sum_of(&[Value::Integer(id.0.into()), Value::Integer(total)])
 }
 
-/// Returns the sum of a version's columns.
+/// Returns the checksum of a version's columns.
 pub(crate) fn version_sum(version: &Version) -> i64 {
     sum_of(&version_values(version))
 }
 
-/// Returns the values of a version's columns but the sum.
+/// Returns the values of a version's columns, without the checksum.
 pub(crate) fn version_values(version: &Version) -> Vec<Value> {
     let hash = |digest: Digest32| Value::Blob(digest.0.to_vec());
     vec![
@@ -467,7 +470,7 @@ fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
     };
     if version_sum(&version) != row.get::<i64>(8)? {
         return Err(BadRow::new(format!(
-            "a version of node {} does not fit its sum",
+            "checksum mismatch in a version of node {}",
             version.node
         )));
     }
@@ -550,7 +553,7 @@ impl Snapshot for View<'_> {
 
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
         let (mut total, mut sum) = (0, Sum::default());
-        // Ids are given in order, and a parent is there before its children.
+        // Ids are assigned in creation order, so a parent comes before its children.
         let nodes = self.rows(
             &format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"),
             params![],
@@ -565,7 +568,7 @@ impl Snapshot for View<'_> {
     }
 
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
-        // A tree is of one profile: by its root it is taken or left.
+        // All nodes of a tree have their root's profile, so trees are skipped as a whole.
         let roots = self.rows(
             "SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id",
             params![],
@@ -575,6 +578,7 @@ impl Snapshot for View<'_> {
             .iter()
             .all(|(_, profile)| !profiles.contains(&profile.as_str()))
         {
+            // Nothing to skip: the full scan is faster, and verifies the table's total as well.
             return self.all_nodes();
         }
         let mut found = Vec::new();
@@ -708,6 +712,8 @@ impl Snapshot for View<'_> {
     }
 
     fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
+        // In batches, because `most` limits bytes and the size of an operation is known only when
+        // it is read.
         const AT_ONCE: u64 = 100;
         let (mut lines, mut bytes, mut last) = (Vec::new(), 0, after);
         while last < self.store.head && bytes < most {
@@ -753,6 +759,8 @@ impl Snapshot for View<'_> {
     }
 
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Json)>, StoreFault> {
+        // `key >=` uses the index; the comparison of the prefix ends the match. LIKE would treat
+        // `_` and `%` in keys as wildcards.
         let sql = "SELECT kind, key, body, sum FROM record \
                    WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
         self.rows(sql, params![kind, prefix], read_record)
@@ -789,7 +797,7 @@ fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
     let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     if record_sum(&kind, &key, &body) != row.get::<i64>(3)? {
         return Err(BadRow::new(format!(
-            "the record {kind}/{key} does not fit its sum"
+            "checksum mismatch in the record {kind}/{key}"
         )));
     }
     Ok((key, serde_json::from_str(&body)?))

@@ -1,4 +1,7 @@
-//! Writing the tables: one transaction, ended by the engine.
+//! Write transaction on the tables: applies operations, keeps checksums and totals up to date.
+//!
+//! How it becomes durable is the engine's part ([`Keeper`]): SQLite appends to the journal before
+//! it commits, PostgreSQL only commits.
 
 use std::collections::BTreeMap;
 
@@ -28,43 +31,43 @@ use super::view::{StoreRow, View, child_sum, head_sum, version_sum, version_valu
 use crate::engine::{Recorded, io_fault};
 use crate::memory::{delegate_snapshot, misplaced};
 
-/// From so many bytes on a text is worth a thread of its own.
+/// Text size from which compressing it and writing its journal line run in parallel.
 const WORTH_A_THREAD: usize = 256 * 1024;
 
-/// How an engine ends a transaction.
+/// The engine's side of a transaction: commit, rollback, warnings.
 pub(crate) trait Keeper {
-    /// Makes the transaction durable; it calls [`TableTransaction::write_store_row`] on its way.
+    /// Makes the transaction durable; has to call [`TableTransaction::write_store_row`].
     fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault>;
 
-    /// Ends it as if nothing had been.
+    /// Discards the transaction.
     fn roll_back(&self);
 
-    /// Takes what the user should know about a transaction that was committed.
+    /// Receives warnings for the user after a commit.
     fn warn(&self, warnings: Vec<String>);
 }
 
-/// The tables, held for writing. Dropped without commit, nothing happened.
+/// A write transaction on the tables; rolls back if dropped without a commit.
 pub(crate) struct TableTransaction<'s> {
     keeper: &'s dyn Keeper,
     pub(crate) view: View<'s>,
-    /// The operations of this transaction, and as lines of a journal.
+    /// The operations of this transaction, as journal lines and as values.
     pub(crate) lines: Vec<String>,
     pub(crate) operations: Vec<Operation>,
-    /// What every working copy should know of the notes that were kept.
+    /// Notes written in this transaction that all working copies share.
     pub(crate) shared_notes: Vec<SharedNote>,
-    /// The store's row as it was found.
+    /// The `store` row at the start of the transaction.
     pub(crate) found: StoreRow,
-    /// The operation whose facts are being applied.
+    /// Id and time of the operation whose facts are being applied.
     applying: (OperationId, Timestamp),
-    /// What its facts change in the totals of children, by parent: each is written once, not for every child.
+    /// Pending changes of child totals, by parent; written once per operation, not once per child.
     child_changes: BTreeMap<NodeId, i64>,
-    /// What was masked, to be told once it is committed.
+    /// Warnings about masked secrets, reported after the commit.
     warnings: Vec<String>,
     pub(crate) finished: bool,
 }
 
 impl<'s> TableTransaction<'s> {
-    /// The transaction was begun, and the view holds the store's row as read since.
+    /// Wraps a begun transaction; `view` has the `store` row as read in it.
     pub(crate) fn new(keeper: &'s dyn Keeper, view: View<'s>) -> Self {
         Self {
             keeper,
@@ -80,7 +83,7 @@ impl<'s> TableTransaction<'s> {
         }
     }
 
-    /// The same, ended by another.
+    /// Replaces the engine's side of the transaction.
     pub(crate) fn kept_by(mut self, keeper: &'s dyn Keeper) -> Self {
         self.keeper = keeper;
         self
@@ -90,7 +93,8 @@ impl<'s> TableTransaction<'s> {
         self.view.sql.execute(sql, values)
     }
 
-    /// Changes a row, or adds it when there is none. Nobody else writes meanwhile.
+    /// Updates a row, or inserts it if there is none. Safe in two statements, because the write
+    /// lock is held.
     fn put(&self, update: &str, insert: &str, values: Values<'_>) -> Result<(), StoreFault> {
         if self.execute(update, values)? == 0 {
             self.execute(insert, values)?;
@@ -98,10 +102,11 @@ impl<'s> TableTransaction<'s> {
         Ok(())
     }
 
-    /// Applies an operation that has its number and its place already.
+    /// Applies an operation that already has its id and its place in the chain.
     pub(crate) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
         for (hash, text) in &recorded.texts {
-            // A large text is packed once and read back seldom: half the time counts for more than a few bytes.
+            // Large texts are written once and rarely read: level 1 takes half the time for slightly
+            // more bytes.
             let level = if text.len() > 64 * 1024 { 1 } else { 3 };
             let packed = zstd::bulk::compress(text.as_bytes(), level)
                 .map_err(|error| io_fault("cannot compress", "a text".as_ref(), error))?;
@@ -143,7 +148,8 @@ impl<'s> TableTransaction<'s> {
         Ok(())
     }
 
-    /// Writes the store's row, if it is still the one that was found; the engine commits.
+    /// Writes the `store` row if its head is unchanged since the start (optimistic check); the
+    /// engine commits.
     pub(crate) fn write_store_row(&mut self, journal_size: u64) -> Result<(), StoreFault> {
         self.view.store.journal_size = journal_size;
         let mut values = self.view.store.values();
@@ -153,6 +159,8 @@ impl<'s> TableTransaction<'s> {
              journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9 WHERE head = ?10",
             &places(&values),
         )?;
+        // The lock should make this impossible. If another writer got in all the same, failing as
+        // locked lets the caller retry on fresh state instead of forking the chain.
         match changed {
             1 => Ok(()),
             _ => Err(StoreFault::Locked { holder: None }),
@@ -198,7 +206,7 @@ impl<'s> TableTransaction<'s> {
         Ok(())
     }
 
-    /// Keeps a standing's cause and returns under which number, and its words.
+    /// Stores the cause of a status; returns its id and its JSON.
     fn keep_cause(&self, standing: &Standing) -> Result<(Option<i64>, Option<String>), StoreFault> {
         let Some(body) = cause_body(standing)? else {
             return Ok((None, None));
@@ -212,7 +220,7 @@ impl<'s> TableTransaction<'s> {
         Ok((id, Some(body)))
     }
 
-    /// Writes what is different in a node's row.
+    /// Updates the changed columns of a node's row, and the table's total.
     fn change_row(
         &mut self,
         before: &Node,
@@ -223,7 +231,8 @@ impl<'s> TableTransaction<'s> {
         let old = NodeValues::of(before, old)?;
         let new = NodeValues::of(after, new)?;
         self.view.store.node_total ^= old.share(after.id) ^ new.share(after.id);
-        // Only the columns that changed: a statement over all of them costs more to prepare than to run.
+        // Only changed columns: binding all of them costs more than the update, and rewriting
+        // indexed columns touches their indexes.
         let mut sets = String::new();
         let mut values = vec![Value::Integer(after.id.0.into())];
         for ((column, old), new) in STORED
@@ -285,7 +294,7 @@ impl Transaction for TableTransaction<'_> {
             .iter()
             .any(|(_, text)| text.len() > WORTH_A_THREAD)
         {
-            // A large text takes as long to pack for the tables as to write for the journal: both at once.
+            // Compressing for the tables takes about as long as JSON-encoding for the journal.
             std::thread::scope(|scope| {
                 let line = scope.spawn(|| recorded.line());
                 self.apply_recorded(&recorded)?;
@@ -306,7 +315,8 @@ impl Transaction for TableTransaction<'_> {
         self.leave_out_known_texts(&mut recorded)?;
         self.apply_recorded(&recorded)
             .map_err(|fault| match fault {
-                // It is the operation that is wrong, not the state it was made for elsewhere.
+                // The line comes from another machine: it is the operation that does not apply, the
+                // local state is intact.
                 StoreFault::Damaged { what } => StoreFault::DoesNotFit { what },
                 other => other,
             })?;
@@ -343,6 +353,8 @@ impl Transaction for TableTransaction<'_> {
         body: Option<&str>,
         at: Timestamp,
     ) -> Result<(), StoreFault> {
+        // Masked before it is stored: notes hold what agents wrote, and a secret in a database is
+        // hard to erase again.
         let body = body.map(mask);
         let body = body.as_deref();
         if let Some(body) =
@@ -383,7 +395,7 @@ impl Transaction for TableTransaction<'_> {
     }
 }
 
-/// Returns values as a statement takes them.
+/// Borrows values as statement parameters.
 pub(crate) fn places(values: &[Value]) -> Vec<&dyn ToSql> {
     values.iter().map(|value| value as &dyn ToSql).collect()
 }
@@ -449,10 +461,11 @@ impl NodeTable for TableTransaction<'_> {
             .unwrap_or_default();
         if new_top.starts_with(&old_top) {
             return Err(StoreFault::Damaged {
-                what: format!("`{}` would stand below itself", node.alias),
+                what: format!("`{}` would become its own descendant", node.alias),
             });
         }
         new_top.extend_from_slice(&node.id.0.to_be_bytes());
+        // The subtree query below verifies child totals, so pending ones are written first.
         self.write_child_totals()?;
         for before in Snapshot::subtree(&self.view, node.id)? {
             let old_lineage = self.lineage_of(before.id)?;
@@ -470,7 +483,8 @@ impl NodeTable for TableTransaction<'_> {
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), StoreFault> {
-        // Its children may have gone just before it: then nothing of them is left to write.
+        // Its children may have been removed just before, in the same operation: their pending
+        // change has to make the total zero, and need not be written.
         let change = self.child_changes.remove(&id).unwrap_or_default();
         if self.view.child_total(id)? ^ change != 0 {
             return Err(StoreFault::Damaged {
@@ -511,6 +525,8 @@ impl NodeTable for TableTransaction<'_> {
                 new_sum,
             });
         }
+        // The old checksum is part of the UPDATE's condition, so a row with another status does not
+        // match; one count checks the whole cascade.
         if self.view.sql.set_standings(
             &changes,
             &NewStanding {
@@ -521,7 +537,7 @@ impl NodeTable for TableTransaction<'_> {
         )? != changes.len()
         {
             return Err(StoreFault::Damaged {
-                what: "a standing is not what the fact says it was".to_owned(),
+                what: "a node's status differs from the one the fact expects".to_owned(),
             });
         }
         self.view.store.node_total ^= total;
@@ -561,6 +577,7 @@ impl NodeTable for TableTransaction<'_> {
                 }
             }
         };
+        // A known version may come back under another parent text: only its basis changes.
         row.basis = *basis;
         let mut values = version_values(&row);
         values.push(Value::Integer(version_sum(&row)));
@@ -621,6 +638,7 @@ impl NodeTable for TableTransaction<'_> {
         if !SEARCHED_KINDS.contains(&kind.as_str()) {
             return Ok(());
         }
+        // Many record changes leave the searchable text alone; reindexing is the expensive part.
         match (before, after) {
             (Some(before), Some(after)) if text_of(kind, before) == text_of(kind, after) => Ok(()),
             _ => self.view.sql.index_words(record, after),
