@@ -1,6 +1,7 @@
-//! Where a plan speaks of a facet: front matter keys, sections, labels and tables.
+//! Finds the passages of a plan that are about a facet: front matter keys, sections, labels,
+//! tables.
 //!
-//! Finds the passages only; what they say is read by `names` and `timeline`.
+//! It only locates them; `names` and `timeline` parse what they say.
 
 use std::ops::Range;
 
@@ -10,47 +11,48 @@ use super::markdown::{self, Block, Table};
 use super::words::{FacetWords, Fit};
 use crate::front_matter;
 
-/// A plan, taken apart.
+/// A parsed plan.
 pub(super) struct Document<'t> {
     facets: &'t [FacetWords],
     pub(super) text: &'t str,
-    /// Of the front matter.
+    /// Keys of the front matter.
     keys: Map<String, Value>,
     blocks: Vec<Block>,
-    /// For each block the facets it is a heading of.
+    /// For each block, the facets it is a heading of.
     owners: Vec<Vec<usize>>,
 }
 
 /// One passage about a facet.
 #[derive(Debug)]
 pub(super) enum Passage<'d> {
-    /// Of the front matter.
+    /// A value of the front matter.
     Value(&'d Value),
     /// After a label: `Characters: Alice, Bob`.
     Text(&'d str),
-    /// Of a table's column.
+    /// A cell of a table's column.
     Cell { header: &'d str, text: &'d str },
-    /// Blocks below a label that has nothing on its own line.
+    /// Blocks below a label without a value on its own line.
     Listing(Range<usize>),
     /// A heading and the blocks below it.
     Section(Range<usize>),
 }
 
-/// `Location: Medbay`, taken apart.
+/// A label and its value: `Location: Medbay`.
 pub(super) struct Label<'t> {
     pub(super) name: &'t str,
     pub(super) value: &'t str,
-    /// A dash is weaker than a colon: it stands between any two things.
+    /// A dash is weaker evidence than a colon: it can separate anything.
     by_dash: bool,
 }
 
 impl<'t> Document<'t> {
+    /// Parses a plan.
     pub(super) fn read(facets: &'t [FacetWords], text: &'t str) -> Self {
         let (front_block, body) = front_matter::split(text);
         let front = front_matter::read(text);
         let mut blocks = Vec::new();
         if front.problem.is_some() {
-            // Broken YAML still has its labels and lists.
+            // Invalid YAML is parsed as Markdown, in which its labels and lists still show.
             blocks.extend(markdown::blocks(front_block.unwrap_or_default()));
         }
         blocks.extend(markdown::blocks(body));
@@ -64,12 +66,12 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Says whether the plan has any passage about a facet, even an empty one.
+    /// Whether the plan has any passage about a facet, even an empty one.
     pub(super) fn speaks_of(&self, facet: usize) -> bool {
         !self.passages(facet).is_empty()
     }
 
-    /// Returns the passages about a facet, in their order.
+    /// Returns the passages about a facet, in order.
     pub(super) fn passages(&self, facet: usize) -> Vec<Passage<'_>> {
         let mut passages = Vec::new();
         let Some(words) = self.facets.get(facet) else {
@@ -78,7 +80,7 @@ impl<'t> Document<'t> {
         keyed_values(words, &self.keys, &mut passages);
         let mut section_end = 0;
         for (index, block) in self.blocks.iter().enumerate() {
-            // Sections below a section of the same facet are read with it.
+            // A nested section of the same facet is part of the outer passage.
             if index >= section_end && self.owners_of(index).contains(&facet) {
                 section_end = self.section_end(index);
                 passages.push(Passage::Section(index..section_end));
@@ -95,6 +97,7 @@ impl<'t> Document<'t> {
         passages
     }
 
+    /// Returns the blocks of a range with their indices.
     pub(super) fn blocks(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
         self.blocks
             .iter()
@@ -108,7 +111,7 @@ impl<'t> Document<'t> {
         self.owners.get(index).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns where the section of a heading ends: at the next heading that is not below it.
+    /// Returns the end of a heading's section: the next heading that is not below it.
     pub(super) fn section_end(&self, index: usize) -> usize {
         let own = match self.blocks.get(index) {
             Some(Block::Heading { depth, .. }) => *depth,
@@ -120,7 +123,7 @@ impl<'t> Document<'t> {
             .map_or(self.blocks.len(), |(end, _)| end)
     }
 
-    /// Says whether a line is a label of any facet.
+    /// Whether a line is a label of any facet.
     pub(super) fn is_labelled(&self, line: &str) -> bool {
         self.is_facet_word(line)
             || self
@@ -129,12 +132,12 @@ impl<'t> Document<'t> {
                 .any(|words| labels(line).any(|label| label.names(words)))
     }
 
-    /// Says whether a text is a word of any facet and nothing else.
+    /// Whether a text is a word of some facet and nothing else.
     pub(super) fn is_facet_word(&self, text: &str) -> bool {
         self.facets.iter().any(|words| words.is_word(text))
     }
 
-    /// Returns what a heading of a facet gives on its own line: `Medbay` of `Location: Medbay`.
+    /// Returns the value in a facet's heading: `Medbay` of `Location: Medbay`.
     pub(super) fn value_in_heading<'h>(&self, facet: usize, heading: &'h str) -> Option<&'h str> {
         let words = self.facets.get(facet)?;
         label(heading)
@@ -142,19 +145,19 @@ impl<'t> Document<'t> {
             .map(|label| label.value)
     }
 
-    /// Says whether a label names a facet.
+    /// Whether a label names the given facet.
     pub(super) fn fits_label(&self, facet: usize, label: &str) -> bool {
         self.facets
             .get(facet)
             .is_some_and(|words| words.fits_label(label))
     }
 
-    /// Says whether a label names some facet.
+    /// Whether a label names any facet.
     pub(super) fn fits_any_label(&self, label: &str) -> bool {
         self.facets.iter().any(|words| words.fits_label(label))
     }
 
-    /// Says whether a table has its labels in the first column instead of the head.
+    /// Whether a table has its labels in the first column instead of the header row.
     pub(super) fn is_vertical(&self, table: &Table) -> bool {
         table
             .rows
@@ -163,6 +166,7 @@ impl<'t> Document<'t> {
             .any(|cell| self.is_facet_word(cell))
     }
 
+    /// Collects the labelled passages of one block.
     fn labelled<'d>(
         &'d self,
         words: &FacetWords,
@@ -171,7 +175,7 @@ impl<'t> Document<'t> {
         passages: &mut Vec<Passage<'d>>,
     ) {
         let is_heading = self.blocks.get(index).is_some_and(Block::is_heading);
-        // `**Characters**` alone on its line, as people write who do not like headings.
+        // `**Characters**` alone on its line, used instead of a heading.
         if !is_heading && words.is_word(text) {
             passages.push(Passage::Listing(self.listing_after(index)));
             return;
@@ -179,6 +183,8 @@ impl<'t> Document<'t> {
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
             for label in labels(line).filter(|label| label.names(words)) {
+                // A label without a value takes the next line, unless that is a label itself; a
+                // heading has its section instead.
                 match lines.peek() {
                     _ if !label.value.is_empty() => passages.push(Passage::Text(label.value)),
                     Some(next) if !self.is_labelled(next) => passages.push(Passage::Text(next)),
@@ -189,7 +195,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns the blocks a label without a value speaks about.
+    /// Returns the blocks that a label without a value refers to.
     fn listing_after(&self, index: usize) -> Range<usize> {
         let start = index + 1;
         let own = match self.blocks.get(index) {
@@ -201,6 +207,8 @@ impl<'t> Document<'t> {
             Block::Table(_) => own == 0,
             Block::Heading { .. } => false,
         };
+        // One paragraph directly below the label is its value; a second one is already something
+        // else.
         if let Some(Block::Paragraph { nesting, text }) = self.blocks.get(start)
             && *nesting == own
             && !self.is_labelled(text)
@@ -216,6 +224,7 @@ impl<'t> Document<'t> {
         start..start + length
     }
 
+    /// Collects the cells of a table that are about a facet.
     fn passages_in_table<'d>(
         &self,
         words: &FacetWords,
@@ -223,6 +232,7 @@ impl<'t> Document<'t> {
         passages: &mut Vec<Passage<'d>>,
     ) {
         if self.is_vertical(table) {
+            // Markdown requires a header row, so in a vertical table it is the first label.
             for row in std::iter::once(&table.header).chain(&table.rows) {
                 if row.first().is_some_and(|cell| words.fits_label(cell)) {
                     passages.extend(row.iter().skip(1).map(|cell| Passage::Text(cell)));
@@ -243,6 +253,7 @@ impl<'t> Document<'t> {
 }
 
 impl Label<'_> {
+    /// Whether the label names the facet; after a dash only the exact word counts.
     fn names(&self, words: &FacetWords) -> bool {
         if self.by_dash {
             words.is_word(self.name)
@@ -252,7 +263,8 @@ impl Label<'_> {
     }
 }
 
-/// Returns the labels of a line: one at its start, or one in each part of `POV: Alice | Location: Medbay`.
+/// Returns the labels of a line: one at its start, or one in each part of `POV: Alice | Location:
+/// Medbay`.
 pub(super) fn labels(line: &str) -> impl Iterator<Item = Label<'_>> {
     line.split(" | ")
         .flat_map(|part| part.split(" • "))
@@ -260,9 +272,11 @@ pub(super) fn labels(line: &str) -> impl Iterator<Item = Label<'_>> {
         .filter_map(label)
 }
 
+/// Parses one label.
 fn label(part: &str) -> Option<Label<'_>> {
     let colon = part
         .split_once([':', '：'])
+        // The colon of a URL is not that of a label.
         .filter(|(_, value)| !value.starts_with("//"));
     let by_dash = colon.is_none();
     let (name, value) = colon.or_else(|| {
@@ -277,6 +291,7 @@ fn label(part: &str) -> Option<Label<'_>> {
     })
 }
 
+/// Collects the front matter values of a facet, also from nested maps.
 fn keyed_values<'d>(
     words: &FacetWords,
     keys: &'d Map<String, Value>,
@@ -300,7 +315,7 @@ fn keyed_values<'d>(
 /// Returns for each block the facets it is a heading of.
 fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
     let title = title(blocks);
-    // The headings above the current block: depth, and whose they are.
+    // The headings above the current block: their depth and their facets.
     let mut above: Vec<(u8, Vec<usize>)> = Vec::new();
     let mut owners = Vec::with_capacity(blocks.len());
     for (index, block) in blocks.iter().enumerate() {
@@ -314,7 +329,7 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
                 .iter()
                 .any(|(_, owned)| owned.iter().any(|owner| *owner != facet));
             match heading_fit(words, text) {
-                // A title may be any sentence: `People of the Abyss`.
+                // A title can be any phrase, such as `People of the Abyss`.
                 _ if title == Some(index) => words.is_word(text),
                 Fit::Exact | Fit::Ends => true,
                 // Below `Locations`, `Cast Iron Bridge` is a place.
@@ -333,7 +348,7 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
     owners
 }
 
-/// Returns the one heading that stands above all others.
+/// Returns the one heading above all others, if there is one.
 fn title(blocks: &[Block]) -> Option<usize> {
     let mut headings = blocks
         .iter()
@@ -346,11 +361,12 @@ fn title(blocks: &[Block]) -> Option<usize> {
     let (count, is_top) = headings.fold((0, true), |(count, top), (_, other)| {
         (count + 1, top && other > depth)
     });
+    // A plan with a single heading has a section, not a title.
     (count > 0 && is_top).then_some(first)
 }
 
-/// Compares a heading by what stands before its colon or dash; behind it (`Step 1: Characters`) only
-/// the bare word counts, since there stands a title as well: `Scene 2: A safe place`.
+/// Compares the part of a heading before its colon or dash. Behind it only the bare word counts
+/// (`Step 1: Characters`), because a title can be there as well: `Scene 2: A safe place`.
 fn heading_fit(words: &FacetWords, heading: &str) -> Fit {
     let Some(label) = label(heading) else {
         return words.fit(heading);

@@ -1,24 +1,26 @@
-//! How the text of an item becomes names: markup, notes and descriptions off, lists apart.
+//! Splits the text of an item into names: removes markup, notes and descriptions, and splits lists.
 
 use super::words::{fold, is_combining, is_listed, is_markup, without_parentheses};
 
-/// Longer ones are prose.
+/// Maximum length of a name in characters; longer text is prose.
 const CHARACTERS_IN_NAME: usize = 60;
+/// Maximum number of words of a name.
 const WORDS_IN_NAME: usize = 6;
 
 const SENTENCE_ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
 
-/// Words between two names: English, Russian, German, French, Spanish, Italian, Polish, Ukrainian.
+/// Conjunctions between names: English, Russian, German, French, Spanish, Italian, Polish,
+/// Ukrainian.
 const CONJUNCTIONS: &str = "and & + / и und et y e i та";
 
-/// What people write where no name is meant; folded.
+/// Placeholders instead of a name; folded.
 const PLACEHOLDERS: &str = "none nobody nowhere tbd tba todo n/a na unknown etc нет никто нигде неизвестно др \
     keine aucun ninguno nessuno brak なし";
 
-/// Where an item stands, which decides how its punctuation is read.
+/// The kind of text, which decides how its punctuation is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A list item or heading: one name and what is said of it.
+    /// A list item or heading: one name and its description.
     Item,
     /// A label's value, a cell or a paragraph: several names.
     Inline,
@@ -32,7 +34,8 @@ pub(super) fn names_in(text: &str, form: Form) -> Vec<String> {
         .collect()
 }
 
-/// Reads what stands after a label. `Place of power: she takes it.` is a sentence, and so no names.
+/// Returns the names in a label's value. `Place of power: she takes it.` is a sentence without
+/// names.
 pub(super) fn names_in_value(text: &str) -> Vec<String> {
     let is_sentence = text.starts_with(char::is_lowercase) && text.ends_with(SENTENCE_ENDS);
     if is_sentence {
@@ -42,7 +45,8 @@ pub(super) fn names_in_value(text: &str) -> Vec<String> {
     }
 }
 
-/// Reads a paragraph of short names; one long part or a sentence makes all of it prose.
+/// Returns the names in a paragraph of short names; a long part or a sentence makes all of it
+/// prose.
 pub(super) fn names_in_paragraph(text: &str) -> Vec<String> {
     let is_prose = text.ends_with(SENTENCE_ENDS) || has_sentence_end(text);
     let parts = parts_of(text, Form::Inline);
@@ -52,8 +56,8 @@ pub(super) fn names_in_paragraph(text: &str) -> Vec<String> {
     parts.into_iter().filter(|part| is_name(part)).collect()
 }
 
-/// Says whether a sentence ends within a text. A capitalised word before the period may be a title
-/// (`Dr. Rein`), and a short one an abbreviation.
+/// Whether a sentence ends within a text. A capitalised word before the period may be a title (`Dr.
+/// Rein`), a short one an abbreviation.
 fn has_sentence_end(text: &str) -> bool {
     text.split_whitespace().rev().skip(1).any(|word| {
         word.strip_suffix('.')
@@ -71,7 +75,7 @@ fn is_too_long(part: &str) -> bool {
     part.chars().count() > CHARACTERS_IN_NAME || part.split_whitespace().count() > WORDS_IN_NAME
 }
 
-/// Splits a text into what may be names, bare of markup and descriptions.
+/// Splits a text into candidate names, without markup and descriptions.
 fn parts_of(text: &str, form: Form) -> Vec<String> {
     let text = without_parentheses(text);
     let pieces: Vec<&str> = match form {
@@ -81,12 +85,14 @@ fn parts_of(text: &str, form: Form) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for piece in pieces {
         let piece = without_brackets(without_list_mark(piece));
+        // A link next to a name is a source, and its path would be split into words.
         if piece.contains("://") {
             continue;
         }
         let first = parts.len();
         for part in without_description(&piece).split([',', '，', '、', ';', '；', '→']) {
-            // `Alice, captain of the ship`: in an item, lower case after a capitalised name tells about it.
+            // `Alice, captain of the ship`: in an item, a lower-case part after a capitalised name
+            // describes it.
             let is_told = form == Form::Item
                 && parts
                     .get(first)
@@ -103,6 +109,7 @@ fn parts_of(text: &str, form: Form) -> Vec<String> {
     parts
 }
 
+/// Whether a part describes the first name instead of being another one.
 fn is_apposition(first: &str, part: &str) -> bool {
     let is_told =
         |word: &str| word.starts_with(char::is_lowercase) && !is_listed(CONJUNCTIONS, word);
@@ -117,7 +124,7 @@ fn split_by_conjunctions(part: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns a part without the marks around and in it, if anything is left.
+/// Returns a part without surrounding punctuation and markup, if anything is left.
 fn bare(part: &str) -> Option<String> {
     let visible: String = part.chars().filter(|c| !is_markup(*c)).collect();
     let start = visible.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -125,7 +132,7 @@ fn bare(part: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Drops `- `, `1. `, `[x] ` where Markdown did not: in front matter, cells and code blocks.
+/// Removes `- `, `1. `, `[x] ` where Markdown did not: in front matter, cells and code blocks.
 fn without_list_mark(text: &str) -> &str {
     let text = text.trim_start();
     let unmarked = text.trim_start_matches(['-', '*', '+', '•', '–', '—']);
@@ -145,7 +152,7 @@ fn without_list_mark(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Drops notes such as ` [POV]`; a text in brackets from its start keeps its words.
+/// Removes notes such as ` [POV]`; a text that starts with a bracket keeps its words.
 fn without_brackets(text: &str) -> String {
     if text.starts_with('[') {
         return text.replace(['[', ']'], "");
@@ -153,8 +160,9 @@ fn without_brackets(text: &str) -> String {
     without_parentheses(&text.replace('[', "(").replace(']', ")"))
 }
 
-/// Returns what stands before a colon or a dash.
+/// Returns the text before a colon or a dash.
 fn without_description(text: &str) -> &str {
+    // A hyphen needs spaces on both sides: `Jean-Luc` is one name.
     let cuts = [":", "：", "—", " – ", "– ", " - ", " -- "];
     let end = cuts
         .iter()

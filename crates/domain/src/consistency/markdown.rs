@@ -1,4 +1,7 @@
-//! A Markdown plan as a flat row of blocks, their text without markup.
+//! Flattens a Markdown plan to a list of blocks with plain text.
+//!
+//! The structure that matters here is headings, nesting of lists, and tables; emphasis and links
+//! are dropped.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -22,6 +25,7 @@ pub(super) enum Block {
     Table(Table),
 }
 
+/// A table with its header row.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
     pub(super) header: Vec<String>,
@@ -44,8 +48,10 @@ impl Block {
     }
 }
 
-/// Reads the blocks of a plan's body.
+/// Parses the blocks of a plan's body.
 pub(super) fn blocks(body: &str) -> Vec<Block> {
+    // Wikilinks and task lists are common in notes of writers (Obsidian); without these options
+    // their brackets would become part of the names.
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_WIKILINKS;
     let mut reader = Reader::default();
     for event in Parser::new_ext(body, options) {
@@ -55,13 +61,14 @@ pub(super) fn blocks(body: &str) -> Vec<Block> {
     reader.blocks
 }
 
+/// Collects blocks from parser events.
 #[derive(Default)]
 struct Reader {
     blocks: Vec<Block>,
     text: String,
-    /// How many lists are open.
+    /// Number of open lists.
     nesting: usize,
-    /// Whether a list item has begun and has no text yet.
+    /// Whether a list item was opened and has no text yet.
     starts_item: bool,
     table: Table,
 }
@@ -123,6 +130,7 @@ impl Reader {
                 self.table
                     .rows
                     .last_mut()
+                    // The parser reports the header's cells before the first `TableRow`.
                     .unwrap_or(&mut self.table.header)
                     .push(cell);
             }
@@ -134,11 +142,12 @@ impl Reader {
     }
 
     fn break_line(&mut self) {
-        // A line that ends with a comma goes on: `Alice, Bob,` and `Charlie` below are one list.
+        // A line that ends with a comma continues: `Alice, Bob,` and `Charlie` below are one list.
         let goes_on = self.text.trim_end().ends_with([',', '，', '、']);
         self.text.push(if goes_on { ' ' } else { '\n' });
     }
 
+    /// Completes the block of the collected text, if there is any.
     fn end_text(&mut self) {
         let text = std::mem::take(&mut self.text).trim().to_owned();
         if text.is_empty() {

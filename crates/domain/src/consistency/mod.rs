@@ -1,7 +1,8 @@
-//! Consistency of a plan with its parent: names and times the parent does not know.
+//! Consistency check of a plan against its parent: names and times that the parent does not
+//! mention.
 //!
-//! Pure, and about warnings only: nothing here stops a plan. Plans are half-written and in any
-//! language, so what cannot be read with some certainty is left alone rather than warned about.
+//! Pure, and it only warns. Plans are half-written and in any language, so what cannot be parsed
+//! with some certainty is skipped: a false warning costs more trust than a missed one.
 
 mod extract;
 mod item;
@@ -17,15 +18,16 @@ use extract::Document;
 use names::Known;
 use words::FacetWords;
 
-/// Names in one message; a plan that has nothing in common with its parent must not flood a briefing.
+/// Maximum number of names in one message, so that a plan that has nothing in common with its
+/// parent does not flood a briefing.
 const NAMES_IN_MESSAGE: usize = 20;
 
-/// Something a child names that its parent does not.
+/// Something a child mentions that its parent does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The facet's name: `characters`.
     pub facet: String,
-    /// What was named.
+    /// The names or moments found.
     pub names: Vec<String>,
     /// One line for people.
     pub message: String,
@@ -39,11 +41,13 @@ pub struct Plan<'a> {
     pub text: &'a str,
 }
 
-/// Compares a plan with its parent; empty when nothing is odd.
+/// Compares a plan with its parent. Empty if they are consistent.
 #[must_use]
 pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warning> {
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
     let child_document = Document::read(&words, child.text);
+    // Both are parsed with the words of all facets, not only the checked ones: where one facet's
+    // section ends is often the heading of another.
     let parent_document = Document::read(&words, parent.text);
     let is_checked = |facet: &Facet| {
         facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level)
@@ -76,7 +80,7 @@ pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warnin
     warnings
 }
 
-/// Returns what a plan names under a facet (`characters`), in the order it does.
+/// Returns the names a plan lists under a facet (`characters`), in order of appearance.
 #[must_use]
 pub fn names_of(profile: &Profile, facet: &str, text: &str) -> Vec<String> {
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
@@ -90,6 +94,7 @@ pub fn names_of(profile: &Profile, facet: &str, text: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
+/// Returns a warning about names that the parent does not mention.
 fn names_warning(
     facet: &Facet,
     index: usize,
@@ -97,10 +102,12 @@ fn names_warning(
     parent: &Document<'_>,
     alias: &str,
 ) -> Option<Warning> {
-    // A parent that says nothing about the facet has nothing to compare with.
+    // A parent without a passage about the facet has nothing to compare with.
     if !parent.speaks_of(index) {
         return None;
     }
+    // The parent's whole text counts as known: a character it mentions in prose is no surprise,
+    // even if its list omits it.
     let known = Known::new(&names::of(parent, index), parent.text);
     let unknown: Vec<String> = names::of(child, index)
         .into_iter()
@@ -125,6 +132,7 @@ fn names_warning(
     })
 }
 
+/// Returns a warning about moments outside the parent's time span.
 fn timeline_warning(
     facet: &Facet,
     index: usize,
@@ -161,7 +169,7 @@ fn timeline_warning(
     })
 }
 
-/// Joins what is shown and says how much of `total` is not.
+/// Joins what is shown and counts the rest of `total`.
 fn shortened(total: usize, shown: &[String]) -> String {
     let listed = shown.join(", ");
     match total.saturating_sub(shown.len()) {

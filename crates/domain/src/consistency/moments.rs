@@ -1,25 +1,30 @@
-//! Points in time in one line of text: dates, clock times, `Day 3`, `3rd day`, `Дни 2–4`.
+//! Parser for points in time in one line of text: dates, clock times, `Day 3`, `3rd day`, `Дни
+//! 2–4`.
+//!
+//! A tokenizer and a few patterns tried in order at each token. Durations (`3 days later`) are not
+//! points in time and are skipped.
 
 use std::fmt;
 
 use super::units::Unit;
 use super::words::{fold, is_listed};
 
-/// Years are numbers of this size; below it `3 года` is a duration.
+/// Smallest number that is taken for a year; below it `3 года` is a duration.
 const LEAST_YEAR: i64 = 1000;
 
-/// What stands between the ends of a range, and between the items of a list; folded.
+/// Words between the ends of a range; folded.
 const RANGE_WORDS: &str = "to through till until по до bis à au a al do から";
+/// Words between the items of a list; folded.
 const LIST_WORDS: &str = "and и та und et y e i";
 
-/// What makes a number the place in an order: `3rd`, `3-й`, `3e`, `3º`; folded.
+/// Endings of ordinal numbers: `3rd`, `3-й`, `3e`, `3º`; folded.
 const ORDINAL_ENDINGS: &str = "st nd rd th й го му м е я ю ый ой ий ая er e eme ème º ª o";
 
-/// What a point in time is counted in.
+/// The scale of a point in time. Only points of the same scale are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     Date,
-    /// A time of some day that is not told.
+    /// A time of an unspecified day.
     Clock,
     Unit(&'static Unit),
 }
@@ -30,7 +35,7 @@ pub(super) struct Moment {
     pub(super) scale: Scale,
     /// Dates as `20310501`, clock times in minutes.
     pub(super) value: i64,
-    /// Minutes of that day.
+    /// Time of that day in minutes.
     pub(super) clock: Option<i64>,
 }
 
@@ -43,6 +48,7 @@ impl Moment {
         }
     }
 
+    /// Returns the day alone.
     pub(super) fn without_clock(self) -> Self {
         Self {
             clock: None,
@@ -50,12 +56,12 @@ impl Moment {
         }
     }
 
-    /// A day without a time of day lasts from its first minute …
+    /// Returns its earliest minute: a day without a clock time begins at midnight.
     pub(super) fn begin(self) -> (i64, i64) {
         (self.value, self.clock.unwrap_or(0))
     }
 
-    /// … to its last.
+    /// Returns its latest minute: a day without a clock time lasts to its end.
     pub(super) fn end(self) -> (i64, i64) {
         (self.value, self.clock.unwrap_or(24 * 60))
     }
@@ -84,7 +90,7 @@ impl fmt::Display for Moment {
 }
 
 impl Scale {
-    /// Writes two points of this scale as one span: `day 2–4`.
+    /// Formats two points of this scale as one span: `day 2–4`.
     pub(super) fn write_span(
         self,
         formatter: &mut fmt::Formatter<'_>,
@@ -107,6 +113,7 @@ impl Scale {
         }
     }
 
+    /// Whether a clock time can belong to a point of this scale.
     fn has_hours(self) -> bool {
         match self {
             Self::Date => true,
@@ -116,7 +123,7 @@ impl Scale {
     }
 }
 
-/// Returns the points in time of a line, in their order.
+/// Parses the points in time of a line, in order.
 pub(super) fn in_line(line: &str) -> Vec<Moment> {
     let line = Line {
         tokens: tokens(&fold(line)),
@@ -124,6 +131,7 @@ pub(super) fn in_line(line: &str) -> Vec<Moment> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < line.tokens.len() {
+        // Dates and clock times first, because their numbers would otherwise be read as counts.
         let read = line
             .date(at)
             .or_else(|| line.clock(at))
@@ -140,7 +148,7 @@ pub(super) fn in_line(line: &str) -> Vec<Moment> {
     with_clocks(&found)
 }
 
-/// Gives each clock time to the day it is told with: the one before it, else the first after it.
+/// Assigns each clock time to a day: the one before it, else the first after it.
 fn with_clocks(found: &[Moment]) -> Vec<Moment> {
     let is_clock = |moment: &Moment| moment.scale == Scale::Clock;
     if found.iter().all(is_clock) {
@@ -173,8 +181,9 @@ fn with_clocks(found: &[Moment]) -> Vec<Moment> {
         .collect()
 }
 
+/// Combines a day with its clock times.
 fn at_clocks(day: Moment, clocks: &[i64]) -> Vec<Moment> {
-    // Times that go back pass midnight; then only the day is sure.
+    // Decreasing times pass midnight; then only the day is certain.
     if clocks.is_empty() || !clocks.is_sorted() {
         return vec![day];
     }
@@ -195,11 +204,13 @@ enum Token {
     Mark(char),
 }
 
+/// Tokenizes a folded line.
 fn tokens(folded: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     for c in folded.chars() {
         match (tokens.last_mut(), c.to_digit(10)) {
             (Some(Token::Number { value, digits }), Some(digit)) => {
+                // Saturating: a plan may contain any digits, such as a phone number.
                 *value = value.saturating_mul(10).saturating_add(i64::from(digit));
                 *digits += 1;
             }
@@ -219,7 +230,7 @@ fn tokens(folded: &str) -> Vec<Token> {
     tokens
 }
 
-/// The points read at one place, and the place after them.
+/// The points parsed at a token, and the index of the token after them.
 type Read = Option<(Vec<Moment>, usize)>;
 
 struct Line {
@@ -227,7 +238,7 @@ struct Line {
 }
 
 impl Line {
-    /// `2031-05-01`.
+    /// Parses `2031-05-01`.
     fn date(&self, at: usize) -> Read {
         let (year, month, day) = (
             self.any_number(at)?,
@@ -237,6 +248,7 @@ impl Line {
         if !(self.is_mark(at + 1, '-') && self.is_mark(at + 3, '-')) {
             return None;
         }
+        // Validated as a calendar date: `2031-99-01` is a part number or the like.
         let date = jiff::civil::Date::new(
             year.try_into().ok()?,
             month.try_into().ok()?,
@@ -248,7 +260,7 @@ impl Line {
         (year >= LEAST_YEAR).then(|| (vec![Moment::new(Scale::Date, value)], at + 5))
     }
 
-    /// `14:30`, `2:30 pm`, and what follows of `14:30:15`.
+    /// Parses `14:30` and `2:30 pm`; of `14:30:15` the seconds are ignored.
     fn clock(&self, at: usize) -> Read {
         let (hour, minute) = (self.any_number(at)?, self.any_number(at + 2)?);
         let has_two_digits = matches!(
@@ -264,13 +276,13 @@ impl Line {
         Some((vec![Moment::new(Scale::Clock, value)], at + 3))
     }
 
-    /// `Day 3`, `Days 2–4`, `Дни 2, 3 и 5`.
+    /// Parses `Day 3`, `Days 2–4`, `Дни 2, 3 и 5`.
     fn unit_first(&self, at: usize) -> Read {
         let word = self.word(at)?;
         let unit = Unit::of(word)?;
         let is_plural = word != unit.name;
         let mut next = self.after_space(at + 1);
-        // `Day: 3` is a label at the start of a line, and something else within it.
+        // `Day: 3` is a label only at the start of a line.
         if self.is_mark(next, '#')
             || self.is_mark(next, '№')
             || self.is_mark(next, '.')
@@ -293,7 +305,7 @@ impl Line {
         ))
     }
 
-    /// Reads on after `Day 2`: `-4`, ` to 4`, and for the plural ` and 4`.
+    /// Parses the continuation of `Day 2`: `-4`, ` to 4`, and for the plural ` and 4`.
     fn next_number(&self, at: usize, last: i64, is_plural: bool) -> Option<(i64, usize)> {
         let separator = self.after_space(at);
         let is_range = self.is_range(separator);
@@ -303,14 +315,14 @@ impl Line {
                 .word(separator)
                 .is_some_and(|word| is_listed(LIST_WORDS, word));
         let (value, end) = self.number(self.after_space(separator + 1))?;
-        // `Day 2 - 3 guards arrive` is no range.
+        // `Day 2 - 3 guards arrive` is not a range.
         let is_glued = separator == at;
         let counts_something = !is_glued && self.word(self.after_space(end)).is_some();
         let is_believed = is_plural || (is_range && !counts_something);
         ((is_range || is_list) && is_believed && value >= last).then_some((value, end))
     }
 
-    /// `3rd day`, `3 день`, `2–4 день`, `第3天`, `2031 год`.
+    /// Parses `3rd day`, `3 день`, `2–4 день`, `第3天`, `2031 год`.
     fn number_first(&self, at: usize) -> Read {
         let (first, mut end) = self.number(at)?;
         let mut values = vec![first];
@@ -332,6 +344,7 @@ impl Line {
         let word = self.word(at_word)?;
         let unit = Unit::of(word)?;
         let is_bare_point = unit.after_number && (word == unit.name || unit.is_unspaced);
+        // Otherwise it is a duration: `3 days later`.
         let is_point = is_ordinal || is_bare_point || first >= LEAST_YEAR;
         is_point.then(|| {
             (
@@ -344,7 +357,7 @@ impl Line {
         })
     }
 
-    /// Reads a number that is no part of a date or a clock time, with its ordinal ending.
+    /// Parses a number that is not part of a date or a clock time, with its ordinal ending.
     fn number(&self, at: usize) -> Option<(i64, usize)> {
         let value = self.any_number(at)?;
         if self.date(at).is_some() || self.clock(at).is_some() {
@@ -357,7 +370,7 @@ impl Line {
         self.ordinal_length(at + 1) > 0
     }
 
-    /// Returns how many tokens of an ordinal ending stand at a place.
+    /// Returns the number of tokens of the ordinal ending at a token; 0 if there is none.
     fn ordinal_length(&self, at: usize) -> usize {
         let is_ending = |at: usize| {
             self.word(at)
@@ -368,7 +381,7 @@ impl Line {
         match self.tokens.get(at) {
             Some(Token::Word(_)) if is_ending(at) => 1,
             Some(Token::Mark('-')) if is_ending(at + 1) => 2,
-            // German and Polish: `3. Tag`.
+            // German and Polish write `3. Tag`; at the end of a sentence the period ends it.
             Some(Token::Mark('.')) if is_before_word => 1,
             Some(Token::Mark('°')) => 1,
             _ => 0,

@@ -1,4 +1,4 @@
-//! Names a plan gives, and when a parent knows them.
+//! Names that a plan lists under a facet, and whether its parent knows them.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -10,16 +10,16 @@ use super::item::{Form, names_in, names_in_paragraph, names_in_value};
 use super::markdown::{Block, Table};
 use super::words::{fold, fold_label, is_combining, is_listed, mentions};
 
-/// Keys and headers of the thing's own name; folded.
+/// Keys and headers of a name column; folded.
 const NAME_WORDS: &str =
     "name names имя имена название ім'я назва nombre nom nome imię 名前 名称 이름";
 
-/// Headings and labels that group names and are none; folded.
+/// Headings and labels that group names without being one; folded.
 const GROUP_WORDS: &str = "main primary major secondary supporting minor new other others additional key present \
     mentioned protagonist protagonists antagonist antagonists главные главный главная основные второстепенные \
     второстепенный эпизодические новые другие прочие ключевые протагонист антагонист упоминаются";
 
-/// Returns the names a plan gives under a facet, in their own spelling, each once.
+/// Returns the names a plan lists under a facet, as spelled there, without duplicates.
 pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<String> {
     let reader = Reader { document, facet };
     let mut found = Vec::new();
@@ -34,7 +34,8 @@ pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<String> {
     }
     let mut seen = HashSet::new();
     found.retain(|name| !reader.is_group(name) && seen.insert(fold(name)));
-    // Passages overlap and front matter arrives sorted by key, so the order is that of the text.
+    // Passages overlap and front matter is sorted by key, so the names are put in the order of the
+    // text again.
     found.sort_by_cached_key(|name| document.text.find(name.as_str()).unwrap_or(usize::MAX));
     found
 }
@@ -61,10 +62,11 @@ impl Known {
         }
     }
 
-    /// Says whether a name is one of the parent's, a part of one or a longer form of one, or is
-    /// mentioned anywhere in its text.
+    /// Whether a name is one of the parent's, a part or a longer form of one, or mentioned anywhere
+    /// in its text.
     pub(super) fn knows(&self, name: &str) -> bool {
         let folded = fold(name);
+        // Sets of words, so that `Rein, Anna` and `Dr. Anna Rein` are the same person in any order.
         let own = words_of(&folded);
         self.names.contains(&folded)
             || (!own.is_empty()
@@ -76,6 +78,7 @@ impl Known {
     }
 }
 
+/// Splits a folded name into words; hyphens and apostrophes are part of a word.
 fn words_of(folded: &str) -> HashSet<String> {
     let is_inside = |c: char| c.is_alphanumeric() || is_combining(c) || matches!(c, '-' | '\'');
     folded
@@ -85,6 +88,7 @@ fn words_of(folded: &str) -> HashSet<String> {
         .collect()
 }
 
+/// Reads the names of one facet of a document.
 struct Reader<'d, 'w> {
     document: &'d Document<'w>,
     facet: usize,
@@ -106,7 +110,8 @@ impl Reader<'_, '_> {
     fn in_list_value(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => names_in(text, Form::Item),
-            // `- Alice: the captain` is a map of one key; of several keys none is surely the name.
+            // `- Alice: the captain` is a map with one key; of several keys none is certainly the
+            // name.
             Value::Object(map) if map.len() == 1 || own_name(value).is_some() => self.in_map(value),
             _ => Vec::new(),
         }
@@ -120,6 +125,8 @@ impl Reader<'_, '_> {
         for (key, inner) in value.as_object().into_iter().flatten() {
             if self.is_group(key) || self.document.fits_label(self.facet, key) {
                 found.extend(self.in_front_matter(inner));
+            // A key of another facet nested here (`location:` of a character) is an attribute, not
+            // a name.
             } else if !self.document.fits_any_label(key) {
                 found.extend(names_in(key, Form::Item));
             }
@@ -137,7 +144,7 @@ impl Reader<'_, '_> {
             .blocks(body.clone())
             .find(|(_, block)| block.is_heading());
         let mut at = sub_heading.map_or(range.end, |(index, _)| index);
-        // `Characters and places`: what stands there is either.
+        // Below `Characters and places` each item could be either.
         let is_ambiguous = self.document.owners_of(range.start).len() > 1;
         let mut found = match (is_ambiguous, sub_heading) {
             (true, _) => Vec::new(),
@@ -153,7 +160,7 @@ impl Reader<'_, '_> {
         found
     }
 
-    /// Says whether a heading gives the name itself: below `Location: Medbay` stands what it is like.
+    /// Whether a heading contains the name itself: the text below `Location: Medbay` describes it.
     fn names_itself(&self, heading: usize) -> bool {
         let text = self
             .document
@@ -177,7 +184,7 @@ impl Reader<'_, '_> {
         if owners.contains(&self.facet) || (owners.is_empty() && self.is_group(heading)) {
             return self.in_section(range);
         }
-        // What stands below a name tells about it: `Role: captain` is no name.
+        // The text below a name describes it: `Role: captain` is not a name.
         if owners.is_empty() {
             names_in(heading, Form::Item)
         } else {
@@ -187,6 +194,8 @@ impl Reader<'_, '_> {
 
     fn in_listing(&self, range: Range<usize>) -> Vec<String> {
         let is_paragraph = |block: &Block| matches!(block, Block::Paragraph { .. });
+        // Paragraphs are read only if there is nothing but paragraphs; beside a list they are
+        // comments on it.
         if !self
             .document
             .blocks(range.clone())
@@ -204,10 +213,12 @@ impl Reader<'_, '_> {
             .collect()
     }
 
+    /// Returns the names in list items and tables. Nested items describe the item above them,
+    /// unless that is a group.
     fn in_lists_and_tables(&self, range: Range<usize>) -> Vec<String> {
         let mut found = Vec::new();
         let mut top = None;
-        // The nesting of an item that groups those below it.
+        // The nesting of an item that groups the ones below it.
         let mut group: Option<usize> = None;
         for (_, block) in self.document.blocks(range) {
             match block {
@@ -229,11 +240,11 @@ impl Reader<'_, '_> {
         found
     }
 
-    /// Returns the names of a list item, or nothing when it groups the items below it.
+    /// Returns the names of a list item, or `None` if it groups the items below it.
     fn in_item(&self, text: &str) -> Option<Vec<String>> {
         let line = text.lines().next().unwrap_or_default();
         if self.document.is_labelled(line) {
-            // Labels are passages of their own.
+            // A label is a passage of its own, which is read separately.
             return Some(Vec::new());
         }
         if self.is_group(line) {
@@ -253,9 +264,11 @@ impl Reader<'_, '_> {
             return Vec::new();
         }
         let headers = || table.header.iter().enumerate();
+        // By preference: the facet's own column, one that is called "name", the first with a word
+        // as header.
         let own = headers().find(|(_, header)| self.document.fits_label(self.facet, header));
         let named = || headers().find(|(_, header)| is_listed(NAME_WORDS, &fold_label(header)));
-        // `#` and `№` number the rows.
+        // Columns with `#` or `№` number the rows.
         let is_name = |header: &str| {
             header.contains(char::is_alphabetic) && !self.document.fits_any_label(header)
         };
@@ -271,7 +284,7 @@ impl Reader<'_, '_> {
             .collect()
     }
 
-    /// Says whether a text only groups names: `Main characters`, `Второстепенные`.
+    /// Whether a text only groups names: `Main characters`, `Второстепенные`.
     fn is_group(&self, text: &str) -> bool {
         let label = fold_label(text);
         let is_group_word =
@@ -280,7 +293,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Returns the name a map gives itself: `{name: Alice, role: captain}`.
+/// Returns the value of a map's name key: `{name: Alice, role: captain}`.
 fn own_name(value: &Value) -> Option<&str> {
     let map = value.as_object()?;
     map.iter()

@@ -1,4 +1,4 @@
-//! Points in time a plan gives, and those that leave its parent's.
+//! Moments of a plan, and those that lie outside its parent's time span.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,14 +10,14 @@ use super::extract::{Document, Passage};
 use super::markdown::{Block, Table};
 use super::moments::{self, Moment, Scale};
 
-/// A point in time outside the parent's span.
+/// A moment outside the parent's span.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Conflict {
     pub(super) moment: String,
     pub(super) span: String,
 }
 
-/// Returns the points in time a plan gives under a facet, in their order.
+/// Returns the moments a plan gives under a facet, in order.
 pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<Moment> {
     let mut lines = Vec::new();
     for passage in document.passages(facet) {
@@ -39,7 +39,7 @@ pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<Moment> {
     found
 }
 
-/// Returns the child's points that lie outside the parent's, unit by unit in the child's order.
+/// Returns the child's moments outside the parent's span, scale by scale in the child's order.
 pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
     let mut scales: Vec<Scale> = Vec::new();
     for moment in child {
@@ -48,6 +48,8 @@ pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
         }
     }
     let mut found = Vec::new();
+    // Scales are compared separately: how many days a week of the story has, or which date day 1
+    // is, is not known.
     for span in scales
         .into_iter()
         .filter_map(|scale| Span::of(scale, parent))
@@ -64,7 +66,7 @@ pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
     found
 }
 
-/// From the parent's least to its greatest point of one unit.
+/// The parent's span on one scale, from its earliest to its latest moment.
 struct Span {
     least: Moment,
     greatest: Moment,
@@ -79,12 +81,13 @@ impl Span {
             .collect();
         let least = *own.iter().min_by_key(|moment| moment.begin())?;
         let greatest = *own.iter().max_by_key(|moment| moment.end())?;
-        // One clock time says when something starts, not when all of it ends; and times that go back
+        // A single clock time is when something starts, not when it ends; and decreasing times
         // (`22:00`, `02:00`) pass midnight.
         let is_span = least != greatest && own.is_sorted_by_key(|moment| moment.value);
         (scale != Scale::Clock || is_span).then_some(Self { least, greatest })
     }
 
+    /// Returns the conflict of a moment with the span, if there is one.
     fn conflict(&self, moment: Moment) -> Option<Conflict> {
         let (least, greatest) = (self.least.without_clock(), self.greatest.without_clock());
         if !(least.value..=greatest.value).contains(&moment.value) {
@@ -94,6 +97,7 @@ impl Span {
                 span: span.to_string(),
             });
         }
+        // A parent with a single clock time does not limit the day: it names one event of it.
         let is_instant = self.least == self.greatest && self.least.clock.is_some();
         let is_outside = moment.begin() < self.least.begin() || moment.end() > self.greatest.end();
         (moment.clock.is_some() && !is_instant && is_outside).then(|| Conflict {
@@ -116,6 +120,7 @@ impl fmt::Display for Span {
     }
 }
 
+/// Collects the lines of a range of blocks, without nested sections of other facets.
 fn lines_of_blocks(
     document: &Document<'_>,
     facet: usize,
@@ -144,6 +149,7 @@ fn lines_of_blocks(
     }
 }
 
+/// Joins a table row to one line, so that a day and its clock time are parsed together.
 fn line_of_row(table: &Table, row: &[String]) -> String {
     let headers = table
         .header
@@ -157,7 +163,7 @@ fn line_of_row(table: &Table, row: &[String]) -> String {
         .join(" | ")
 }
 
-/// Returns a value with its header or key when it needs one: `3` below `Day` is `Day 3`.
+/// Prefixes a bare number with its header or key: `3` below `Day` is `Day 3`.
 fn headed(header: &str, text: &str) -> String {
     if text.starts_with(char::is_numeric) {
         format!("{header} {text}")
@@ -166,6 +172,7 @@ fn headed(header: &str, text: &str) -> String {
     }
 }
 
+/// Collects the lines of a front matter value.
 fn lines_of_value(value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::String(text) => lines.extend(text.lines().map(str::to_owned)),
@@ -180,6 +187,7 @@ fn lines_of_value(value: &Value, lines: &mut Vec<String>) {
                     other => lines_of_value(other, lines),
                 }
             }
+            // The scalars of one map belong together, like the cells of a row.
             lines.push(line.join(", "));
         }
         Value::Null | Value::Bool(_) => {}

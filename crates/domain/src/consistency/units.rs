@@ -1,21 +1,23 @@
-//! Words for stretches of time that plans count: days, weeks, years, in many languages.
+//! Units of time that plans count in: days, weeks, years, in many languages.
 //!
-//! The list is closed on purpose: `scene 3` or `deck 7` in a timeline is no point in time.
+//! A closed list on purpose: `scene 3` or `deck 7` in a timeline is not a point in time.
 
 use super::words::is_listed;
 
-/// A unit of one language. Units of two languages are not compared with each other.
+/// A unit in one language. Units of different languages are not compared: a plan and its parent are
+/// normally in the same one, and a wrong equation would warn falsely.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unit {
-    /// The dictionary form, with which messages are written; folded.
+    /// The dictionary form, used in messages; folded.
     pub(super) name: &'static str,
     /// Other forms, folded, separated by spaces.
     forms: &'static str,
     /// Whether a clock time can belong to it.
     pub(super) has_hours: bool,
-    /// Whether a bare number before the dictionary form counts (`3 день` is a point, `3 day` is not).
+    /// Whether a bare number before the dictionary form is a point in time (`3 день` is one, `3
+    /// day` is not).
     pub(super) after_number: bool,
-    /// Whether words follow each other without a space, so that the unit is a beginning of one.
+    /// Whether the script has no spaces, so that the unit is matched as a prefix.
     pub(super) is_unspaced: bool,
 }
 
@@ -51,7 +53,7 @@ impl Unit {
         }
     }
 
-    /// Returns the unit of a folded word.
+    /// Returns the unit that a folded word is a form of.
     pub(super) fn of(word: &str) -> Option<&'static Self> {
         UNITS.iter().find(|unit| {
             let is_form = unit.name == word || is_listed(unit.forms, word);
@@ -60,6 +62,7 @@ impl Unit {
     }
 }
 
+/// All units, by language.
 static UNITS: [Unit; 47] = [
     // English.
     Unit::new("day", "days").with_hours(),

@@ -1,13 +1,15 @@
-//! Words of any language as they are compared: folded spelling, whole words, labels of a facet.
+//! Text normalisation for comparisons in any language: case folding, whole words, labels of a
+//! facet.
 
 use crate::profile::Facet;
 
-/// A longer heading that starts or ends with a facet's word is a sentence, not a heading of that facet.
+/// Maximum number of words of a heading that starts or ends with a facet's word; a longer one is a
+/// sentence.
 const WORDS_IN_HEADING: usize = 6;
-/// Labels stand in running text, so fewer words around the facet's word are believed.
+/// The same for labels. They occur in running text, so the limit is lower.
 const WORDS_IN_LABEL: usize = 3;
 
-/// Returns a text as it is compared: lower case, one kind of dash, apostrophe, digit and space,
+/// Normalises a text for comparison: lower case, one kind of dash, apostrophe, digit and space,
 /// without emphasis and quotation marks.
 pub(super) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
@@ -20,7 +22,7 @@ pub(super) fn fold(text: &str) -> String {
             .filter(|c| !is_markup(*c))
             .for_each(|c| fold_char(c, &mut folded));
         if folded.len() == before {
-            // A lone `*` is a list mark: it still parts the names before and after it.
+            // A lone `*` is a list marker, which still separates the names around it.
             folded.push_str(word);
         }
     }
@@ -29,6 +31,7 @@ pub(super) fn fold(text: &str) -> String {
 
 fn fold_char(c: char, folded: &mut String) {
     match c {
+        // Russian texts often write `е` for `ё`, so both are the same letter here.
         'ё' | 'Ё' => folded.push('е'),
         '‘' | '’' | 'ʼ' | 'ʹ' | '´' | '＇' => folded.push('\''),
         '‐'..='―' | '−' | '－' => folded.push('-'),
@@ -37,7 +40,7 @@ fn fold_char(c: char, folded: &mut String) {
     }
 }
 
-/// Emphasis, code and quotation marks, and characters nobody sees.
+/// Whether a character is emphasis, code or quotation markup, or invisible.
 pub(super) fn is_markup(c: char) -> bool {
     matches!(
         c,
@@ -45,12 +48,12 @@ pub(super) fn is_markup(c: char) -> bool {
     ) || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
 }
 
-/// Says whether a word is in a list of words separated by spaces.
+/// Whether a word is in a list of words separated by spaces.
 pub(super) fn is_listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed == word)
 }
 
-/// Says whether a folded text holds a folded name as whole words.
+/// Whether a folded text contains a folded name as whole words.
 pub(super) fn mentions(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(start, _)| {
@@ -63,10 +66,10 @@ pub(super) fn mentions(text: &str, name: &str) -> bool {
         })
 }
 
-/// Says whether two neighbouring characters belong to one word.
+/// Whether two adjacent characters belong to one word.
 ///
-/// Scripts without spaces do not show where a word ends, so there a neighbour never hides a name;
-/// only two katakana side by side are surely one word.
+/// Scripts without spaces do not show where a word ends, so there a neighbour never hides a name.
+/// Only two adjacent katakana are certainly one word.
 fn is_one_word(left: Option<char>, right: Option<char>) -> bool {
     let (Some(left), Some(right)) = (left, right) else {
         return false;
@@ -80,7 +83,7 @@ fn is_katakana(c: char) -> bool {
     matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}' | '\u{31f0}'..='\u{31ff}')
 }
 
-/// Scripts that write words, or words and their particles, without a space between.
+/// Whether a script writes words, or words and their particles, without spaces.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' // Thai, Lao, Burmese, Khmer
@@ -89,12 +92,12 @@ pub(super) fn is_unspaced(c: char) -> bool {
         | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}') // Hangul
 }
 
-/// Signs that belong to the letter before them and may end a name.
+/// Whether a character belongs to the letter before it and may end a name.
 pub(super) fn is_combining(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{e7f}' | '\u{3099}' | '\u{309a}')
 }
 
-/// Returns a text without what stands in parentheses; an unclosed one reaches to the end.
+/// Removes parentheses with their content; an unclosed one extends to the end.
 pub(super) fn without_parentheses(text: &str) -> String {
     let mut depth = 0_usize;
     let mut rest = String::with_capacity(text.len());
@@ -109,17 +112,17 @@ pub(super) fn without_parentheses(text: &str) -> String {
     rest
 }
 
-/// Returns a heading, label or key as it is compared with a facet's words.
+/// Normalises a heading, label or key for comparison with a facet's words.
 pub(super) fn fold_label(text: &str) -> String {
     let folded = fold(&without_parentheses(text).replace('_', " "));
-    // `2.1 Characters` and `🎭 Characters:` are `characters`.
+    // Both `2.1 Characters` and `🎭 Characters:` become `characters`.
     let start = folded.trim_start_matches(|c: char| !c.is_alphabetic());
     start
         .trim_end_matches(|c: char| !c.is_alphanumeric() && !is_combining(c))
         .to_owned()
 }
 
-/// How surely a label names a facet, from not at all upwards.
+/// How well a label matches a facet, from worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     None,
@@ -130,16 +133,17 @@ pub(super) enum Fit {
     Exact,
 }
 
-/// The headings, keys and labels of one facet.
+/// The words by which one facet is recognised in headings, keys and labels.
 #[derive(Debug)]
 pub(super) struct FacetWords {
     words: Vec<FacetWord>,
 }
 
+/// One such word, folded.
 #[derive(Debug)]
 struct FacetWord {
     text: String,
-    /// Whether it is an English singular, by the facet having the plural as a word too.
+    /// Whether it is an English singular: the facet also has its plural as a word.
     is_singular: bool,
 }
 
@@ -168,17 +172,17 @@ impl FacetWords {
         Self { words }
     }
 
-    /// Compares a heading.
+    /// Returns how well a heading matches.
     pub(super) fn fit(&self, heading: &str) -> Fit {
         self.fit_within(&fold_label(heading), WORDS_IN_HEADING)
     }
 
-    /// Says whether a label in running text, a key or a cell of a table's head names the facet.
+    /// Whether a label in running text, a key or a table header names the facet.
     pub(super) fn fits_label(&self, label: &str) -> bool {
         self.fit_within(&fold_label(label), WORDS_IN_LABEL) > Fit::None
     }
 
-    /// Says whether a text is one of the facet's words and nothing else.
+    /// Whether a text is one of the facet's words and nothing else.
     pub(super) fn is_word(&self, text: &str) -> bool {
         let folded = fold_label(text);
         self.words.iter().any(|word| word.text == folded)
@@ -211,8 +215,8 @@ impl FacetWord {
         }
         match folded.strip_prefix(self.text.as_str()) {
             Some(tail) if continues_word(tail.chars().next(), last) => Fit::None,
-            // English puts a noun before what it describes: `Character arcs` and `Setting the trap` do
-            // not list characters and settings, `Location of the scene` does.
+            // In English a noun before another one modifies it: `Character arcs` and `Setting the
+            // trap` do not list characters and settings, `Location of the scene` does.
             Some(tail) if self.is_singular && starts_with_noun(tail) => Fit::None,
             Some(_) => Fit::Starts,
             None => Fit::None,

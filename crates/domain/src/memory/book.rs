@@ -1,4 +1,4 @@
-//! The whole memory of a story, and what a change of it means as facts.
+//! The memory of a story as a change-tracking map of entries; changes become facts.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use super::entry::{
 use crate::fact::Fact;
 use crate::record::RecordKey;
 
+/// Key of an entry: its id, parsed, so that spelling does not matter and order is numeric.
 type Place = (EntryKind, u32);
 
-/// Every entry, by kind and number; and how those were that changed.
+/// All entries by kind and number, with the original of each changed one.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     entries: BTreeMap<Place, Entry>,
@@ -18,7 +19,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Returns a memory with these entries. One without a proper id is left out.
+    /// Returns a memory with these entries. Entries without a valid id are ignored.
     #[must_use]
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
         let placed = entries
@@ -30,28 +31,31 @@ impl Memory {
         }
     }
 
+    /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Returns an entry, however its id is written.
+    /// Returns an entry by its id, in any spelling.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Entry> {
         self.entries.get(&EntryKind::of_id(id)?)
     }
 
-    /// Returns the entries of a kind, in the order of their numbers.
+    /// Returns the entries of a kind, ordered by number.
     pub fn of(&self, kind: EntryKind) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries
             .range((kind, 0)..=(kind, u32::MAX))
             .map(|(_, entry)| entry)
     }
 
+    /// Returns every entry, ordered by kind and number.
     pub fn all(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }
 
+    /// Returns the characters.
     pub fn characters(&self) -> impl DoubleEndedIterator<Item = &Character> {
         self.of(EntryKind::Character).filter_map(|entry| {
             if let Entry::Character(it) = entry {
@@ -62,6 +66,7 @@ impl Memory {
         })
     }
 
+    /// Returns the locations.
     pub fn locations(&self) -> impl DoubleEndedIterator<Item = &Location> {
         self.of(EntryKind::Location).filter_map(|entry| {
             if let Entry::Location(it) = entry {
@@ -72,6 +77,7 @@ impl Memory {
         })
     }
 
+    /// Returns the relationships.
     pub fn relationships(&self) -> impl DoubleEndedIterator<Item = &Relationship> {
         let relationships = self.of(EntryKind::Relationship);
         relationships.filter_map(|entry| {
@@ -83,6 +89,7 @@ impl Memory {
         })
     }
 
+    /// Returns the scenes.
     pub fn scenes(&self) -> impl DoubleEndedIterator<Item = &Scene> {
         self.of(EntryKind::Scene).filter_map(|entry| {
             if let Entry::Scene(it) = entry {
@@ -93,6 +100,7 @@ impl Memory {
         })
     }
 
+    /// Returns all loops, closed ones included.
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = &OpenLoop> {
         self.of(EntryKind::Loop).filter_map(|entry| {
             if let Entry::Loop(it) = entry {
@@ -103,6 +111,7 @@ impl Memory {
         })
     }
 
+    /// Returns the story facts, disputed ones included.
     pub fn facts(&self) -> impl DoubleEndedIterator<Item = &StoryFact> {
         self.of(EntryKind::Fact).filter_map(|entry| {
             if let Entry::Fact(it) = entry {
@@ -113,22 +122,23 @@ impl Memory {
         })
     }
 
-    /// Returns the loops the reader still waits for, the most important first, then the oldest.
+    /// Returns the loops that are still open, the most important first, then the oldest.
     #[must_use]
     pub fn open_loops(&self) -> Vec<&OpenLoop> {
         let mut open: Vec<&OpenLoop> = self.loops().filter(|it| it.status.is_open()).collect();
+        // Stable, and the input is ordered by number, so the oldest comes first among equals.
         open.sort_by_key(|it| std::cmp::Reverse(it.importance));
         open
     }
 
-    /// Returns what a character or location is called; the id where nothing is known.
+    /// Returns the display name of an entry; the id if there is no such entry.
     #[must_use]
     pub fn name_of(&self, id: &str) -> String {
         self.get(id).map_or_else(|| id.to_owned(), Entry::name)
     }
 
-    /// Returns the id of the entry of a kind that is meant by an id or a name, loosely written: `c0`, `C0: Elena`,
-    /// `[C0]`, `elena`.
+    /// Resolves a loosely written id or name to the id of an entry of that kind: `c0`, `C0: Elena`,
+    /// `[C0]`, `elena`. Models write all of these.
     #[must_use]
     pub fn meant(&self, kind: EntryKind, loosely: &str) -> Option<String> {
         let bare = loosely
@@ -152,22 +162,26 @@ impl Memory {
             .of(kind)
             .filter(|entry| entry.name().to_lowercase() == name);
         let found = named.next()?;
+        // Two entries of the same name: a guess would attach facts to the wrong one.
         named.next().is_none().then(|| found.id().to_owned())
     }
 
-    /// Puts an entry under the id it has, over what is there. One without a proper id is not taken.
+    /// Inserts or replaces an entry under its id. An entry without a valid id is ignored.
     pub fn put(&mut self, entry: Entry) {
         let Some(place) = EntryKind::of_id(entry.id()) else {
             return;
         };
         let before = self.entries.insert(place, entry);
+        // Only the first change keeps the original; a fact compares with the stored state, not with
+        // an intermediate one.
         self.before.entry(place).or_insert(before);
     }
 
-    /// Adds an entry under the next free id of its kind, and returns the id.
+    /// Adds an entry under the next free id of its kind and returns the id.
     pub fn add(&mut self, entry: Entry) -> String {
         let kind = entry.kind();
-        // What is about to be taken out keeps its number: an id never means two things.
+        // The number of an entry removed in this change is not reused: an id never refers to two
+        // things.
         let known = self
             .entries
             .keys()
@@ -182,7 +196,7 @@ impl Memory {
         id
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn forget(&mut self, id: &str) -> Option<Entry> {
         let place = EntryKind::of_id(id)?;
         let entry = self.entries.remove(&place)?;
@@ -192,7 +206,7 @@ impl Memory {
         Some(entry)
     }
 
-    /// Returns the ids of the entries that are not as they were, each with what it is now.
+    /// Returns the ids of the changed entries, each with its current state; `None` if removed.
     pub fn changed(&self) -> impl Iterator<Item = (String, Option<&Entry>)> {
         let changed = self
             .before
@@ -201,7 +215,7 @@ impl Memory {
         changed.map(|((kind, number), _)| (kind.id(*number), self.entries.get(&(*kind, *number))))
     }
 
-    /// Returns what happened as facts.
+    /// Returns the changes as facts.
     #[must_use]
     pub fn changes(&self) -> Vec<Fact> {
         let changed = self

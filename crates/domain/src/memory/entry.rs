@@ -1,11 +1,11 @@
-//! The entries of a story's memory: what each kind holds, and the ids people and models name them by.
+//! Entry types of a story's memory, and the ids that people and models refer to them by.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A kind of entry. Its word is also the kind of its records.
+/// A kind of entry. Its name is also the kind of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryKind {
@@ -19,6 +19,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
+    /// Every kind, in the order of listings.
     pub const ALL: [Self; 7] = [
         Self::Character,
         Self::Location,
@@ -29,6 +30,7 @@ impl EntryKind {
         Self::Fact,
     ];
 
+    /// Returns its name in commands, records and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -42,7 +44,7 @@ impl EntryKind {
         }
     }
 
-    /// Returns the folder of its files, below `memory/`.
+    /// Returns the directory of its files, below `memory/`.
     #[must_use]
     pub fn folder(self) -> &'static str {
         match self {
@@ -56,6 +58,7 @@ impl EntryKind {
         }
     }
 
+    /// Returns the letters that its ids start with.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -69,7 +72,8 @@ impl EntryKind {
         }
     }
 
-    /// Returns the id with this number. Scenes count from 1 and are written with three digits, the rest from 0.
+    /// Returns the id with this number. Scenes count from 1 and are written with three digits, the
+    /// rest from 0.
     #[must_use]
     pub fn id(self, number: u32) -> String {
         match self {
@@ -78,12 +82,14 @@ impl EntryKind {
         }
     }
 
+    /// Returns the number of the first entry.
     #[must_use]
     pub fn first(self) -> u32 {
         u32::from(self == Self::Scene)
     }
 
-    /// Reads an id, however its letters and zeros are written: `c0`, `C000`, `s1`.
+    /// Parses an id, ignoring case and leading zeros: `c0`, `C000`, `s1`. Models write all of
+    /// these.
     #[must_use]
     pub fn of_id(id: &str) -> Option<(Self, u32)> {
         let id = id.trim();
@@ -92,13 +98,14 @@ impl EntryKind {
         let kind = Self::ALL
             .into_iter()
             .find(|kind| kind.prefix().eq_ignore_ascii_case(prefix))?;
+        // Nine digits always fit a `u32`; leading zeros beyond that are not an id anyone writes.
         if digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
         Some((kind, digits.parse().ok()?))
     }
 
-    /// Returns the kind a word means, in one or many: `character`, `characters`.
+    /// Parses a kind's name, singular or plural: `character`, `characters`.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         let word = word.trim().to_lowercase();
@@ -114,7 +121,7 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// Declares an entry's type: a record and a file with just these fields, `id` and `text` in every one.
+/// Declares an entry type: exactly these fields in its record and file, plus `id` and `text`.
 macro_rules! entry {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident : $type:ty),+ $(,)? }) => {
         $(#[$doc])*
@@ -123,7 +130,7 @@ macro_rules! entry {
         pub struct $name {
             pub id: String,
             $($(#[$field_doc])* #[serde(skip_serializing_if = "is_empty")] pub $field: $type,)+
-            /// What people read: the body of its file.
+            /// Prose for people: the body of its file.
             #[serde(skip_serializing_if = "is_empty")]
             pub text: String,
         }
@@ -131,14 +138,14 @@ macro_rules! entry {
 }
 
 entry! {
-    /// Somebody in the story.
+    /// A character of the story.
     Character {
         name: String,
         role: String,
         traits: Vec<String>,
         goals: Vec<String>,
         emotional_state: Option<String>,
-        /// Where they are now.
+        /// Id of their current location.
         location: Option<String>,
         /// Facts they have witnessed.
         knows: Vec<String>,
@@ -147,12 +154,12 @@ entry! {
 }
 
 entry! {
-    /// Somewhere in the story.
+    /// A place of the story.
     Location { name: String, atmosphere: String, features: Vec<String>, created_tick: u64 }
 }
 
 entry! {
-    /// Two characters and how each sees the other.
+    /// A relationship of two characters, with each one's view of the other.
     Relationship {
         character_a: String,
         character_b: String,
@@ -168,7 +175,7 @@ entry! {
 }
 
 entry! {
-    /// A scene that was written. Plans and drafts are none.
+    /// A written scene. Plans and drafts are not scenes.
     Scene {
         title: String,
         tick: u64,
@@ -184,7 +191,7 @@ entry! {
 }
 
 entry! {
-    /// Something the reader waits for. Its text says what.
+    /// Something the reader waits for, described by its text.
     OpenLoop {
         importance: Importance,
         category: String,
@@ -194,19 +201,20 @@ entry! {
         /// The tick by which it should be paid off.
         due_tick: Option<u64>,
         closed_in_scene: Option<String>,
-        /// Why it was closed, and the words of the scene that show it.
+        /// Why it was closed.
         reason: Option<String>,
+        /// Quote of the scene that shows it.
         evidence: Option<String>,
     }
 }
 
 entry! {
-    /// A rule or a piece of the world.
+    /// A rule or a part of the story's world.
     Lore { name: String, category: String }
 }
 
 entry! {
-    /// Something that is true from one scene to another.
+    /// A statement that is true from one scene to another.
     StoryFact {
         subject: String,
         predicate: String,
@@ -214,12 +222,12 @@ entry! {
         valid_from: Option<String>,
         valid_to: Option<String>,
         truth: Truth,
-        /// The words of the scene it was read from.
+        /// Quote of the scene it was extracted from.
         quote: Option<String>,
     }
 }
 
-/// One turn in a relationship.
+/// One event in a relationship's history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RelationshipEvent {
@@ -233,6 +241,7 @@ pub struct RelationshipEvent {
     pub intensity: Option<u8>,
 }
 
+/// How much an open loop matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Importance {
@@ -244,6 +253,7 @@ pub enum Importance {
 }
 
 impl Importance {
+    /// Returns its name in files and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -255,21 +265,22 @@ impl Importance {
     }
 }
 
-/// The life of an open loop.
+/// Status of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopStatus {
     #[default]
     Open,
-    /// A scene moved it, but did not settle it.
+    /// A scene advanced it without resolving it.
     Advanced,
     Resolved,
     Abandoned,
-    /// Its time passed.
+    /// Its due tick passed.
     Expired,
 }
 
 impl LoopStatus {
+    /// Returns its name in files and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -281,24 +292,24 @@ impl LoopStatus {
         }
     }
 
-    /// Says whether the reader still waits.
+    /// Whether the reader still waits for it.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Open | Self::Advanced)
     }
 }
 
-/// Whether a fact counts.
+/// Whether a fact is canon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Truth {
     #[default]
     Canon,
-    /// Another fact says otherwise: kept, but told to nobody.
+    /// Another fact contradicts it: kept, but not used in prompts.
     Disputed,
 }
 
-/// Fields that hold nothing are left out of records and files.
+/// A field whose empty value is omitted from records and files.
 trait Empty {
     fn holds_nothing(&self) -> bool;
 }
@@ -328,6 +339,8 @@ impl<T> Empty for Option<T> {
 macro_rules! always_written {
     ($($type:ty),+) => { $(impl Empty for $type { fn holds_nothing(&self) -> bool { false } })+ };
 }
+// Zero and the default variants are values, not absences: a reader of a file sees that an intensity
+// is 0 instead of guessing.
 always_written!(u64, u8, Importance, LoopStatus, Truth);
 
 /// Any entry.
@@ -342,6 +355,7 @@ pub enum Entry {
     Fact(StoryFact),
 }
 
+/// Evaluates an expression with the inner struct of any entry.
 macro_rules! each {
     ($entry:expr, $it:ident => $value:expr) => {
         match $entry {
@@ -356,10 +370,10 @@ macro_rules! each {
     };
 }
 
-/// Why an entry was not taken.
+/// Why a value is not a valid entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoEntry {
-    #[error("`{0}` is no id of the memory: expected one like C0, L0, R0, S001, OL0, W0 or F0")]
+    #[error("`{0}` is not a memory id: expected one like C0, L0, R0, S001, OL0, W0 or F0")]
     Id(String),
     #[error("{0}")]
     Shape(String),
@@ -370,10 +384,10 @@ pub enum NoEntry {
 }
 
 impl Entry {
-    /// Reads an entry of a kind from its record.
+    /// Parses and validates an entry of a kind from its record.
     ///
     /// # Errors
-    /// When the value is not of that kind, or lacks what makes it one.
+    /// When the value has another shape or lacks a required field.
     pub fn read(kind: EntryKind, value: Value) -> Result<Self, NoEntry> {
         fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, NoEntry> {
             serde_json::from_value(value).map_err(|error| {
@@ -392,7 +406,10 @@ impl Entry {
         entry.checked()
     }
 
+    /// Validates what the types cannot express.
     fn checked(self) -> Result<Self, NoEntry> {
+        // Fields are optional for serde, so that files stay short; the few that an entry is useless
+        // without are required here.
         let lacks = |what| {
             Err(NoEntry::Lacks {
                 kind: self.kind(),
@@ -421,7 +438,7 @@ impl Entry {
         }
     }
 
-    /// Returns the record.
+    /// Returns the entry as a record.
     ///
     /// # Panics
     /// Never: entries are plain data.
@@ -430,6 +447,7 @@ impl Entry {
         each!(self, it => serde_json::to_value(it)).expect("BUG: an entry is plain data")
     }
 
+    /// Returns its kind.
     #[must_use]
     pub fn kind(&self) -> EntryKind {
         match self {
@@ -443,30 +461,33 @@ impl Entry {
         }
     }
 
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> &str {
         each!(self, it => &it.id)
     }
 
-    /// Returns its fields as YAML, in the order they are declared; the text is none of them.
+    /// Returns its fields as YAML in declaration order, without the text.
     pub(super) fn fields(&self) -> String {
         let mut bare = self.clone();
         each!(&mut bare, it => it.text.clear());
         each!(&bare, it => serde_saphyr::to_string(it)).expect("BUG: an entry is plain data")
     }
 
+    /// Returns the entry under another id.
     #[must_use]
     pub(super) fn with_id(mut self, id: String) -> Self {
         each!(&mut self, it => it.id = id);
         self
     }
 
+    /// Returns its prose.
     #[must_use]
     pub fn text(&self) -> &str {
         each!(self, it => &it.text)
     }
 
-    /// Returns what it is called in a list.
+    /// Returns its display name for lists.
     #[must_use]
     pub fn name(&self) -> String {
         let short = |text: &str| {
@@ -493,7 +514,7 @@ impl Entry {
     }
 }
 
-/// One side of a relationship.
+/// One side's view of a relationship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Perspective<'a> {
     pub other: &'a str,
@@ -501,7 +522,7 @@ pub struct Perspective<'a> {
 }
 
 impl Relationship {
-    /// Returns how `character` sees it, if it is one of the two.
+    /// Returns the view of `character`, if it is one of the two.
     #[must_use]
     pub fn seen_by(&self, character: &str) -> Option<Perspective<'_>> {
         if self.character_a == character {
@@ -519,7 +540,7 @@ impl Relationship {
         }
     }
 
-    /// Says whether these are its two, in either order.
+    /// Whether it is between these two, in either order.
     #[must_use]
     pub fn is_between(&self, one: &str, other: &str) -> bool {
         self.seen_by(one).is_some_and(|side| side.other == other)

@@ -1,20 +1,22 @@
-//! Entries as files that people read and edit: the fields between two `---`, the text below.
+//! File format of memory entries: YAML front matter with the fields, the text below.
+//!
+//! People edit these files, so parsing reports problems instead of repairing them.
 
 use serde_json::Value;
 
 use super::entry::{Entry, EntryKind, NoEntry};
 use crate::front_matter;
 
-/// Where the files lie.
+/// Directory of the files.
 pub const FOLDER: &str = "memory";
 
-/// Returns the file of an entry.
+/// Returns the path of an entry's file.
 #[must_use]
 pub fn path(kind: EntryKind, id: &str) -> String {
     format!("{FOLDER}/{}/{id}.md", kind.folder())
 }
 
-/// Returns an entry as a file.
+/// Renders an entry as a file.
 #[must_use]
 pub fn render(entry: &Entry) -> String {
     let fields = entry.fields();
@@ -24,10 +26,10 @@ pub fn render(entry: &Entry) -> String {
     format!("---\n{}\n---\n{space}{text}{end}", fields.trim_end())
 }
 
-/// Reads the file of an entry whose id is `id`.
+/// Parses the file of the entry `id`.
 ///
 /// # Errors
-/// What is wrong with it, for the person who wrote it.
+/// What is wrong with the file, worded for its author.
 pub fn read(kind: EntryKind, id: &str, text: &str) -> Result<Entry, NoEntry> {
     let matter = front_matter::read(text);
     if let Some(problem) = matter.problem {
@@ -35,20 +37,23 @@ pub fn read(kind: EntryKind, id: &str, text: &str) -> Result<Entry, NoEntry> {
     }
     let mut members = matter.keys;
     let named = members.get("id").and_then(Value::as_str);
+    // A copied file with the old id inside would silently replace the original's fields.
     if let Some(other) = named.filter(|other| EntryKind::of_id(other) != EntryKind::of_id(id)) {
         return Err(NoEntry::Shape(format!(
             "the file is called `{id}`, but says `id: {other}`"
         )));
     }
+    // The file name decides the spelling: `id: c0` in `C0.md` is the same entry.
     members.insert("id".to_owned(), Value::String(id.to_owned()));
     if members.contains_key("text") {
         return Err(NoEntry::Shape(
-            "`text` is what stands below the second `---`, not a field".to_owned(),
+            "`text` is not a field: it goes below the second `---`".to_owned(),
         ));
     }
     let (_, body) = front_matter::split(text);
     members.insert(
         "text".to_owned(),
+        // Editors on Windows change line endings; that is not a change of the entry.
         Value::String(body.trim().replace("\r\n", "\n")),
     );
     Entry::read(kind, Value::Object(members))
@@ -63,7 +68,7 @@ mod tests {
     use crate::memory::{Entry, EntryKind};
 
     proptest! {
-        /// A file says exactly what the entry is, whatever people call things.
+        /// Parsing a rendered entry returns the same entry, whatever its names contain.
         #[test]
         fn what_is_written_reads_the_same(name in "\\PC{1,20}", goal in "\\PC{0,30}", text in "(\\PC{0,40}\n?){0,3}", note in "[ \\-#:\"'a]{0,6}") {
             prop_assume!(!name.trim().is_empty());

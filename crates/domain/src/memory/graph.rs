@@ -1,4 +1,6 @@
-//! Who is tied to whom, drawn: as DOT for Graphviz, or as SVG for a browser.
+//! Renders the graph of relationships, as DOT for Graphviz or as SVG for a browser.
+//!
+//! The SVG layout is a plain circle: it needs no layout engine and is stable from run to run.
 
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
@@ -6,7 +8,7 @@ use std::fmt::Write as _;
 use super::book::Memory;
 use super::entry::{Character, Relationship};
 
-/// Returns the graph in the language of Graphviz.
+/// Renders the graph in Graphviz's DOT language.
 #[must_use]
 pub fn dot(memory: &Memory) -> String {
     let quoted = |text: &str| {
@@ -40,13 +42,16 @@ pub fn dot(memory: &Memory) -> String {
     out
 }
 
-/// Returns the graph as a picture: characters on a circle, lines as thick as the relationship is intense.
+/// Renders the graph as SVG: characters on a circle, lines as thick as the relationship is intense.
 #[must_use]
 pub fn svg(memory: &Memory) -> String {
     let characters: Vec<&Character> = memory.characters().collect();
+    // 26 units of radius per character leave room for a name of about 20 letters between
+    // neighbours.
     let radius = 140.0_f64.max(characters.len() as f64 * 26.0);
     let middle = radius + 120.0;
     let place = |index: usize| {
+        // A quarter turn back, so that the first character is at the top.
         let angle = TAU * index as f64 / characters.len().max(1) as f64 - TAU / 4.0;
         (middle + radius * angle.cos(), middle + radius * angle.sin())
     };
@@ -62,6 +67,7 @@ pub fn svg(memory: &Memory) -> String {
          font-size=\"13\" text-anchor=\"middle\">\n<title>Relationships</title>\n"
     );
     for tie in memory.relationships() {
+        // A relationship may refer to a character that was removed.
         let (Some((x1, y1)), Some((x2, y2))) = (of(&tie.character_a), of(&tie.character_b)) else {
             continue;
         };
@@ -91,6 +97,7 @@ pub fn svg(memory: &Memory) -> String {
     out
 }
 
+/// Returns the caption of a relationship.
 fn label(tie: &Relationship) -> String {
     let parts = [tie.relationship_type.as_str(), tie.status.as_str()];
     parts
@@ -100,11 +107,12 @@ fn label(tie: &Relationship) -> String {
         .join(", ")
 }
 
+/// Returns the line width of a relationship, from 1 to 6.
 fn width(tie: &Relationship) -> u8 {
     1 + tie.intensity / 2
 }
 
-/// Makes text harmless inside XML; control characters have no place there.
+/// Escapes text for XML. Control characters are dropped, because XML 1.0 does not allow them.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! What is remembered besides the tree: notes and anchors of the work, and the memory of a story: who is in it, where
-//! it happens, what was said to be true and what is still open.
+//! Memory besides the tree: notes and anchors of the work, and the entries of a story: its
+//! characters, locations, relationships, scenes, open loops, lore and facts.
 
 mod book;
 mod entry;

@@ -1,4 +1,4 @@
-//! Anchors, which every briefing holds up, and notes on shelves, which are found again by searching.
+//! Anchors, which every briefing repeats, and notes on shelves, which are found by searching.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::record::Recorded;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
-/// A decision or a limit that holds whatever happens to the conversation.
+/// A decision or a limit that has to survive the compaction of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     pub stamp: Stamp,
@@ -35,27 +35,29 @@ impl Recorded for Mem {
     const KIND: &'static str = "mem";
 }
 
-/// The shelf of notes that name none.
+/// Default shelf of a note.
 pub const SHELF: &str = "general";
 
-/// So long may an anchor be: all of them are in every briefing.
+/// Maximum length of an anchor in characters; short, because every briefing contains all of them.
 pub const LONGEST_ANCHOR: usize = 500;
 
-/// So long may a note be.
+/// Maximum length of a note in characters.
 pub const LONGEST_MEM: usize = 20_000;
 
-/// The text cannot be kept.
+/// Why a note or anchor cannot be saved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotKept {
-    #[error("there is nothing to keep: the text is empty")]
+    #[error("nothing to save: the text is empty")]
     Empty,
     #[error("the text has {length} characters, more than {most}")]
     TooLong { length: usize, most: usize },
-    #[error("`{0}` is no shelf: expected letters, digits, `-`, `_` and `.`, at most 40")]
+    #[error(
+        "`{0}` is not a shelf name: expected letters, digits, `-`, `_` and `.`, at most 40 characters"
+    )]
     Shelf(String),
 }
 
-/// Returns a text as it is kept: without blanks around it.
+/// Trims and validates the text of a note or anchor.
 ///
 /// # Errors
 /// When it is empty or longer than `most` characters.
@@ -69,11 +71,12 @@ pub fn kept_text(text: &str, most: usize) -> Result<String, NotKept> {
     }
 }
 
-/// Returns the name of a shelf as it is kept.
+/// Normalises and validates the name of a shelf.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a valid name.
 pub fn shelf_name(name: &str) -> Result<String, NotKept> {
+    // Lower case, so that `Auth` and `auth` are one shelf.
     let name = name.trim().to_lowercase();
     let fits = !name.is_empty()
         && name.chars().count() <= 40
