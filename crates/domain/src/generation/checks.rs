@@ -1,4 +1,5 @@
-//! What can be seen in a scene without a model.
+//! Checks of a scene that need no model: ending, length, leaked ids, coverage, repetition,
+//! continuity.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,34 +8,34 @@ use super::record::{Finding, Severity};
 use crate::memory::{EntryKind, Memory};
 use crate::search::words;
 
-/// So many words in a row that come again are noticed.
+/// Number of consecutive words whose repetition is reported.
 const PHRASE: usize = 8;
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', '—'];
 const CLOSERS: &[char] = &[
     '"', '\'', '”', '’', '»', '“', '」', '』', ')', '*', '_', ' ', '\n',
 ];
 
-/// What a scene is held against.
+/// What a scene is checked against.
 pub struct Expected<'a> {
     pub blueprint: &'a str,
-    /// Who the blueprint names.
+    /// Names of the blueprint's characters.
     pub characters: &'a [String],
-    /// About so many words; 0 for any number.
+    /// Target number of words; 0 for any.
     pub words: usize,
-    /// The scene before, if there is one.
+    /// Text of the scene before, if there is one.
     pub before: Option<&'a str>,
     pub memory: &'a Memory,
-    /// The scenes before this one in the plan, by their ids in the memory.
+    /// Memory ids of the scenes that come earlier in the plan.
     pub earlier: &'a BTreeSet<String>,
 }
 
-/// Says whether a text comes to an end, and does not just stop.
+/// Whether a text ends with a complete sentence.
 #[must_use]
 pub fn has_ending(text: &str) -> bool {
     text.trim_end_matches(CLOSERS).ends_with(SENTENCE_ENDS)
 }
 
-/// Returns the text up to the end of its last whole sentence, where there is one.
+/// Returns the text up to the end of its last complete sentence, if there is one.
 #[must_use]
 pub fn trimmed_to_sentence(text: &str) -> &str {
     let end = text
@@ -45,7 +46,7 @@ pub fn trimmed_to_sentence(text: &str) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// Returns what is wrong with a scene as far as it can be counted.
+/// Returns the findings about a scene that can be computed.
 #[must_use]
 pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
     let found = words(text);
@@ -59,6 +60,8 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
             against: None,
         });
     };
+    // A MUST: a model's output limit cuts a text without any error, and this is the only sign of
+    // it.
     if !has_ending(text) {
         let tail: Vec<String> = found.iter().rev().take(8).rev().cloned().collect();
         add(
@@ -73,7 +76,7 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         add(
             "length",
             Severity::Should,
-            format!("the scene has {count} words; about {wanted} are wanted"),
+            format!("the scene has {count} words; the target is about {wanted}"),
             None,
         );
     }
@@ -81,12 +84,13 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         add(
             "ids",
             Severity::Must,
-            format!("`{id}` is an id of the memory; prose uses names"),
+            format!("`{id}` is a memory id; prose uses names"),
             Some(id),
         );
     }
     for name in expected.characters {
         let parts = words(name);
+        // One part of the name is enough: prose says "Elena" or "Voss", rarely both.
         if !parts.iter().any(|part| found.contains(part)) {
             add(
                 "coverage",
@@ -100,7 +104,7 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         add(
             "repetition",
             Severity::Should,
-            format!("the same {PHRASE} words come again"),
+            format!("the same {PHRASE} words are repeated"),
             Some(phrase),
         );
     }
@@ -109,7 +113,7 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         .and_then(|before| shared(&words(before), &found))
     {
         let problem =
-            "words of the scene before come again; it may be the same scene twice".to_owned();
+            "text of the scene before is repeated; it may be the same scene twice".to_owned();
         add("repetition", Severity::Must, problem, Some(phrase));
     }
     let pov = continuity::point_of_view(expected.blueprint, expected.memory);
@@ -124,15 +128,18 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
     findings
 }
 
+/// Returns the first memory id that a text contains.
 fn ids_in(text: &str, memory: &Memory) -> Option<String> {
     let known = |word: &&str| EntryKind::of_id(word).is_some() && memory.get(word).is_some();
     let tokens = text.split(|c: char| !c.is_alphanumeric());
     tokens
+        // Ids are upper case; `s1` in prose may be anything.
         .filter(|word| word.starts_with(char::is_uppercase))
         .find(known)
         .map(str::to_owned)
 }
 
+/// Returns a phrase that occurs twice without overlap.
 fn repeated(words: &[String]) -> Option<String> {
     let mut seen: HashMap<&[String], usize> = HashMap::new();
     for (at, window) in words.windows(PHRASE).enumerate() {
@@ -144,7 +151,7 @@ fn repeated(words: &[String]) -> Option<String> {
     None
 }
 
-/// Returns a run of words both texts have, when it is too long for chance.
+/// Returns a run of words common to both texts that is too long for coincidence.
 fn shared(before: &[String], now: &[String]) -> Option<String> {
     let length = PHRASE * 3;
     let known: std::collections::HashSet<&[String]> = before.windows(length).collect();

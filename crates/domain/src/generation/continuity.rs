@@ -1,8 +1,9 @@
-//! What dated facts say against a scene, without a model: values that changed, the dead who speak, and what the point of
-//! view cannot know.
+//! Continuity check of a scene against dated facts, without a model: changed values, dead
+//! characters that act, and knowledge the point of view cannot have.
 //!
-//! Only what can be shown with two quotes is said: the scene's sentence, and the fact with the scene it is from. Words are
-//! compared by their beginnings, so that endings of any language do not matter; what is a colour or a number is a list.
+//! It reports only what two quotes show: the scene's sentence, and the fact with its scene. Words
+//! are compared by their beginnings, so that inflection does not matter in any language; colours,
+//! numbers and the like are lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::front_matter;
 use crate::memory::{Character, EntryKind, Memory, StoryFact, Truth};
 use crate::search::words;
 
-/// Words that exclude one another: who has one of them has none of the others.
+/// Classes of mutually exclusive values. Entries that are not ASCII are stems.
 const CLASSES: &[&[&str]] = &[
     &[
         "black",
@@ -100,6 +101,7 @@ const CLASSES: &[&[&str]] = &[
     ],
     &["left", "right", "лев", "прав"],
 ];
+/// Stems that say that someone is dead.
 const DEAD: &[&str] = &[
     "dead",
     "died",
@@ -114,6 +116,7 @@ const DEAD: &[&str] = &[
     "tot",
     "gestorben",
 ];
+/// Verbs of speaking and acting, which a dead character cannot do.
 const SAYS: &[&str] = &[
     "said",
     "says",
@@ -138,20 +141,21 @@ const SAYS: &[&str] = &[
     "sagte",
     "fragte",
 ];
-/// Shorter words say little by their beginning.
+/// Minimum length of a significant word; the beginnings of shorter ones are too ambiguous.
 const TELLING: usize = 4;
+/// Marks of direct speech.
 const QUOTES: &[char] = &['"', '“', '”', '«', '»', '„', '—'];
 
-/// When a scene happens, and whose it is.
+/// The position of a scene in the story, and its point of view.
 pub struct Moment<'a> {
     pub memory: &'a Memory,
-    /// Whose eyes the scene is seen through.
+    /// The point-of-view character.
     pub pov: Option<&'a Character>,
-    /// The scenes before this one in the plan, by their ids in the memory.
+    /// Memory ids of the scenes that come earlier in the plan.
     pub earlier: &'a BTreeSet<String>,
 }
 
-/// Returns the character a blueprint names as its point of view: `pov:` above the text, or a line `POV: …`.
+/// Returns the point-of-view character of a blueprint: front matter key `pov`, or a line `POV: …`.
 #[must_use]
 pub fn point_of_view<'m>(blueprint: &str, memory: &'m Memory) -> Option<&'m Character> {
     let matter = front_matter::read(blueprint).keys;
@@ -177,7 +181,7 @@ pub fn point_of_view<'m>(blueprint: &str, memory: &'m Memory) -> Option<&'m Char
     memory.characters().find(|it| it.id == id)
 }
 
-/// Returns what the facts say against a text.
+/// Returns the findings of a text against the facts that hold at its moment.
 #[must_use]
 pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
     let sentences: Vec<Sentence<'_>> = sentences(text).map(Sentence::new).collect();
@@ -188,6 +192,8 @@ pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
             .into_iter()
             .filter(|word| word.chars().count() > 2)
             .collect();
+        // A subject without a name of more than two letters would be found in almost every
+        // sentence.
         if names.is_empty() {
             continue;
         }
@@ -195,6 +201,7 @@ pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
             if let Some((severity, check, problem)) =
                 moment.against(fact, &subject, &names, sentence)
             {
+                // One finding per fact: the first sentence that contradicts it is enough to fix it.
                 findings.push(Finding {
                     check: check.to_owned(),
                     severity,
@@ -209,6 +216,7 @@ pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
     findings
 }
 
+/// A sentence with its folded words.
 struct Sentence<'t> {
     text: &'t str,
     words: Vec<String>,
@@ -226,6 +234,7 @@ impl<'t> Sentence<'t> {
         self.words.iter().any(|word| word.starts_with(beginning))
     }
 
+    /// Returns the position of the first of these names.
     fn names(&self, names: &[String]) -> Option<usize> {
         self.words
             .iter()
@@ -234,8 +243,10 @@ impl<'t> Sentence<'t> {
 }
 
 impl Moment<'_> {
-    /// Says whether a fact holds when the scene happens: it began before, and has not ended.
+    /// Whether a fact holds at the scene: it began before and has not ended.
     fn holds(&self, fact: &StoryFact) -> bool {
+        // By the order of the plan, not of writing: a scene may be written after one that follows
+        // it.
         let is_earlier = |scene: &Option<String>| {
             scene
                 .as_ref()
@@ -246,6 +257,7 @@ impl Moment<'_> {
             && !is_earlier(&fact.valid_to)
     }
 
+    /// Returns how a sentence contradicts a fact, if it does: severity, check, problem.
     fn against(
         &self,
         fact: &StoryFact,
@@ -259,6 +271,8 @@ impl Moment<'_> {
             .iter()
             .any(|word| DEAD.iter().any(|dead| word.starts_with(dead)))
         {
+            // The verb may be before the name (`said Ivo`) or shortly after it; further away it
+            // mostly has another subject.
             let after = sentence
                 .words
                 .get(at.saturating_sub(1)..)
@@ -267,6 +281,7 @@ impl Moment<'_> {
                 .iter()
                 .take(3)
                 .any(|word| SAYS.iter().any(|verb| word.starts_with(verb)));
+            // "Ivo, dead for years, had said …" remembers the dead, which is allowed.
             let acts = acts
                 && !sentence
                     .words
@@ -288,7 +303,7 @@ impl Moment<'_> {
             ));
         }
         let pov = self.pov.filter(|pov| !self.knows(pov, fact))?;
-        // What is told in somebody's words is how one learns it.
+        // Direct speech is how a character learns something.
         let is_told = sentence.text.contains(QUOTES);
         (!is_told && states(sentence, fact, names)).then(|| {
             let problem = format!(
@@ -299,8 +314,9 @@ impl Moment<'_> {
         })
     }
 
-    /// Says whether a character can know a fact: it is about them, they were there, or it was told them.
+    /// Whether a character can know a fact: it is about them, they were present, or they were told.
     fn knows(&self, character: &Character, fact: &StoryFact) -> bool {
+        // A fact without a scene is background that everyone may know.
         let Some(scene) = &fact.valid_from else {
             return true;
         };
@@ -315,6 +331,7 @@ impl Moment<'_> {
         was_there || fact.subject == character.id || character.knows.contains(&fact.id)
     }
 
+    /// Returns the quote of a fact with its scene.
     fn cited(&self, fact: &StoryFact, subject: &str) -> String {
         let from = fact
             .valid_from
@@ -332,14 +349,15 @@ impl Moment<'_> {
     }
 }
 
-/// Returns a value the fact has and another of the same class that the sentence has in its place.
+/// Returns a value of the fact and a different one of the same class that the sentence has instead.
 fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, String)> {
     let told = words(&format!("{} {}", fact.predicate, fact.object));
     let about: Vec<&String> = told
         .iter()
         .filter(|word| word.chars().count() >= TELLING && class_of(word).is_none())
         .collect();
-    // Without a word that says what the value is of, any colour would contradict any other.
+    // Both have to mention what the value belongs to (`eyes`); otherwise any colour would
+    // contradict any other.
     if !about
         .iter()
         .any(|word| sentence.words.iter().any(|other| begins_alike(word, other)))
@@ -362,6 +380,8 @@ fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, S
             .collect();
         if let Some((now, _)) = here
             .first()
+            // If the fact's own value is in the sentence too, another one there belongs to
+            // something else.
             .filter(|_| here.iter().all(|(_, other)| *other != value))
         {
             return Some((was.clone(), (*now).clone()));
@@ -370,13 +390,14 @@ fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, S
     None
 }
 
-/// Returns which class a word is of, and which of its values; digits are a class of their own.
+/// Returns the class of a word and the value within it; digits are a class of their own.
 fn class_of(word: &str) -> Option<(usize, usize)> {
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
         return word.parse().ok().map(|number| (CLASSES.len(), number));
     }
     CLASSES.iter().enumerate().find_map(|(class, values)| {
         let fits = |value: &&str| {
+            // ASCII entries are whole words: `red` is not in `reddish`, nor `ten` in `tender`.
             if value.is_ascii() {
                 word == *value
             } else {
@@ -387,7 +408,7 @@ fn class_of(word: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Says whether a sentence says what a fact says: most of its telling words.
+/// Whether a sentence states a fact: it contains two thirds of the fact's significant words.
 fn states(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> bool {
     let telling = |word: &String| word.chars().count() >= TELLING && !names.contains(word);
     let told: Vec<String> = words(&format!("{} {}", fact.predicate, fact.object))
@@ -398,12 +419,13 @@ fn states(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> bool {
         .iter()
         .filter(|word| sentence.words.iter().any(|other| begins_alike(word, other)))
         .count();
+    // A single common word would match by chance.
     told.len() >= 2
         && there * 3 >= told.len() * 2
         && sentence.has(names.first().map_or("", String::as_str))
 }
 
-/// Says whether two words differ in their endings only.
+/// Whether two words differ only in their endings.
 fn begins_alike(one: &str, other: &str) -> bool {
     let common = one
         .chars()
@@ -411,9 +433,12 @@ fn begins_alike(one: &str, other: &str) -> bool {
         .take_while(|(a, b)| a == b)
         .count();
     let longest = one.chars().count().max(other.chars().count());
+    // Suffixes of up to three letters cover the inflections of the supported languages; the ratio
+    // keeps short words from matching by one syllable.
     common >= TELLING.min(longest) && longest <= common + 3 && common * 3 >= longest * 2
 }
 
+/// Splits a text into sentences; a line break ends one too.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['.', '!', '?', '…', '\n', '。'])
         .map(str::trim)
@@ -520,7 +545,7 @@ mod tests {
             "Elena's green eyes were wide.",
             "Elena wore a blue coat.",
             "The blue eyes were not Elena. Her eyes shone.",
-            // It ended before, or begins later.
+            // These facts ended before or begin later.
             "Elena touched the scar on her right cheek.",
             "Elena turned the golden ring.",
         ] {

@@ -1,6 +1,8 @@
-//! Writing a scene from its blueprint: the steps, what is checked without a model, what a judge must prove.
+//! Generation of a scene from its blueprint: the steps, the checks without a model, and what a
+//! judge has to prove.
 //!
-//! Pure. Each step is a question for a writer or a judge ([`prompts`]) and what becomes of the answer ([`steps`]).
+//! Pure. Each step is a prompt for a writer or a judge ([`prompts`]) and a state transition on the
+//! answer ([`steps`]).
 
 pub mod checks;
 pub mod continuity;

@@ -1,4 +1,7 @@
-//! What writer and judge are told, and what stands in for them where there is no model.
+//! Prompts of writer and judge, and their offline replacements for projects without a model.
+//!
+//! Text from the project is marked line by line as material, so that it cannot pass for an
+//! instruction.
 
 use serde_json::{Value, json};
 
@@ -8,30 +11,32 @@ use crate::memory::{Memory, Truth};
 use crate::section;
 use crate::tick::context::{filled, marked};
 
-/// Where a project may put a template of its own.
+/// Path of a project's own writer template.
 pub const TEMPLATE: &str = ".throughline/templates/writer.md";
-/// The template that is used otherwise.
+/// The built-in writer template.
 pub const TEMPLATE_TEXT: &str = include_str!("writer.md");
 
+/// System prompt of the writer.
 pub const WRITER: &str = "You write fiction. You answer with the prose alone: no title, no notes.";
+/// System prompt of the judge.
 pub const JUDGE: &str =
     "You check scenes. You answer with one JSON object. What you claim, you quote, word for word.";
 
-/// What a scene is written from.
+/// The inputs of a scene's prompts.
 pub struct Material<'a> {
     pub novel: &'a str,
     pub scene: &'a str,
     pub blueprint: &'a str,
     pub parent: &'a str,
     pub memory: &'a Memory,
-    /// The last scenes' prose, the newest last.
+    /// Prose of the last scenes, the newest last.
     pub before: &'a [String],
     pub words: usize,
     pub tokens: usize,
 }
 
 impl Material<'_> {
-    /// Returns the question of a step.
+    /// Returns the prompt of a step.
     #[must_use]
     pub fn prompt(&self, generation: &Generation, template: &str) -> String {
         match generation.step {
@@ -53,7 +58,10 @@ impl Material<'_> {
         }
     }
 
+    /// Returns the writer's prompt, within the token limit.
     fn write(&self, template: &str) -> String {
+        // Three characters per token is a cautious estimate for mixed languages. The parts are in
+        // the order of their importance, so that the later ones are cut first.
         let mut room = self.tokens.saturating_mul(3);
         let mut fit = |text: String| {
             let cut: String = text.chars().take(room).collect();
@@ -72,7 +80,8 @@ impl Material<'_> {
         filled(template, &parts)
     }
 
-    /// Names, not ids: prose that was told ids uses them.
+    /// Returns the characters of the blueprint, by name. A writer that sees ids puts them into
+    /// prose.
     fn people(&self) -> String {
         let named = self
             .memory
@@ -87,6 +96,7 @@ impl Material<'_> {
             .join("\n")
     }
 
+    /// Returns the current facts, the newest first.
     fn facts(&self) -> String {
         let canon = self
             .memory
@@ -94,6 +104,7 @@ impl Material<'_> {
             .rev()
             .filter(|fact| fact.truth == Truth::Canon && fact.valid_to.is_none());
         let lines: Vec<String> = canon
+            // Recent facts matter most for the next scene; all of a novel would fill the context.
             .take(60)
             .map(|fact| {
                 let since = fact
@@ -113,6 +124,7 @@ impl Material<'_> {
         lines.join("\n")
     }
 
+    /// Returns the judge's prompt.
     fn judge(&self, draft: &str) -> String {
         let people: Vec<String> = self
             .memory
@@ -141,7 +153,7 @@ impl Material<'_> {
         )
     }
 
-    /// Returns what is written without a model: the blueprint's own words, said to be just that.
+    /// Returns a draft without a model: the blueprint's own words, marked as a placeholder.
     #[must_use]
     pub fn offline_draft(&self) -> String {
         let mut out = String::from(
@@ -162,6 +174,8 @@ impl Material<'_> {
                 .collect::<Vec<_>>()
                 .join(" ");
             if !text.is_empty() {
+                // The draft goes through the same checks as a model's, which require complete
+                // sentences.
                 let end = if super::checks::has_ending(&text) {
                     ""
                 } else {
@@ -173,7 +187,7 @@ impl Material<'_> {
         out
     }
 
-    /// Returns a verdict without a judge: nothing is claimed but what the blueprint is called.
+    /// Returns a verdict without a judge: only the blueprint's title as summary, no findings.
     #[must_use]
     pub fn offline_verdict(&self) -> Value {
         let title = section::describe(self.blueprint)
@@ -186,6 +200,7 @@ impl Material<'_> {
     }
 }
 
+/// Renders findings for the writer.
 fn findings(all: &[Finding]) -> String {
     let line = |finding: &Finding| {
         let quote = finding

@@ -1,4 +1,5 @@
-//! What is kept of a scene that is being written. Every step is kept, so that any process can go on.
+//! Record of a scene that is being generated. Every step is stored, so that any process can resume
+//! it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,20 +8,21 @@ use crate::ids::{CanonicalHash, NodeId};
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// How a generation stands.
+/// Status of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GenerationStatus {
     Running,
     /// A step failed; it can be resumed.
     Failed,
-    /// It is written, but something must be decided by a person.
+    /// The scene is written, but a person has to decide something.
     Held,
     Cancelled,
     Complete,
 }
 
 impl GenerationStatus {
+    /// Returns its name in output and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -33,20 +35,21 @@ impl GenerationStatus {
     }
 }
 
-/// What comes next.
+/// The next step of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     Write,
-    /// The text broke off: bring it to an end.
+    /// Complete a text that broke off.
     Conclude,
     Judge,
     Revise,
-    /// Put it where it belongs, and into the memory.
+    /// Write the scene to its file and update the memory.
     Commit,
 }
 
 impl Step {
+    /// Returns its name in output and JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -59,7 +62,7 @@ impl Step {
     }
 }
 
-/// How much a finding weighs.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -68,22 +71,22 @@ pub enum Severity {
     Must,
 }
 
-/// Something that is wrong with a text, with the words that show it.
+/// A problem in a text, with the quote that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// `length`, `ending`, `repetition`, `ids`, `coverage`, `continuity`, `pov` …
     pub check: String,
     pub severity: Severity,
     pub problem: String,
-    /// The text's own words.
+    /// Quote of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// What they stand against: words of the blueprint, or a fact.
+    /// What the quote contradicts: words of the blueprint, or a fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
 }
 
-/// A scene that is being written.
+/// A scene that is being generated. A record, keyed by node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Generation {
     pub node: NodeId,
@@ -98,10 +101,11 @@ pub struct Generation {
     pub conclusions: u32,
     pub revisions: u32,
     pub findings: Vec<Finding>,
-    /// What the judge said of the present draft.
+    /// The judge's verdict on the current draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// The draft before the last revision, with what was found in it.
+    /// The draft before the last revision and its findings, to revert a revision that made it
+    /// worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_revision: Option<(String, Vec<Finding>)>,
     pub failures: u32,
@@ -116,13 +120,14 @@ impl Recorded for Generation {
 }
 
 impl Generation {
-    /// Returns the key of a node's generation.
+    /// Returns the record key of a node's generation.
     #[must_use]
     pub fn key(node: NodeId) -> String {
+        // Zero-padded, so that the keys sort like the node numbers.
         format!("{:08}", node.0)
     }
 
-    /// Says whether something can go on.
+    /// Whether it can be continued.
     #[must_use]
     pub fn is_open(&self) -> bool {
         matches!(

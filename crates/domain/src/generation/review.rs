@@ -1,16 +1,17 @@
-//! Findings about a scene as checks of a review: the loop that reviews plans and code reviews prose too, and ends the
-//! same way.
+//! Adapter from findings about a scene to the checks of a review, so that prose goes through the
+//! same terminating review loop as plans and code.
 //!
-//! A check is what was looked at, with its weight: `pov (should)`. It fails as long as there are such findings.
+//! A check is the kind of finding with its severity: `pov (should)`. It fails while there are such
+//! findings.
 
 use super::record::{Finding, Severity};
 use crate::policy::ReviewPolicy;
 use crate::review::{self, Concluded, Item, Review, ReviewRefused, Said, Verdict};
 
-/// Every scene is looked at for this, so that every review has a check.
+/// The check that every review has; a review without checks cannot be concluded.
 const ALWAYS: (&str, Severity) = ("ending", Severity::Must);
 
-/// Takes an iteration's findings into a review and ends the iteration.
+/// Records an iteration's findings in a review and concludes the iteration.
 pub(super) fn conclude(
     review: &mut Review,
     findings: &[Finding],
@@ -35,6 +36,7 @@ pub(super) fn conclude(
             )?;
         }
     }
+    // Cloned, because judging an item needs the review mutably.
     let open: Vec<Item> = review
         .items
         .iter()
@@ -59,10 +61,10 @@ pub(super) fn conclude(
     review.conclude(said, policy)
 }
 
-/// Accepts what waits for a person: whoever goes on with the scene as it is has decided.
+/// Accepts the escalated findings: a person who continues with the scene has decided.
 ///
 /// # Errors
-/// When it is no person.
+/// When the principal is not a person.
 pub fn accept_held(
     review: &mut Review,
     said: Said<'_>,
@@ -79,10 +81,12 @@ pub fn accept_held(
     review.conclude(said, policy).map(drop)
 }
 
+/// Whether a check covers findings of this kind and severity.
 fn is_about(item: &Item, check: &str, severity: Severity) -> bool {
     item.scope == check && item.severity == weight(severity)
 }
 
+/// Renders a finding with its quotes.
 fn shown(finding: &Finding) -> String {
     let quote = finding
         .quote
@@ -97,6 +101,7 @@ fn shown(finding: &Finding) -> String {
     format!("{}{quote}{against}", finding.problem)
 }
 
+/// Returns the name of a severity in a check's title.
 fn word(severity: Severity) -> &'static str {
     match severity {
         Severity::Must => "must",
@@ -105,6 +110,7 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
+/// Converts a severity to that of a review.
 fn weight(severity: Severity) -> review::Severity {
     match severity {
         Severity::Must => review::Severity::Must,

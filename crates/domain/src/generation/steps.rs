@@ -1,4 +1,6 @@
-//! From an answer to the next step. The end is always near: conclusions and revisions are counted.
+//! State machine of a generation: applies an answer and selects the next step.
+//!
+//! It always terminates: conclusions and revisions are counted and limited.
 
 use serde_json::Value;
 
@@ -9,10 +11,10 @@ use super::verdict::Verdict;
 use crate::policy::ReviewPolicy;
 use crate::review::{Concluded, Review, ReviewRefused, Said};
 
-/// So often a text that broke off is asked to go on.
+/// Maximum number of times a text that broke off is continued.
 const MOST_CONCLUSIONS: u32 = 2;
 
-/// The review an answer of a judge goes into.
+/// The review that a judge's answer is recorded in.
 pub struct Judging<'a> {
     pub review: &'a mut Review,
     pub said: Said<'a>,
@@ -20,8 +22,8 @@ pub struct Judging<'a> {
 }
 
 impl<'a> Judging<'a> {
-    /// Returns the review of a scene that is about to be judged, which ends after so many revisions. One that was not
-    /// revised yet is reviewed anew.
+    /// Returns the review of a scene that is about to be judged, with at most `revisions`
+    /// revisions. A scene that was not revised yet gets a new review.
     #[must_use]
     pub fn review(known: Option<Review>, generation: &Generation, revisions: u32) -> Review {
         let anew = || {
@@ -37,10 +39,10 @@ impl<'a> Judging<'a> {
     }
 }
 
-/// Takes a writer's or a judge's answer and moves on.
+/// Applies the answer of a writer or a judge and advances to the next step.
 ///
 /// # Errors
-/// When the answer is none; the step is then to be asked again.
+/// When the answer is unusable; the same step then has to be asked again.
 pub fn take(
     generation: &mut Generation,
     answer: &Value,
@@ -74,19 +76,20 @@ pub fn take(
                 .map_err(|refused| refused.to_string())?;
         }
         Step::Commit => {
-            return Err("the scene is written; it only has to be put in its place".to_owned());
+            return Err("the scene is written; only its commit is missing".to_owned());
         }
     }
     Ok(())
 }
 
+/// Returns the prose of a writer's answer.
 fn prose(answer: &Value) -> Result<String, String> {
     let text = answer
         .as_str()
         .map(str::trim)
         .filter(|text| !text.is_empty())
-        .ok_or("the answer holds no text")?;
-    // Some put prose into a fence although nobody asked them to.
+        .ok_or("the answer has no text")?;
+    // Some models wrap prose in a code fence although the prompt does not ask for it.
     let bare = text
         .strip_prefix("```")
         .and_then(|rest| rest.split_once('\n'))
@@ -94,7 +97,8 @@ fn prose(answer: &Value) -> Result<String, String> {
     Ok(bare.unwrap_or(text).trim().to_owned())
 }
 
-/// No scene without a real ending: it is asked for, and in the end the unfinished sentence goes.
+/// Selects the step after new prose. A scene without a proper ending is continued; after the last
+/// attempt the unfinished sentence is removed.
 fn after_text(generation: &mut Generation, is_cut: bool) {
     let broken_off = is_cut || !checks::has_ending(&generation.draft);
     generation.step = match broken_off && generation.conclusions < MOST_CONCLUSIONS {
@@ -106,6 +110,8 @@ fn after_text(generation: &mut Generation, is_cut: bool) {
     }
 }
 
+/// Merges a verdict with the computed findings, records both in the review and selects the next
+/// step.
 fn judged(
     generation: &mut Generation,
     verdict: Verdict,
@@ -120,17 +126,22 @@ fn judged(
         said,
         policy,
     } = judging;
+    // Built as a copy and assigned at the end, so that a refused review leaves the generation
+    // unchanged.
     let mut next = Generation {
         findings,
         verdict: Some(verdict),
         ..generation.clone()
     };
-    // A revision that made it worse is taken back, and there is no other one.
+    // A revision that made it worse is reverted, and no further one is tried: the model had its
+    // chance with these findings.
     if let Some((text, before)) = next.before_revision.take()
         && weight(&before) < weight(&next.findings)
     {
         next.draft = text;
         next.findings = before;
+        // The verdict is about the reverted revision, so what it extracted may not be in this
+        // draft.
         next.verdict = next.verdict.take().map(|verdict| Verdict {
             facts: Vec::new(),
             loops: Vec::new(),
@@ -151,6 +162,7 @@ fn judged(
     Ok(())
 }
 
+/// Returns a score for comparing two lists of findings; one MUST outweighs two SHOULDs.
 fn weight(findings: &[Finding]) -> u32 {
     findings
         .iter()

@@ -1,4 +1,4 @@
-//! What a scene that is kept means for the memory. Only kept scenes get here; drafts never do.
+//! Updates the memory from a committed scene. Drafts never reach the memory.
 
 use super::continuity;
 use super::record::Generation;
@@ -6,7 +6,7 @@ use crate::memory::{
     Entry, EntryKind, Importance, LoopStatus, Memory, OpenLoop, Scene, StoryFact, Truth,
 };
 
-/// What is known of a scene besides its text.
+/// Facts about a committed scene besides its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept<'a> {
     pub title: &'a str,
@@ -14,7 +14,7 @@ pub struct Kept<'a> {
     pub words: usize,
 }
 
-/// Puts a scene and what its judge proved into the memory, and returns the scene's id.
+/// Records a scene and the proven claims of its judge in the memory, and returns the scene's id.
 pub fn remember(
     memory: &mut Memory,
     generation: &Generation,
@@ -47,7 +47,7 @@ pub fn remember(
         words: words as u64,
         ..known.clone().unwrap_or_default()
     };
-    // A scene that is written again keeps its id.
+    // A rewritten scene keeps its id, because facts and loops refer to it.
     let id = if known.is_some() {
         let id = scene.id.clone();
         memory.put(Entry::Scene(scene));
@@ -72,7 +72,8 @@ pub fn remember(
         if agrees {
             continue;
         }
-        // What contradicts an earlier fact does not count until a person says so: the earlier one ends there.
+        // A fact that contradicts an earlier one is not canon until a person says so; which of the
+        // two is the mistake cannot be computed.
         let truth = if earlier.is_some() {
             Truth::Disputed
         } else {
@@ -89,7 +90,7 @@ pub fn remember(
         }));
         learnt.push(fact);
     }
-    // Who was there knows it from now on; nobody else does.
+    // Only the characters who were present know the new facts from now on.
     for id in &characters {
         if let Some(Entry::Character(mut it)) = memory.get(id).cloned() {
             it.knows.extend(learnt.iter().cloned());
@@ -100,6 +101,7 @@ pub fn remember(
         let Some(Entry::Loop(mut it)) = memory.get(&moved.loop_id).cloned() else {
             continue;
         };
+        // A loop that was closed meanwhile is not reopened by a judge that saw an older list.
         if !it.status.is_open() {
             continue;
         }
@@ -113,6 +115,7 @@ pub fn remember(
         memory.put(Entry::Loop(it));
     }
     for new in verdict.new_loops {
+        // A resumed or repeated commit must not add the same loop twice.
         if memory.loops().any(|it| it.text == new.description) {
             continue;
         }

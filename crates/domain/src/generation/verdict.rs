@@ -1,4 +1,5 @@
-//! What a judge says about a scene. It counts only as far as it quotes: words that do not stand in the text prove nothing.
+//! A judge's verdict on a scene. Only claims with a verbatim quote of the text count; this filters
+//! hallucinated findings and facts.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -7,20 +8,21 @@ use super::record::Finding;
 use crate::memory::{EntryKind, Memory};
 use crate::tick::tools::quotes;
 
-/// A judge's answer.
+/// The answer of a judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Verdict {
     pub findings: Vec<Finding>,
     /// What happens, the most important first.
     pub summary: Vec<String>,
-    /// Characters that are there, by id.
+    /// Ids of the characters that are present.
     pub characters: Vec<String>,
     pub facts: Vec<NewFact>,
     pub loops: Vec<MovedLoop>,
     pub new_loops: Vec<NewLoop>,
 }
 
+/// A fact the scene establishes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewFact {
@@ -30,6 +32,7 @@ pub struct NewFact {
     pub quote: String,
 }
 
+/// An open loop that the scene advances or resolves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MovedLoop {
@@ -40,6 +43,7 @@ pub struct MovedLoop {
     pub quote: String,
 }
 
+/// An open loop that the scene starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewLoop {
@@ -48,7 +52,7 @@ pub struct NewLoop {
     pub quote: String,
 }
 
-/// Returns the shape of a verdict.
+/// Returns the JSON schema of a verdict, with the known ids as enumerations.
 #[must_use]
 pub fn schema(memory: &Memory) -> Value {
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
@@ -57,12 +61,15 @@ pub fn schema(memory: &Memory) -> Value {
                 "items": { "type": "object", "properties": properties, "required": required } })
     };
     let ids = |kind: EntryKind| -> Value {
+        // The newest 400: providers limit the size of an enumeration, and old entries are rarely
+        // meant.
         let known: Vec<&str> = memory
             .of(kind)
             .rev()
             .take(400)
             .map(|entry| entry.id())
             .collect();
+        // An empty `enum` matches nothing, and some providers reject the schema.
         if known.is_empty() {
             text(12)
         } else {
@@ -92,11 +99,11 @@ pub fn schema(memory: &Memory) -> Value {
 }
 
 impl Verdict {
-    /// Reads a verdict and leaves out what is not proved by words of the text. What is missing from a text cannot be
-    /// quoted from it: for `coverage` the blueprint's words are enough.
+    /// Parses a verdict and drops the claims without a verbatim quote. What is missing from a text
+    /// cannot be quoted from it, so for `coverage` a quote of the blueprint is enough.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the value is not a verdict.
     pub fn read(value: &Value, text: &str, blueprint: &str) -> Result<Self, String> {
         let mut verdict: Self =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
