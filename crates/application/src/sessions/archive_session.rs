@@ -1,4 +1,4 @@
-//! Archive a session that is over, without a compaction.
+//! Archives a session without a compaction.
 
 use domain::operation::Verb;
 use domain::session::{EntryKind, SessionStatus};
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin};
 
-/// What was archived.
+/// The archived session.
 #[derive(Clone, Debug, Serialize)]
 pub struct ArchiveOutcome {
     pub session: String,
@@ -21,16 +21,17 @@ pub struct ArchiveOutcome {
 /// Archives a session: the named one, or the acting one.
 ///
 /// # Errors
-/// When there is no such session, it is archived already, or the state cannot be written.
+/// When there is no such session, it is already archived, or the state cannot be written.
 pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<ArchiveOutcome, Failure> {
     kept(ctx)?;
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
     let session = named(ctx, &*tx, stamp)?;
+    // Not idempotent on purpose: a second archive would add a log entry to a closed session.
     if !session.is_active() {
         return Err(Failure::new(
             FailureKind::Refused,
-            format!("session `{}` is archived already", session.stamp),
+            format!("session `{}` is already archived", session.stamp),
         )
         .step(format!("tl session show {}", session.stamp)));
     }

@@ -1,4 +1,5 @@
-//! One step of a session, as one operation: nodes, log entries, the session's record, its files.
+//! Builder for one step of a session as one operation: nodes, log entries, the session's record and
+//! its files.
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
@@ -16,21 +17,21 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 
-/// What is going to be recorded about a session.
+/// Pending changes of a session.
 pub(crate) struct Change {
     before: Option<Session>,
     pub(crate) session: Session,
     pub(crate) facts: Vec<Fact>,
     texts: Vec<String>,
-    /// Names of the nodes that are added.
+    /// Aliases of the nodes added so far.
     added: Vec<String>,
     next_node: NodeId,
-    /// When it last happened, where that is not now.
+    /// The time of the last activity, if it is not now.
     pub(crate) updated: Option<Timestamp>,
 }
 
 impl Change {
-    /// Begins a change of a session that is there.
+    /// Starts a change of an existing session.
     pub(crate) fn of(tx: &dyn Transaction, session: Session) -> Result<Self, Failure> {
         let before = Some(session.clone());
         let next_node = tx.next_node()?;
@@ -45,7 +46,7 @@ impl Change {
         })
     }
 
-    /// Begins a session.
+    /// Starts a change that creates a session.
     pub(crate) fn begin(tx: &dyn Transaction, session: Session) -> Result<Self, Failure> {
         Ok(Self {
             before: None,
@@ -53,7 +54,7 @@ impl Change {
         })
     }
 
-    /// Adds a node and returns its number.
+    /// Adds a node stamped with the current time, and returns it.
     pub(crate) fn add(
         &mut self,
         ctx: &Context<'_>,
@@ -78,7 +79,7 @@ impl Change {
         Ok(self.add_node(new))
     }
 
-    /// Adds a node as it is.
+    /// Adds a node as given.
     pub(crate) fn add_node(&mut self, new: NewTrailNode<'_>) -> Node {
         self.next_node = NodeId(new.id.0 + 1);
         self.texts.push(new.content.to_owned());
@@ -90,7 +91,8 @@ impl Change {
         node
     }
 
-    /// Returns a stamp that no node of the level has: the wanted one, or the first that is free in the minute of `at`.
+    /// Returns an unused stamp of the level: the wanted one, or the first that is free in the
+    /// minute of `at`.
     pub(crate) fn free_stamp(
         &self,
         tx: &dyn Transaction,
@@ -100,6 +102,7 @@ impl Change {
     ) -> Result<Stamp, Failure> {
         let is_free = |stamp: &Stamp| -> Result<bool, Failure> {
             let alias = level.alias(stamp);
+            // Nodes of this change are not in the store yet and have to be checked separately.
             Ok(!self.added.contains(&alias) && tx.nodes_by_alias(&alias)?.is_empty())
         };
         let mut taken = Vec::new();
@@ -111,13 +114,14 @@ impl Change {
         Ok(stamp)
     }
 
-    /// Returns the number the next node gets.
+    /// Returns the id of the next node.
     pub(crate) fn next_node(&self) -> NodeId {
         self.next_node
     }
 
     /// Sets a node's progress.
     pub(crate) fn progress(&mut self, node: &Node, after: Progress) {
+        // A fact without a difference would put an empty step into the history.
         if node.progress != after {
             self.facts.push(Fact::ProgressChanged {
                 node: node.id,
@@ -146,7 +150,7 @@ impl Change {
         self.facts.extend(record::changed(&key, None, Some(&entry)));
     }
 
-    /// Records everything as one operation and plans the session's files; the transaction is still to be committed.
+    /// Records everything as one operation and plans the session's files. Does not commit.
     pub(crate) fn finish(
         mut self,
         ctx: &Context<'_>,
@@ -166,6 +170,8 @@ impl Change {
         let current = CurrentSession {
             stamp: self.session.stamp,
         };
+        // Three pointers to the current session, because the next command may know its own name,
+        // only its host, or neither.
         let keys = [
             CurrentSession::own(&self.session.name),
             CurrentSession::of_host(&self.session.host),
@@ -180,13 +186,15 @@ impl Change {
         operation.at = now;
         operation.facts = self.facts;
         operation.texts = self.texts;
+        // Planned, not written: a file ahead of a failed commit would show a step that never
+        // happened.
         planned.put_session(self.session.stamp);
         let id = planned.record(tx, operation)?;
         Ok((self.session, id))
     }
 }
 
-/// Returns who acts.
+/// Returns the name and host of the acting session.
 pub(crate) fn who<'a>(ctx: &'a Context<'_>) -> Who<'a> {
     Who {
         name: &ctx.session,
@@ -194,8 +202,10 @@ pub(crate) fn who<'a>(ctx: &'a Context<'_>) -> Who<'a> {
     }
 }
 
-/// Returns the acting session with its trail, ready to be changed: its own, or one that takes up where the last one stopped.
-/// `None` when there is nothing to take up.
+/// Opens the acting session with its trail for a change: its own session, or a new one that resumes
+/// where the last one stopped.
+///
+/// Returns `None` if there is nothing to resume.
 pub(crate) fn open(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -224,14 +234,15 @@ pub(crate) fn open(
     Ok(Some((change, trail)))
 }
 
-/// Returns the acting session, ready to be changed, without its trail: for what is kept wherever it stands.
+/// Opens the acting session for a change, without its trail: for notes and anchors, which do not
+/// depend on the position.
 pub(crate) fn open_own(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<Option<Change>, Failure> {
     own_session(ctx, tx)?
         .map(|session| Change::of(tx, session))
         .transpose()
 }
 
-/// Returns a session's own trail as it is now in the transaction.
+/// Reloads a session's own trail within the transaction.
 pub(crate) fn reread(tx: &dyn Transaction, session: Session) -> Result<Option<Trail>, Failure> {
     trail_of(tx, session, true)
 }

@@ -1,4 +1,4 @@
-//! How far a session has strayed from its trail, in numbers.
+//! Drift of a session from its trail, as numbers: the counters, the signals and a score.
 
 use domain::detection::{Signal, Uses};
 use domain::session::Rating;
@@ -8,10 +8,10 @@ use super::trail_state::{counters_of, kept, signals, standing};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What was counted, and what follows.
+/// The counters of a session, its signals and its drift score.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriftView {
-    /// 100 is on its way, 0 is lost.
+    /// 100 is on course, 0 is lost.
     pub drift_score: u32,
     pub turn_count: u32,
     pub total_tool_calls: u32,
@@ -27,7 +27,7 @@ pub struct DriftView {
     pub signals: Vec<Signal>,
 }
 
-/// Returns what was counted of the acting session.
+/// Returns the counters and the drift score of the acting session.
 ///
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
@@ -48,6 +48,7 @@ pub fn check_drift(ctx: &Context<'_>) -> Result<DriftView, Failure> {
         tool_type_counts: counters.tool_type_counts,
         keyword_flags: counters.keyword_flags.keys().cloned().collect(),
         files_touched: counters.files_touched.iter().cloned().collect(),
+        // Kept in the session, not in the counters: those are notes and may be lost.
         compaction_count: trail
             .as_ref()
             .map_or(0, |trail| trail.session.compaction_count),

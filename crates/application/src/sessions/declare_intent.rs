@@ -1,4 +1,4 @@
-//! Declare what a session is for.
+//! Declares the intent of a session, which starts its trail.
 
 use domain::node::Progress;
 use domain::operation::Verb;
@@ -15,14 +15,14 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin};
 
-/// What is asked.
+/// Request to declare an intent.
 #[derive(Clone, Debug)]
 pub struct IntentRequest {
     pub text: String,
     pub mode: Mode,
 }
 
-/// Where the session stands.
+/// The session's position on its trail.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlaceOutcome {
     pub session: String,
@@ -38,7 +38,8 @@ pub struct PlaceOutcome {
     pub tree: String,
 }
 
-/// Begins a session: a trajectory, a file, a place in the list. The session that was, if it had another intent, is archived.
+/// Starts a session: a trajectory, a file, an entry in the manifest. The previous session is
+/// archived if it had another intent.
 ///
 /// # Errors
 /// When the text is empty or too long, the project keeps no trail, or the state cannot be written.
@@ -49,7 +50,8 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     let planned = PlannedFiles::of(ctx, None);
     if let Some(known) = own_session(ctx, &*tx)? {
         let trail = trail_of(&*tx, known.clone(), true)?;
-        // Said twice is said once: hosts repeat themselves.
+        // Idempotent: hosts and agents repeat the command, and each repetition would archive a
+        // session.
         if let Some(trail) = trail.filter(|trail| {
             domain::trail::content(trail.root()) == text
                 && trail.root().progress != Progress::Complete
@@ -70,7 +72,8 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     }
     let stamp = free_session_stamp(ctx, &*tx)?;
     let now = ctx.clock.now();
-    // The node gets the session's stamp, unless another session took it in this minute.
+    // The node gets the session's stamp, unless a node already has it in this minute. Its id is
+    // only known after it is added, so trajectory and cursor are set below.
     let draft = Session::begin(stamp, &who(ctx), request.mode, tx.next_node()?, now);
     let mut change = Change::begin(&*tx, draft)?;
     let node = change.add(
@@ -99,7 +102,7 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     Ok(outcome)
 }
 
-/// Says where a session stands.
+/// Describes the session's position.
 pub(crate) fn place(
     tx: &dyn domain::ports::Transaction,
     session: Session,

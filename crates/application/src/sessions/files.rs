@@ -1,6 +1,8 @@
-//! Session files: rendered from the committed state while the right to write is held, so that no two processes undo each other's.
+//! Renders session files from the committed state, under the write lock, so that no two processes
+//! overwrite each other's.
 //!
-//! What cannot be written is told and tried again by the next command; the store has it in any case.
+//! A file that cannot be written is reported and retried by the next command; the store has its
+//! content in any case.
 
 use domain::ids::Digest32;
 use domain::ports::{FileFault, Reading, Snapshot, Transaction};
@@ -16,12 +18,12 @@ use super::trail_state::{log_of, trail_of};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// A session file may be long: its log only grows.
+/// Maximum size of a session file; its log only grows.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
-/// So many children of a node are drawn.
+/// Maximum number of children drawn per node.
 const MOST_DRAWN: usize = 40;
 
-/// A file that could not be written, and why.
+/// A file that could not be written, and the reason.
 type NotWritten = (String, String);
 
 /// Brings a session's file and the manifest up to date.
@@ -38,7 +40,7 @@ pub(crate) fn render_session(
         Ok(found) => found,
         Err(why) => return Ok(Err((path, why))),
     };
-    // What comes from the store is masked already; what somebody wrote into the file is not.
+    // Text from the store is masked already; what people added to the file is not.
     if let Err(fault) = ctx.files.replace(&path, &mask(&text)) {
         return Ok(Err((path, Failure::from(fault).message)));
     }
@@ -54,7 +56,7 @@ pub(crate) fn render_session(
     Ok(written.map_err(|fault| (MANIFEST.to_owned(), Failure::from(fault).message)))
 }
 
-/// Returns the file's text and the drawing in it.
+/// Returns the file's text, and the drawing in it.
 fn text(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -65,12 +67,15 @@ fn text(
         ..session.clone()
     }
     .file();
-    // What is archived was made from the active file, if that is still there.
+    // An archived session starts from the active file if it still exists: people's additions to it
+    // have to survive the move.
     let known = match ctx.files.read(&active, MOST_BYTES) {
         Reading::Text { text, .. } => Some(text),
         Reading::Missing => match ctx.files.read(&session.file(), MOST_BYTES) {
             Reading::Text { text, .. } => Some(text),
             Reading::Missing => None,
+            // Rendering from the template instead would replace a file that only cannot be read
+            // now.
             Reading::Unreadable { why, .. } => return Ok(Err(why)),
         },
         Reading::Unreadable { why, .. } => return Ok(Err(why)),
@@ -93,12 +98,12 @@ fn text(
     Ok(Ok((merge(&ours, &file), drawing)))
 }
 
-/// Returns the project's template; one that cannot be read is as good as none.
+/// Returns the project's template; an unreadable one is replaced by the default.
 fn template(ctx: &Context<'_>) -> String {
     match ctx.files.read(TEMPLATE, MOST_BYTES) {
         Reading::Text { text, .. } => text,
         Reading::Missing => {
-            // So that people find what they can change.
+            // Created on first use so that people find it and can adapt it. Failing is harmless.
             let _ = ctx.files.create(TEMPLATE, TEMPLATE_TEXT);
             TEMPLATE_TEXT.to_owned()
         }
@@ -106,7 +111,7 @@ fn template(ctx: &Context<'_>) -> String {
     }
 }
 
-/// The archive holds the file and the tree; the active file goes.
+/// Writes the archive (file and tree) and removes the active file.
 fn archived(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -120,6 +125,7 @@ fn archived(
         ..session.clone()
     }
     .file();
+    // The archive first: a crash in between leaves both files, never none.
     let done = ctx
         .files
         .replace(&path, &mask(&format!("{text}\n")))

@@ -1,4 +1,4 @@
-//! Keep an anchor: a decision or a limit that every briefing holds up.
+//! Stores an anchor: a decision or a constraint that every briefing repeats.
 
 use domain::memory::{Anchor, LONGEST_ANCHOR, kept_text};
 use domain::operation::Verb;
@@ -32,7 +32,7 @@ impl AnchorView {
     }
 }
 
-/// Keeps an anchor.
+/// Stores an anchor.
 ///
 /// # Errors
 /// When the text is empty or too long, or the state cannot be written.
@@ -47,6 +47,7 @@ pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure>
             .map(|(key, _)| key)
             .collect())
     })?;
+    // An anchor needs no session; with one it is also a turning point in the session's log.
     let change = open_own(ctx, &*tx)?;
     let session_stamp = change.as_ref().map(|change| change.session.stamp);
     let anchor = Anchor {

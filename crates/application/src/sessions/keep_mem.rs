@@ -1,4 +1,4 @@
-//! Keep a note on a shelf.
+//! Stores a note on a shelf.
 
 use domain::memory::{LONGEST_MEM, Mem, SHELF, kept_text, shelf_name};
 use domain::operation::Verb;
@@ -35,17 +35,17 @@ impl MemView {
     }
 }
 
-/// What is asked.
+/// Request to store a note.
 #[derive(Clone, Debug, Default)]
 pub struct MemRequest {
     pub text: String,
     pub shelf: Option<String>,
 }
 
-/// Keeps a note.
+/// Stores a note.
 ///
 /// # Errors
-/// When the text is empty or too long, the shelf is none, or the state cannot be written.
+/// When the text is empty or too long, the shelf's name is invalid, or the state cannot be written.
 pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Failure> {
     let text = kept_text(&request.text, LONGEST_MEM)?;
     let shelf = shelf_name(request.shelf.as_deref().unwrap_or(SHELF))?;
@@ -71,6 +71,7 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
     match change {
         Some(mut change) => {
             change.facts.extend(fact);
+            // The log is read as one line per entry; the whole note is found under its stamp.
             let start: String = mem.text.chars().take(160).collect();
             change.log(ctx, EntryKind::Note, &start, Some(stamp));
             change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;

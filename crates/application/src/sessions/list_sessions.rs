@@ -1,4 +1,4 @@
-//! The sessions of a project: all of them, or one with its file.
+//! Lists the sessions of a project, or shows one with its log and file.
 
 use domain::ports::{Reading, Snapshot};
 use domain::record;
@@ -30,14 +30,14 @@ pub struct SessionView {
     pub file: String,
 }
 
-/// One session.
+/// One session with its log and file.
 #[derive(Clone, Debug, Serialize)]
 pub struct SessionDetail {
     #[serde(flatten)]
     pub session: SessionView,
     pub next_compaction_report: Option<String>,
     pub log: Vec<String>,
-    /// The session's file as it is, with whatever people wrote into it.
+    /// The session's file as it is on disk, with people's additions.
     pub text: Option<String>,
 }
 
@@ -69,6 +69,7 @@ pub fn show_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<SessionDet
     let session = named(ctx, &*state, stamp)?;
     let text = match ctx.files.read(&session.file(), 16 * 1024 * 1024) {
         Reading::Text { text, .. } => Some(text),
+        // The file is only a rendering; the session is shown without it.
         Reading::Missing | Reading::Unreadable { .. } => None,
     };
     Ok(SessionDetail {

@@ -1,4 +1,4 @@
-//! What was noticed about the sessions that go on: for a person who looks at all of them.
+//! Lists the signals of all active sessions, for a person who oversees them.
 
 use domain::detection::Signal;
 use domain::record;
@@ -20,7 +20,7 @@ pub struct SessionSignal {
     pub next_step: &'static str,
 }
 
-/// Returns the signals of every session that goes on, the most serious first.
+/// Returns the signals of every active session, the most serious first.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -33,6 +33,7 @@ pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
     {
         let counters = counters_of(&*state, &session.name)?;
         let (name, host) = (session.name.clone(), session.host.clone());
+        // A session without a trajectory (undone, or damaged) has nothing to drift from.
         let Some(trail) = trail_of(&*state, session, true)? else {
             continue;
         };
@@ -43,6 +44,7 @@ pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
                 .map(|signal| (signal.kind, name.clone(), host.clone(), signal)),
         );
     }
+    // A stable sort: signals of the same kind stay grouped by session.
     found.sort_by_key(|(kind, ..)| *kind);
     Ok(found
         .into_iter()

@@ -1,4 +1,4 @@
-//! Say where a session is: a tactic or an action, new or known, and how far it is.
+//! Maps a tactic or an action: adds it to the trail or updates its progress, and moves the cursor.
 
 use domain::node::Progress;
 use domain::operation::Verb;
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin};
 
-/// What is asked.
+/// Request to map a node.
 #[derive(Clone, Debug)]
 pub struct MapRequest {
     pub level: TrailLevel,
@@ -21,7 +21,8 @@ pub struct MapRequest {
     pub status: Progress,
 }
 
-/// Maps a node below where the session stands and moves the cursor. What was said before with the same words is the same node.
+/// Maps a node below the session's position and moves the cursor. A sibling with the same text is
+/// updated instead.
 ///
 /// # Errors
 /// When there is no place for it, the project keeps no trail, or the state cannot be written.
@@ -39,6 +40,7 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
         .unwrap_or_default();
     let known = trail.below[depth]
         .iter()
+        // The newest first: an older one with the same text may be complete.
         .rev()
         .find(|node| content(node) == text);
     let node = match known {
@@ -71,6 +73,7 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     );
     let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Map, summary)?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
+    // Completing a tactic does not start one, so it must not reset the counters of the section.
     let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete)
         .then_some(text.as_str());
     counters.mapped(tactic, &ctx.policy.signals, ctx.clock.now());

@@ -1,4 +1,5 @@
-//! Take over a trail of an older form: `.hivemind/hierarchy.json`, a flat `brain.json`, a single `active.md`.
+//! Migrates a trail of an older format: `.hivemind/hierarchy.json`, a flat `brain.json`, a single
+//! `active.md`.
 //!
 //! The old files are read and left as they are.
 
@@ -22,12 +23,12 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin};
 
-/// What was taken over.
+/// The migrated trail.
 #[derive(Clone, Debug, Serialize)]
 pub struct MigrateOutcome {
     pub from: String,
     pub nodes: usize,
-    /// Lines of an old log that were taken over.
+    /// Number of log lines that were imported.
     pub log_lines: usize,
     pub session: String,
     pub session_file: String,
@@ -35,7 +36,7 @@ pub struct MigrateOutcome {
     pub tree: String,
 }
 
-/// Logs of older forms, beside the trail.
+/// Logs of older formats, next to the trail.
 const OLD_LOGS: [&str; 4] = [
     ".hivemind/active.md",
     ".hivemind/sessions/active.md",
@@ -43,13 +44,13 @@ const OLD_LOGS: [&str; 4] = [
     ".hivemind/sessions/index.md",
 ];
 
-/// So many lines of an old log are taken over: the last ones.
+/// Maximum number of imported log lines; the last ones win.
 const MOST_LINES: usize = 500;
 
-/// Takes an older trail over as a session of its own.
+/// Imports an older trail as a session of its own.
 ///
 /// # Errors
-/// When there is none, or this session has a trail already, or the state cannot be written.
+/// When there is none, this session already has a trail, or the state cannot be written.
 pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     kept(ctx)?;
     let now = ctx.clock.now();
@@ -69,10 +70,11 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     let root = tree.root.clone().ok_or_else(nothing)?;
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
+    // Merging two trails would need decisions that only the user can make.
     if let Some(known) = own_session(ctx, &*tx)? {
         return Err(Failure::new(
             FailureKind::Refused,
-            format!("this session has a trail already: {}", known.stamp),
+            format!("this session already has a trail: {}", known.stamp),
         )
         .step("tl scan")
         .step("tl compact   # ends it; then tl migrate"));
@@ -103,7 +105,8 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
         &format!("{} taken over from {from}", root.content),
         None,
     );
-    // Its last activity was that of the old trail, not the taking over.
+    // The last activity is the old trail's, not the migration, so that briefings report the real
+    // gap. Clamped, because old files may hold times in the future.
     change.updated = Some(Timestamp::from_millis(
         taken.newest.clamp(0, now.as_millis()),
     ));
@@ -136,7 +139,7 @@ fn nothing() -> Failure {
     .step("tl intent \"what this session is for\"")
 }
 
-/// Reads the first older trail there is.
+/// Reads the first older trail that exists.
 fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyTree)>, Failure> {
     for path in OLDER {
         let text = match ctx.files.read(path, ctx.policy.max_plan_bytes) {
@@ -152,7 +155,7 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
         let wrong = |error: serde_json::Error| {
             Failure::new(
                 FailureKind::Invalid,
-                format!("`{path}` is no trail: {error}"),
+                format!("`{path}` is not a valid trail: {error}"),
             )
         };
         let value: Value = serde_json::from_str(&text).map_err(wrong)?;
@@ -160,6 +163,7 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
             Some(_) => Some(serde_json::from_value::<HierarchyTree>(value).map_err(wrong)?)
                 .filter(|tree| tree.root.is_some()),
             None => {
+                // One older version nests the fields, another has them at the top.
                 let flat = value.get("hierarchy").unwrap_or(&value).clone();
                 from_flat(
                     &serde_json::from_value::<FlatBrain>(flat).map_err(wrong)?,
@@ -174,7 +178,7 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
     Ok(None)
 }
 
-/// Returns the lines of old logs, without headings, heads and comments.
+/// Returns the lines of the old logs, without headings, front matter and comments.
 fn old_log(ctx: &Context<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for path in OLD_LOGS {
@@ -192,7 +196,7 @@ fn old_log(ctx: &Context<'_>) -> Vec<String> {
     found
 }
 
-/// A log without a trail says in its first line what it is about.
+/// Returns the title for a log without a trail: its first line.
 fn title_of(lines: &[String]) -> String {
     lines
         .first()
@@ -216,6 +220,7 @@ impl Taken<'_> {
         parent: Option<NodeId>,
     ) -> Result<NodeId, Failure> {
         let created = Timestamp::from_millis(node.created);
+        // Old stamps are kept, so that notes and commits that name them can still be traced.
         let wanted: Stamp = node.stamp.parse().unwrap_or_else(|_| Stamp::at(created));
         let stamp = change.free_stamp(tx, node.level, wanted, created)?;
         let mut content = one_line(&node.content);
@@ -259,6 +264,7 @@ impl Taken<'_> {
         for child in node
             .children
             .iter()
+            // A child that is not on a lower level than its parent would break the profile's rules.
             .filter(|child| child.level > node.level)
         {
             self.node(change, tx, child, Some(id))?;

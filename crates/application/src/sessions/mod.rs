@@ -1,6 +1,8 @@
-//! Sessions that remember: the trail, its files, signals, compaction, notes and anchors. One verb per file.
+//! Sessions with an intent: the trail, its files, signals, compaction, notes and anchors. One use
+//! case per file.
 //!
-//! [`trail_state`] reads where a session stands, [`change`] records a step of it, [`files`] renders it.
+//! [`trail_state`] loads a session's position on the trail, [`change`] records one step of it,
+//! [`files`] renders its files.
 
 mod change;
 mod files;

@@ -1,4 +1,4 @@
-//! Prune: take finished branches out of the trail, leaving a line about each, and let old notes go.
+//! Prunes the trail: replaces finished branches by one line each, and deletes expired notes.
 
 use domain::fact::Fact;
 use domain::memory::Mem;
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin};
 
-/// What was taken out.
+/// The pruned branches and notes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PruneOutcome {
     pub branches: usize,
@@ -37,6 +37,7 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     let mut outcome = PruneOutcome::default();
     let old = old_notes(ctx, &*tx)?;
     outcome.notes = old.len();
+    // Notes expire also in projects where no trail is open.
     let Some((mut change, trail)) = open(ctx, &*tx)? else {
         if !old.is_empty() {
             let mut operation = ctx.operation(Verb::Prune, format!("prune {} notes", old.len()));
@@ -64,7 +65,7 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
         outcome.summaries.extend(lines.iter().cloned());
     }
     for node in pruned.removed.iter().filter_map(|id| tree.get(*id)) {
-        // What was said below it went up with the branch.
+        // The node's own summary became part of its branch's line.
         let summary = record::read::<Summary>(&*tx, &node.alias)?;
         change
             .facts
@@ -73,6 +74,7 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
             node: Box::new(node.clone()),
         });
     }
+    // No operation for nothing: the history would fill with empty prunes.
     if outcome.branches == 0 && old.is_empty() {
         return Ok(outcome);
     }
@@ -89,9 +91,10 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     Ok(outcome)
 }
 
-/// Returns the facts that take out notes older than policy keeps them.
+/// Returns the facts that delete notes older than `notes_kept_days`.
 fn old_notes(ctx: &Context<'_>, tx: &dyn domain::ports::Transaction) -> Result<Vec<Fact>, Failure> {
     let days = i64::from(ctx.policy.notes_kept_days);
+    // Zero means: keep forever.
     if days == 0 {
         return Ok(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! Find notes again, and see on which shelves they stand.
+//! Searches notes, and lists their shelves.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::keep_mem::MemView;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// What is asked.
+/// Request to search notes.
 #[derive(Clone, Debug, Default)]
 pub struct RecallRequest {
     pub query: String,
@@ -26,22 +26,22 @@ pub struct ShelfView {
     pub notes: usize,
 }
 
-/// Returns the notes that fit best, the best first.
+/// Returns the notes that match best, the best first.
 ///
 /// # Errors
-/// When nothing is asked for, or the state cannot be read.
+/// When the query is empty, or the state cannot be read.
 pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<MemView>, Failure> {
     let shelf = request.shelf.as_deref().map(shelf_name).transpose()?;
     let query = Query::read(&request.query);
     if query.is_empty() {
         return Err(Failure::new(
             FailureKind::Invalid,
-            "there is nothing to look for: expected words",
+            "empty query: expected words to search for",
         )
         .step("tl mem shelves"));
     }
     let state = ctx.store.read()?;
-    // On a shelf there may be less than was found.
+    // The index knows no shelves: hits are filtered afterwards, so more of them are fetched.
     let most = if shelf.is_some() {
         request.most.saturating_mul(20)
     } else {

@@ -1,4 +1,4 @@
-//! Show the trail of a session: the whole tree, with a mark at the cursor.
+//! Shows the trail of a session: the whole tree, with a mark at the cursor.
 
 use domain::trail::{Gap, GapSeverity, HierarchyTree, draw_some, gaps};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use super::trail_state::{kept, standing, whole};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// So many children of a node are drawn.
+/// Maximum number of children drawn per node.
 pub(crate) const MOST_DRAWN: usize = 40;
 
 /// A trail.
@@ -15,16 +15,17 @@ pub(crate) const MOST_DRAWN: usize = 40;
 pub struct ScanView {
     #[serde(flatten)]
     pub hierarchy: HierarchyTree,
-    /// The session's stamp, where there is one, and whether it is the asking session's own.
+    /// The session's stamp, if there is a session.
     pub session: Option<String>,
+    /// Whether it is the acting session's own trail.
     pub own: bool,
-    /// The same as a drawing.
+    /// The hierarchy as a drawing.
     pub tree: String,
     /// Gaps in time that are not healthy.
     pub gaps: Vec<Gap>,
 }
 
-/// Returns the trail the session stands on.
+/// Returns the current trail of the session.
 ///
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
@@ -32,6 +33,7 @@ pub fn scan_hierarchy(ctx: &Context<'_>) -> Result<ScanView, Failure> {
     kept(ctx)?;
     let state = ctx.store.read()?;
     let Some(trail) = standing(ctx, &*state)? else {
+        // An empty tree rather than an error: before the first intent this is the normal state.
         let hierarchy = HierarchyTree {
             version: 1,
             root: None,

@@ -1,4 +1,4 @@
-//! A session rates its own work.
+//! Stores a session's rating of its own work.
 
 use domain::operation::Verb;
 use domain::session::{EntryKind, MOST_RATINGS, Rating};
@@ -11,14 +11,14 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin};
 
-/// What is asked.
+/// Request to rate a session.
 #[derive(Clone, Debug)]
 pub struct RateRequest {
     pub score: u8,
     pub note: Option<String>,
 }
 
-/// What is kept.
+/// The stored rating and the average.
 #[derive(Clone, Debug, Serialize)]
 pub struct RateOutcome {
     pub session: String,
@@ -27,16 +27,16 @@ pub struct RateOutcome {
     pub average: f64,
 }
 
-/// Keeps a rating.
+/// Stores a rating.
 ///
 /// # Errors
-/// When the score is not 1 to 10, nothing is under way, or the state cannot be written.
+/// When the score is not 1 to 10, there is no trail, or the state cannot be written.
 pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome, Failure> {
     kept(ctx)?;
     if !(1..=10).contains(&request.score) {
         return Err(Failure::new(
             FailureKind::Invalid,
-            format!("`{}` is no rating: expected 1 to 10", request.score),
+            format!("`{}` is not a rating: expected 1 to 10", request.score),
         ));
     }
     let mut tx = begin(ctx)?;
@@ -54,6 +54,8 @@ pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome
         note: note.clone(),
     });
     let first = ratings.len().saturating_sub(MOST_RATINGS);
+    // The ratings are part of the session's record, which every step writes again: bounded. The log
+    // keeps all of them.
     ratings.drain(..first);
     let words = note.map(|note| format!(", {note}")).unwrap_or_default();
     change.log(

@@ -1,4 +1,4 @@
-//! Look back: where the session stands, what changed its direction, where context was lost, what was counted.
+//! Retrospective of a session: its position, turning points, gaps, signals and the last log lines.
 
 use domain::compaction::{point_line, turning_points};
 use domain::detection::Signal;
@@ -10,7 +10,7 @@ use super::trail_state::{counters_of, kept, signals, standing};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// How it came to where it is.
+/// The retrospective of a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct LookBack {
     pub session: Option<String>,
@@ -27,10 +27,10 @@ pub struct LookBack {
     pub log: Vec<String>,
 }
 
-/// So many lines of the log are shown.
+/// Maximum number of log lines shown.
 const MOST_LINES: usize = 12;
 
-/// Looks back.
+/// Returns the retrospective of the current session.
 ///
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.

@@ -1,4 +1,4 @@
-//! Trace a stamp: everything that carries it, wherever it is kept.
+//! Traces a stamp: finds everything that carries it, in the store, in the archive and in git.
 
 use domain::memory::{Anchor, Mem};
 use domain::node::Node;
@@ -18,7 +18,7 @@ use crate::locate::path_of;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TraceView {
     pub stamp: String,
-    /// When the minute was.
+    /// The time the stamp encodes.
     pub at: Option<domain::time::Timestamp>,
     pub nodes: Vec<TracedNode>,
     pub sessions: Vec<Traced>,
@@ -37,7 +37,7 @@ pub struct TracedNode {
     pub level: String,
     pub status: String,
     pub content: String,
-    /// Nodes right below it.
+    /// Its children.
     pub children: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Traced {
 }
 
 impl TraceView {
-    /// Says whether nothing was found.
+    /// Returns whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
@@ -62,10 +62,11 @@ impl TraceView {
     }
 }
 
-/// Finds everything with a stamp: nodes, sessions and their logs, archives, anchors, notes, commits.
+/// Finds everything with a stamp: nodes, sessions and their logs, archives, anchors, notes,
+/// commits.
 ///
 /// # Errors
-/// When it is no stamp, or the state cannot be read.
+/// When the text is not a stamp, or the state cannot be read.
 pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> {
     let stamp: Stamp = text.parse()?;
     let state = ctx.store.read()?;
@@ -108,6 +109,7 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
             });
         }
     }
+    // Notes and anchors of a found session belong to it even if their own stamps differ.
     let linked = |saved: Option<Stamp>| {
         finds(saved) || own.iter().any(|session| Some(session.stamp) == saved)
     };
@@ -143,7 +145,7 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
             view.archives.push(format!("{ARCHIVE}/{}", entry.name));
         }
     }
-    // A repository that cannot be asked has no commits to show.
+    // Tracing also works without a repository, so a git error is an empty list here.
     let commits = ctx
         .git
         .commits_naming(&stamp.to_string())
@@ -163,7 +165,7 @@ fn nodes(state: &dyn Snapshot, stamp: &Stamp) -> Result<Vec<Node>, Failure> {
     let mut found = Vec::new();
     for level in TrailLevel::ALL {
         found.extend(state.nodes_by_alias(&level.alias(stamp))?);
-        // Numbers are given without gaps, but a pruned node leaves one.
+        // Suffixes are assigned without gaps, but pruned nodes leave some behind.
         const MOST_MISSING: u32 = 8;
         let (mut next, mut missing) = (stamp.following(), 0);
         while let Some(more) = next.filter(|more| stamp.finds(more) && missing < MOST_MISSING) {

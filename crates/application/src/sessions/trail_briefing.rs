@@ -1,4 +1,4 @@
-//! What a briefing and a compaction say about a session's trail, gathered.
+//! Gathers what a briefing and a compaction report say about a session's trail.
 
 use domain::briefing::{TrailBriefing, TrailPlace};
 use domain::compaction::{Material, point_line, turning_points};
@@ -16,14 +16,14 @@ use super::trail_state::{Trail, counters_of, log_of, signals, standing};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// So many children of a node are drawn in a briefing.
+/// Maximum number of children drawn per node in a briefing.
 const MOST_DRAWN: usize = 5;
-/// So many notes are recalled.
+/// Maximum number of notes in a briefing.
 const MOST_NOTES: usize = 3;
-/// So many anchors hold at a time: the newest.
+/// Maximum number of anchors in a briefing; the newest win.
 const MOST_ANCHORS: usize = 12;
 
-/// Returns what a briefing says about where the acting session stands.
+/// Returns the briefing data of the acting session's position.
 pub(crate) fn trail_briefing(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -31,6 +31,7 @@ pub(crate) fn trail_briefing(
     let trail = standing(ctx, state)?;
     let own = counters_of(state, &ctx.session)?;
     let told = match ctx.policy.governance {
+        // Permissive sessions are counted but never interrupted.
         Governance::Permissive => Vec::new(),
         Governance::Assisted | Governance::Strict => signals(ctx, trail.as_ref(), &own),
     };
@@ -44,6 +45,8 @@ pub(crate) fn trail_briefing(
             ..TrailBriefing::default()
         });
     };
+    // The trail may belong to an earlier session; the gap is measured from its last activity, not
+    // from ours.
     let theirs = counters_of(state, &trail.session.name)?;
     let last = theirs
         .last_activity
@@ -66,7 +69,7 @@ pub(crate) fn trail_briefing(
     })
 }
 
-/// Returns what a compaction of this trail keeps.
+/// Returns what a compaction report of this trail keeps.
 pub(crate) fn material(
     state: &dyn Snapshot,
     trail: &Trail,
@@ -89,12 +92,12 @@ pub(crate) fn material(
     })
 }
 
-/// Returns the log of a session after those of the ones it took over from: a trail goes on from session to session.
+/// Returns the log of a session, preceded by those of the sessions it resumed.
 pub(crate) fn log_with_earlier(
     state: &dyn Snapshot,
     session: &Session,
 ) -> Result<Vec<LogEntry>, Failure> {
-    // More of them are history, not turning points.
+    // Older sessions are history rather than turning points of the current work.
     const MOST_SESSIONS: usize = 4;
     let mut logs = vec![log_of(state, session)?];
     let mut from = session.from;
@@ -119,7 +122,7 @@ pub(crate) fn places(path: &[Node]) -> Vec<TrailPlace> {
         .collect()
 }
 
-/// Says what comes next, from where the cursor stands.
+/// Returns the next action, derived from the cursor.
 fn next_action(trail: &Trail) -> String {
     let cursor = trail.cursor();
     let open = |node: &&Node| matches!(node.progress, Progress::Pending | Progress::Active);
@@ -156,6 +159,7 @@ fn blocked(trail: &Trail) -> Vec<String> {
     let mut found: Vec<&Node> = all
         .filter(|node| node.progress == Progress::Blocked)
         .collect();
+    // Nodes of the path are also children of the node before, so they appear twice.
     found.sort_by_key(|node| node.id);
     found.dedup_by_key(|node| node.id);
     found
@@ -178,7 +182,7 @@ fn anchors(state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
         .collect())
 }
 
-/// Returns notes that speak of what is being done.
+/// Returns the notes that match the current work best.
 fn notes(state: &dyn Snapshot, trail: &Trail) -> Result<Vec<(String, String)>, Failure> {
     let text = trail
         .path
@@ -188,7 +192,8 @@ fn notes(state: &dyn Snapshot, trail: &Trail) -> Result<Vec<(String, String)>, F
         .map(content)
         .collect::<Vec<_>>()
         .join(" ");
-    // Short words are in every note.
+    // Short words match every note. Non-ASCII words are kept: in Chinese or Japanese two characters
+    // can be a whole word.
     let words: Vec<&str> = text
         .split_whitespace()
         .filter(|word| word.chars().count() > 3 || !word.is_ascii())

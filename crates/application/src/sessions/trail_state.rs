@@ -1,4 +1,6 @@
-//! Where a session stands on the trail, read from the store: never more of the tree than is on the way to the cursor.
+//! Loads a session's position on the trail: the path to the cursor and the nodes next to it.
+//!
+//! Never the whole tree: a trail grows with every session, and this runs in hooks.
 
 use domain::detection::{Counters, Signal, Surroundings, detect};
 use domain::ids::NodeId;
@@ -13,7 +15,8 @@ use domain::tree::Tree;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// A trail as far as it matters: the way to the cursor, and what stands beside it.
+/// The part of a trail that matters for a session: the path to the cursor, and the children of each
+/// node on it.
 #[derive(Clone, Debug)]
 pub(crate) struct Trail {
     pub(crate) session: Session,
@@ -21,7 +24,7 @@ pub(crate) struct Trail {
     pub(crate) own: bool,
     /// From the trajectory to the cursor.
     pub(crate) path: Vec<Node>,
-    /// For each node of the path, what is right below it, in order.
+    /// The children of each node of the path, in order.
     pub(crate) below: Vec<Vec<Node>>,
 }
 
@@ -31,22 +34,22 @@ impl Trail {
         &self.path[0]
     }
 
-    /// Returns the node the cursor stands on.
+    /// Returns the node at the cursor.
     pub(crate) fn cursor(&self) -> &Node {
         &self.path[self.path.len() - 1]
     }
 
-    /// Returns what is right below the cursor.
+    /// Returns the children of the cursor.
     pub(crate) fn below_cursor(&self) -> &[Node] {
         self.below.last().map_or(&[], Vec::as_slice)
     }
 
-    /// Says whether what is being done is declared.
+    /// Returns whether the current action is declared.
     pub(crate) fn action_declared(&self) -> bool {
         self.path.len() > 2 && self.cursor().progress != Progress::Complete
     }
 
-    /// Counts the finished branches.
+    /// Counts the complete branches next to the path.
     pub(crate) fn complete_branches(&self) -> usize {
         let on_the_way: Vec<NodeId> = self.path.iter().map(|node| node.id).collect();
         trail::complete_branches(
@@ -57,7 +60,7 @@ impl Trail {
         )
     }
 
-    /// Returns the part of the tree that was read.
+    /// Returns the loaded part of the tree.
     pub(crate) fn excerpt(&self, state: &dyn Snapshot) -> Result<HierarchyTree, Failure> {
         let mut summaries = Summaries::new();
         for node in &self.path {
@@ -102,7 +105,7 @@ fn session_at(state: &dyn Snapshot, key: &str) -> Result<Option<Session>, Failur
     Ok(record::read::<Session>(state, &current.stamp.to_string())?)
 }
 
-/// Returns the acting session, if it has declared an intent and goes on.
+/// Returns the acting session, if it has declared an intent and is active.
 pub(crate) fn own_session(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -110,7 +113,7 @@ pub(crate) fn own_session(
     Ok(session_at(state, &CurrentSession::own(&ctx.session))?.filter(Session::is_active))
 }
 
-/// Returns the session whose trail would be taken up: the host's latest, or the project's.
+/// Returns the session whose trail would be resumed: the host's latest, or the project's.
 pub(crate) fn session_before(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -122,7 +125,7 @@ pub(crate) fn session_before(
     }
 }
 
-/// Returns where the acting session stands: on its own trail, or where the last one left an unfinished one.
+/// Returns the acting session's trail: its own, or the unfinished one of the last session.
 pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Trail>, Failure> {
     if let Some(session) = own_session(ctx, state)? {
         return trail_of(state, session, true);
@@ -133,7 +136,8 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option
     ];
     for session in candidates.drain(..).flatten() {
         let trail = trail_of(state, session, false)?;
-        // What is finished is never offered again.
+        // A finished trajectory is never offered again: a new session would resume work that is
+        // done.
         if let Some(trail) = trail.filter(|trail| trail.root().progress != Progress::Complete) {
             return Ok(Some(trail));
         }
@@ -141,14 +145,14 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option
     Ok(None)
 }
 
-/// Returns a session's trail; `None` when its trajectory is gone.
+/// Loads a session's trail; `None` if its trajectory is gone.
 pub(crate) fn trail_of(
     state: &dyn Snapshot,
     session: Session,
     own: bool,
 ) -> Result<Option<Trail>, Failure> {
     let mut path = Vec::new();
-    // A cursor whose node was taken out stands on the trajectory.
+    // A pruned or undone node leaves a dangling cursor; it falls back to the trajectory.
     let cursor = match state.node(session.cursor)? {
         Some(node) => Some(node),
         None => state.node(session.trajectory)?,
@@ -156,6 +160,7 @@ pub(crate) fn trail_of(
     let mut next = cursor;
     while let Some(node) = next {
         next = match node.parent {
+            // The bound ends the walk in a damaged store, where parents may form a cycle.
             Some(parent) if path.len() < trail::TrailLevel::ALL.len() => state.node(parent)?,
             _ => None,
         };
@@ -179,7 +184,7 @@ pub(crate) fn trail_of(
     }))
 }
 
-/// Returns the whole tree of a trajectory.
+/// Loads the whole tree of a trajectory.
 pub(crate) fn whole(state: &dyn Snapshot, session: &Session) -> Result<HierarchyTree, Failure> {
     let tree = Tree::new(state.subtree(session.trajectory)?);
     let mut summaries = Summaries::new();
@@ -203,16 +208,16 @@ pub(crate) fn log_of(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogE
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Returns what was counted of a session.
+/// Loads the counters of a session.
 pub(crate) fn counters_of(state: &dyn Snapshot, session: &str) -> Result<Counters, Failure> {
     let note = state.note(&Counters::key(session))?;
-    // A note of another version of this program is a note that was lost.
+    // A note written by another version counts as lost: counters only feed signals.
     Ok(note
         .and_then(|body| serde_json::from_str(&body).ok())
         .unwrap_or_default())
 }
 
-/// Keeps what was counted.
+/// Stores the counters of the acting session.
 pub(crate) fn keep_counters(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -222,7 +227,7 @@ pub(crate) fn keep_counters(
     Ok(tx.keep_note(&Counters::key(&ctx.session), Some(&body), ctx.clock.now())?)
 }
 
-/// Returns what is worth telling about a session.
+/// Detects the signals of a session.
 pub(crate) fn signals(
     ctx: &Context<'_>,
     trail: Option<&Trail>,
@@ -232,12 +237,13 @@ pub(crate) fn signals(
         section: trail.map(|trail| trail::content(trail.cursor())),
         gap_ms: trail.map(|trail| ctx.clock.now().since(trail.session.updated)),
         completed_branches: trail.map_or(0, Trail::complete_branches),
+        // Only then, because it needs up to three `stat` calls.
         older_trail: trail.is_none() && older_trail(ctx),
     };
     detect(counters, &around, &ctx.policy.signals)
 }
 
-/// Where trails of older forms lie.
+/// Paths of trails in older formats.
 pub(crate) const OLDER: [&str; 3] = [
     ".hivemind/hierarchy.json",
     ".hivemind/brain.json",
@@ -264,7 +270,7 @@ pub(crate) fn free_session_stamp(
     })
 }
 
-/// Returns a stamp of now that is not among the names with its digits.
+/// Returns a stamp of the current minute that is not among the given names.
 pub(crate) fn free_stamp(
     ctx: &Context<'_>,
     names: impl FnOnce(&str) -> Result<Vec<String>, Failure>,

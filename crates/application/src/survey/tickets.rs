@@ -112,7 +112,9 @@ impl Surveyor<'_, '_> {
     pub(super) fn note_duplicate(&self, path: String, other: &str, alias: &str) {
         // If the recorded file is gone, this one was moved; the old path is reported as missing.
         if !matches!(self.files.look(other), FileLook::Missing) {
-            let why = format!("duplicate id `{alias}`, also used by `{other}`: give one of them another id");
+            let why = format!(
+                "duplicate id `{alias}`, also used by `{other}`: give one of them another id"
+            );
             self.ctx.notice(Noticed::Misplaced { path, why });
         }
     }
@@ -156,7 +158,9 @@ impl Surveyor<'_, '_> {
             let (parent, path) = &wants[alias];
             let broken = parent.as_ref().and_then(|parent| {
                 if !wants.contains_key(parent) {
-                    return Some(format!("its front matter names the parent `{parent}`, which does not exist"));
+                    return Some(format!(
+                        "its front matter names the parent `{parent}`, which does not exist"
+                    ));
                 }
                 let mut above = Some(parent);
                 let mut steps = 0;

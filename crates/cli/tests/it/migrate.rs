@@ -78,7 +78,7 @@ fn a_tree_is_taken_over_with_its_times_and_its_log() {
             .read(text(&outcome, "session_file"))
             .contains("note: decided on jose")
     );
-    assert_refused(&project, &["migrate"], "refused", &["has a trail already"]);
+    assert_refused(&project, &["migrate"], "refused", &["already has a trail"]);
 }
 
 #[test]

@@ -68,11 +68,7 @@ fn a_broken_chain_is_told_and_the_rest_goes_on() {
         project.read(other).replace("parent: '017'", "parent: 017b"),
     );
     let shown = project.ok(&["tree"]);
-    assert!(
-        shown.stderr.contains("creates a cycle"),
-        "{}",
-        shown.stderr
-    );
+    assert!(shown.stderr.contains("creates a cycle"), "{}", shown.stderr);
     let found = project.run(&["check"]);
     assert!(
         found.code == 3 && found.stdout.contains("2 problems found"),
@@ -310,7 +306,10 @@ fn a_new_ticket_needs_nobody_and_names_no_file() {
     let project = crate::empty();
     project.ok(&["init", "--profile", "tickets"]);
     let made = project.json(&["ticket", "new", "Limits"]);
-    assert_eq!(made["reasons"], json!(["nothing indicates that it is larger"]));
+    assert_eq!(
+        made["reasons"],
+        json!(["nothing indicates that it is larger"])
+    );
     assert_eq!(
         project.json(&["status"])["attention"],
         json!([]),
