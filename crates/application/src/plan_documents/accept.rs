@@ -1,4 +1,5 @@
-//! A `plan.json` that was changed outside: take the change over, or put back what we wrote last.
+//! Resolves an outside change of `plan.json`: accepts it, or restores the text that was written
+//! last.
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, VersionHash};
@@ -24,29 +25,29 @@ use crate::locate::get;
 use crate::record_policy::deciding_policy;
 use crate::settle::settle;
 
-/// What was done.
+/// How an outside change was resolved.
 #[derive(Clone, Debug, Serialize)]
 pub struct Settled {
     pub success: bool,
     pub document: String,
     pub version_hash: VersionHash,
-    /// The entities that are other ones now.
+    /// The changed entities.
     pub changed: Vec<domain::plan_document::EntityChange>,
-    /// Nothing when there was nothing to do.
+    /// `None` if there was nothing to do.
     pub operation: Option<OperationId>,
 }
 
-/// Takes over what stands in the file: an edit, or a document this state does not know.
+/// Accepts the file's content: an edit, or a document this state does not know.
 ///
 /// # Errors
-/// When the document is frozen, or the file is no whole plan.
+/// When the document is frozen, or the file is not a complete plan.
 pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
     with_files(ctx, &("doc accept", document), |tx, planned| {
         let id = chosen(ctx, &*tx, document)?;
         let path = file(&id, "plan.json");
         let text = match reading(ctx, &id, "plan.json") {
             Reading::Text { text, .. } if !id.contains(['/', '\\']) => text,
-            // Says what is wrong: gone, unreadable, or never there.
+            // Opening it gives the precise error: deleted, unreadable, or never there.
             _ => {
                 return Err(super::desk::opened(ctx, &*tx, Some(&id))
                     .err()
@@ -62,6 +63,7 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             )
         };
         let mut plan = read(&text).map_err(|problems| unusable(&problems))?;
+        // Unfinished parts are fine in an edit; contradictions would make every later command fail.
         let problems = broken(&text, &plan);
         if !problems.is_empty() {
             return Err(unusable(&problems));
@@ -90,6 +92,8 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
                 if !kept.is_empty() {
                     return Err(unusable(&domain::plan_document::located(&text, kept)));
                 }
+                // By hand nobody raises them, and an agent with the old version would overwrite the
+                // edit.
                 raise_versions(&plan_before, &mut plan);
                 Some(plan_before)
             }
@@ -102,6 +106,8 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             revises: plan.revises.as_ref().map(|from| from.document.clone()),
             numbers: Numbers::default(),
         });
+        // Ids are never reused: the edit may contain higher numbers than the record, or have
+        // removed some.
         record.numbers = record.numbers.at_least(&Numbers::of(&plan));
         let mut staged = stage(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
         if known.is_none() && plan.frozen_at.is_some() {
@@ -111,7 +117,8 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
                 by: ctx.actor.clone(),
                 commit: None,
             });
-            // It was approved where it was frozen; here it counts when somebody who may approve takes it over.
+            // It was approved in the state it was frozen in. Here the approval counts only if the
+            // actor may approve; otherwise a copied file would be a way around the policy.
             let policy = deciding_policy(ctx, &*tx)?.approval;
             if policy.accepts(&ctx.actor) {
                 let nodes = staged.facts.iter().filter_map(|fact| match fact {
@@ -139,6 +146,7 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             operation.facts.extend(made_current(ctx, &*tx, &id)?);
         }
         operation.texts = staged.texts;
+        // The file as it was edited, kept as a version before it is rewritten in our format.
         operation.texts.push(text.clone());
         planned.put(&path, Some(&staged.text))?;
         let operation = planned.record(tx, operation)?;
@@ -162,7 +170,7 @@ fn gone(what: &str) -> Failure {
     .into()
 }
 
-/// Fields that nobody changes by hand.
+/// Returns the changes of fields that only commands set.
 fn kept_fields(before: &Plan, after: &Plan) -> Vec<Problem> {
     let checks = [
         (
@@ -193,7 +201,8 @@ fn kept_fields(before: &Plan, after: &Plan) -> Vec<Problem> {
         .collect()
 }
 
-/// Whoever saw an entity before the edit must not take it for the same: its version goes up.
+/// Raises the version of every edited entity, so that a client that read it before the edit gets a
+/// conflict.
 fn raise_versions(before: &Plan, after: &mut Plan) {
     let version = |value: Option<Value>| {
         value
@@ -262,10 +271,10 @@ fn version_of<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
     }
 }
 
-/// Puts back the text we wrote last. What stands in the file now is kept as a version.
+/// Restores the text that was written last. The file's current text is kept as a version.
 ///
 /// # Errors
-/// When there is no such document, or what is in the way is no text that could be kept.
+/// When there is no such document, or the file in its place is not a text that could be kept.
 pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
     with_files(ctx, &("doc restore", document), |tx, planned| {
         let id = chosen(ctx, &*tx, document)?;
@@ -276,9 +285,8 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
             Reading::Missing => None,
             Reading::Unreadable { why, .. } => {
                 let what = format!("{path} cannot be read and so cannot be kept: {why}");
-                return Err(
-                    Failure::new(FailureKind::Refused, what).step("move it away, then ask again")
-                );
+                return Err(Failure::new(FailureKind::Refused, what)
+                    .step("move it away, then run the command again"));
             }
         };
         let text = tx
@@ -288,6 +296,7 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
         let now = ctx.clock.now();
         let facts = back_to(ctx, &*tx, &id, &record, &plan, &text, now)?;
         let (document, version_hash, changed) = (id, record.written, Vec::new());
+        // The tree is checked as well as the file: an observed edit may have changed its root.
         if there.as_ref() == Some(&text) && facts.is_empty() {
             return Ok(Settled {
                 success: true,
@@ -313,7 +322,7 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
     })
 }
 
-/// Returns the facts by which the root of the tree says again what we wrote.
+/// Returns the facts that reset the tree's root to the text that was written last.
 fn back_to(
     ctx: &Context<'_>,
     tx: &dyn Transaction,

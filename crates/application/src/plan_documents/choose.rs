@@ -1,4 +1,4 @@
-//! Make a document the current one: the one that is meant when none is named.
+//! Makes a document the current one, which commands use if none is named.
 
 use domain::ids::OperationId;
 use domain::operation::Verb;
@@ -8,19 +8,19 @@ use super::desk::{known_document, made_current};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What was chosen.
+/// The current document.
 #[derive(Clone, Debug, Serialize)]
 pub struct Chosen {
     pub success: bool,
     pub document: String,
-    /// Nothing when it was the current one already.
+    /// `None` if it already was the current one.
     pub operation: Option<OperationId>,
 }
 
-/// Chooses a document, for this session and for whoever has not chosen.
+/// Chooses a document, for this session and for sessions that have not chosen one.
 ///
 /// # Errors
-/// When there is none of that name.
+/// When there is no document of that name.
 pub fn choose(ctx: &Context<'_>, document: &str) -> Result<Chosen, Failure> {
     let mut tx = ctx.store.write()?;
     known_document(ctx, &*tx, document)?;

@@ -8,21 +8,22 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::views::DiffView;
 
-/// What lies between two plans.
+/// The difference between two plans.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     pub older: String,
     pub newer: String,
-    /// What differs, by id.
+    /// The changed entities, by id.
     pub changes: Vec<EntityChange>,
-    /// The same as people read it: a diff of the rendered pages.
+    /// A diff of the rendered pages, for people.
     pub diff: DiffView,
 }
 
-/// Compares `older` with `newer`. Without `older`: the revision before, else the version before.
+/// Compares `older` with `newer`. Without `older`: the document it revises, else its previous
+/// version.
 ///
 /// # Errors
-/// When one of them is not there, or there is nothing to compare with.
+/// When one of them does not exist, or there is nothing to compare with.
 pub fn compare(
     ctx: &Context<'_>,
     older: Option<&str>,
@@ -53,7 +54,7 @@ pub fn compare(
             let text = state.text(earlier.hash)?.unwrap_or_default();
             let plan = read(&text).map_err(|_| {
                 let what = format!(
-                    "the version before ({}) is no plan that can be read",
+                    "the previous version ({}) is not a readable plan",
                     earlier.hash.short()
                 );
                 Failure::new(FailureKind::Refused, what).step(format!("tl versions {}", newer.id))
@@ -62,6 +63,7 @@ pub fn compare(
         }
     };
     let (older, plan) = before;
+    // Without the version line: it differs in every pair and would always be the first hunk.
     let page = |plan: &domain::plan_document::Plan| render(plan, "");
     let diff = DiffView::of(
         older.clone(),

@@ -1,4 +1,4 @@
-//! Make a new plan document.
+//! Creates a plan document.
 
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::operation::Verb;
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
 
-/// What was made.
+/// The created document.
 #[derive(Clone, Debug, Serialize)]
 pub struct NewDocument {
     pub success: bool,
@@ -22,11 +22,12 @@ pub struct NewDocument {
     pub operation: OperationId,
 }
 
-/// Makes a document with a title and makes it the current one.
+/// Creates a document with a title and makes it the current one.
 ///
 /// # Errors
 /// When the title is empty or the file cannot be written.
 pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
+    // Masked before the id is derived: the id is a file name and part of every later operation.
     let title = ctx.mask(title, "title");
     let title = checked_title(&title)?;
     with_files(ctx, &("doc new", title), |tx, planned| {
@@ -36,7 +37,7 @@ pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
     })
 }
 
-/// Returns a title without blanks around it, if something is left then.
+/// Returns the trimmed title, or an error if it is empty.
 pub(crate) fn checked_title(title: &str) -> Result<&str, Failure> {
     match title.trim() {
         "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title")
@@ -45,7 +46,7 @@ pub(crate) fn checked_title(title: &str) -> Result<&str, Failure> {
     }
 }
 
-/// Returns a new document and the operation that makes it, which is not recorded yet.
+/// Returns a new document and the operation that creates it, which is not recorded yet.
 pub(crate) fn stage_new(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -55,6 +56,7 @@ pub(crate) fn stage_new(
     let taken = on_disk(ctx);
     let known = record::read_all::<DocumentRecord>(tx, "")?;
     let id = document_id(title, &|id| {
+        // Folders without a record count too: they may come with a checkout and be accepted later.
         taken.iter().any(|name| name == id)
             || known.iter().any(|(name, _)| name == id)
             || tx.nodes_by_alias(id).is_ok_and(|nodes| !nodes.is_empty())

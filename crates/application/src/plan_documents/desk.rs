@@ -1,4 +1,9 @@
-//! The desk: a document taken out of its file, checked against what we wrote last, and put back as one operation.
+//! Shared steps of the plan-document use cases: open and verify `plan.json`, stage a new text as
+//! facts, write it after the commit.
+//!
+//! A file that differs from what was written last is reported and never treated as ours: the tree
+//! in the store follows the file's text, and a silent edit would bypass the frozen state and the
+//! version checks.
 
 use std::collections::HashMap;
 
@@ -21,21 +26,21 @@ use crate::file_writes::{self, PlannedFiles, unwritten_paths};
 use crate::locate::get;
 use crate::observe::repeated;
 
-/// From so many bytes on a plan is worth a thread of its own.
+/// Plans of at least this size are hashed in a second thread while they are parsed.
 const WORTH_A_THREAD: usize = 256 * 1024;
 
-/// A document with its plan, known to be what we wrote.
+/// A document with its plan, verified to be the text that was written last.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) id: String,
     pub(crate) record: DocumentRecord,
     pub(crate) plan: Plan,
     pub(crate) text: String,
-    /// By which the file is known again without reading it, where that can be.
+    /// Detects a later change of the file without reading it, if the file system allows.
     stamp: Option<FileStamp>,
 }
 
-/// Returns the document that is meant: the one named, or the current one.
+/// Returns the id of the requested document: the one named, or the current one.
 pub(crate) fn chosen(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -44,6 +49,8 @@ pub(crate) fn chosen(
     let id = match named {
         Some(id) => id.to_owned(),
         None => {
+            // Sessions in parallel work on different documents; the shared entry is for a session
+            // that has not chosen one.
             let own = match session(ctx) {
                 Some(session) => record::read::<CurrentDocument>(state, session)?,
                 None => None,
@@ -62,9 +69,10 @@ pub(crate) fn chosen(
     Ok(id)
 }
 
-/// Under which name a session's own current document is kept.
+/// Returns the key of a session's own current document.
 fn session<'c>(ctx: &'c Context<'_>) -> Option<&'c str> {
     match &ctx.actor {
+        // Agents without a session id would share one key and switch each other's document.
         Principal::Agent { session, .. } if session != "unknown" && !session.is_empty() => {
             Some(session)
         }
@@ -89,7 +97,7 @@ pub(crate) fn made_current(
     Ok(facts)
 }
 
-/// Returns a document's record.
+/// Loads a document's record.
 pub(crate) fn known_document(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -98,18 +106,21 @@ pub(crate) fn known_document(
     if let Some(record) = record::read::<DocumentRecord>(state, id)? {
         return Ok(record);
     }
+    // An id with a separator would read a file outside the document's folder.
     let there =
         !id.contains(['/', '\\']) && matches!(reading(ctx, id, "plan.json"), Reading::Text { .. });
     if there {
         return Err(Failure::new(
             FailureKind::NotFound,
             format!(
-                "{} is there, but this state does not know it: it came from elsewhere or was rebuilt",
+                "{} exists, but this state does not know it: it came from elsewhere or was rebuilt",
                 file(id, "plan.json")
             ),
         )
         .step(format!("tl doc validate --doc {id}   # look at it"))
-        .step(format!("tl doc validate --accept --doc {id}   # take it over")));
+        .step(format!(
+            "tl doc validate --accept --doc {id}   # take it over"
+        )));
     }
     let known = record::read_all::<DocumentRecord>(state, "")?;
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
@@ -146,7 +157,7 @@ pub(crate) fn opened(
     open(ctx, state, id, record)
 }
 
-/// Takes a document out of its file. What somebody else put there is reported, never taken for ours.
+/// Reads and verifies a document's file. A text that somebody else wrote is reported.
 pub(crate) fn open(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -173,7 +184,7 @@ pub(crate) fn open(
         }
     };
     let is_ours = || VersionHash::of(text.as_bytes()) == record.written;
-    // Whether a large plan is the one we wrote, and what it says, is found out at once.
+    // The hash does not depend on the parsed plan, so for a large one both run in parallel.
     let (plan, is_ours) = if text.len() > WORTH_A_THREAD {
         std::thread::scope(|scope| {
             let hashed = scope.spawn(is_ours);
@@ -182,6 +193,7 @@ pub(crate) fn open(
     } else {
         (read(&text), is_ours())
     };
+    // Checked only on a mismatch: a pending write explains it and is no edit by somebody else.
     if !is_ours && unwritten_paths(state)?.contains(&path) {
         let what = format!("{path} is behind what is recorded: it could not be written yet");
         return Err(Failure::new(FailureKind::Unavailable, what)
@@ -200,7 +212,7 @@ pub(crate) fn open(
         Ok(plan) => plan,
         Err(problems) => {
             let what = format!(
-                "{path} was changed outside and is no plan any more; nothing was done with it"
+                "{path} was changed outside and is not a valid plan any more; nothing was done with it"
             );
             return Err(
                 with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore),
@@ -221,12 +233,13 @@ pub(crate) fn open(
         &text,
         places
             .iter()
-            .map(|at| Problem::broken(at, "is another one"))
+            .map(|at| Problem::broken(at, "was changed"))
             .collect(),
     );
     let what = format!("{path} was changed outside; nothing was done with it");
     let failure = with_problems(Failure::new(FailureKind::Conflict, what), &changed);
     Err(match record.frozen {
+        // A frozen document does not offer `--accept`: it cannot be changed by any way.
         Some(_) => failure.step(restore).step(format!(
             "tl doc revise --doc {id}   # then, to change it, a new revision"
         )),
@@ -238,7 +251,7 @@ pub(crate) fn open(
     })
 }
 
-/// Returns what makes a plan unusable.
+/// Returns the problems that make a plan unusable.
 pub(crate) fn broken(text: &str, plan: &Plan) -> Vec<Problem> {
     located(
         text,
@@ -249,8 +262,9 @@ pub(crate) fn broken(text: &str, plan: &Plan) -> Vec<Problem> {
     )
 }
 
-/// Puts problems into a failure, each with its place.
+/// Adds problems to a failure, each with its location.
 pub(crate) fn with_problems(failure: Failure, problems: &[Problem]) -> Failure {
+    // An agent reads the failure; a broken file of thousands of lines must not fill its context.
     const MOST: usize = 20;
     let failure = problems
         .iter()
@@ -265,7 +279,7 @@ pub(crate) fn with_problems(failure: Failure, problems: &[Problem]) -> Failure {
     }
 }
 
-/// Refuses what nobody may do to a frozen document.
+/// Refuses a change of a frozen document.
 pub(crate) fn refuse_frozen(id: &str, record: &DocumentRecord) -> Result<(), Failure> {
     match &record.frozen {
         None => Ok(()),
@@ -282,7 +296,7 @@ pub(crate) fn refuse_frozen(id: &str, record: &DocumentRecord) -> Result<(), Fai
     }
 }
 
-/// Refuses to put another text than the frozen one into a frozen document's file.
+/// Refuses to restore another text than the frozen one into a frozen document's file.
 pub(crate) fn refuse_frozen_restore(
     state: &dyn Snapshot,
     path: &str,
@@ -308,7 +322,8 @@ pub(crate) fn refuse_frozen_restore(
     }
 }
 
-/// Asks the workflows under way on a document whether a command may be used now, and returns who counts as author.
+/// Checks that the workflows under way on a document allow the commands now, and returns the facts
+/// that record the actor as author.
 pub(crate) fn may(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -336,13 +351,14 @@ pub(crate) fn may(
             .step(format!("tl flow abort --for {id}   # give the workflow up")));
         }
         let mut after = run.clone();
+        // Recorded with every edit, because an author may not review the work later.
         after.worked(&ctx.actor);
         facts.extend(record::changed(&key, Some(&run), Some(&after)));
     }
     Ok(facts)
 }
 
-/// Plans to replace the plan of a document that was opened. A file that is still the one that was read is not read again.
+/// Plans to replace the plan of an opened document, without reading an unchanged file again.
 pub(crate) fn put_plan(
     planned: &PlannedFiles<'_>,
     opened: &Opened,
@@ -356,8 +372,9 @@ pub(crate) fn put_plan(
     )
 }
 
-/// Runs `act` in a write transaction; the files it plans are written after the commit. A request that an interrupted process
-/// carried out is not carried out again.
+/// Runs `act` in a write transaction; its planned files are written after the commit.
+///
+/// A request that an interrupted process already carried out is refused with "already done".
 pub(crate) fn with_files<T>(
     ctx: &Context<'_>,
     request: &dyn std::fmt::Debug,
@@ -366,6 +383,7 @@ pub(crate) fn with_files<T>(
     let request = Some(file_writes::request(request));
     let mut tx = file_writes::begin(ctx)?;
     if let Some(done) = repeated(ctx, &mut *tx, request)? {
+        // Commits that the request was answered; the next repetition is carried out.
         tx.commit()?;
         return Err(done);
     }
@@ -375,20 +393,21 @@ pub(crate) fn with_files<T>(
     Ok(value)
 }
 
-/// What a new text of a document comes to, before it is recorded.
+/// The facts and texts of a new version of a document, before they are recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Staged {
     pub(crate) facts: Vec<Fact>,
     pub(crate) texts: Vec<String>,
     /// The new `plan.json`.
     pub(crate) text: String,
-    /// Whether statuses have to be judged again.
+    /// Whether statuses have to be derived again.
     pub(crate) settles: bool,
 }
 
-/// Returns the facts that lead from the recorded tree of a document to the one a plan wants.
+/// Returns the facts that lead from the recorded tree of a document to the one the plan describes.
 ///
-/// `before` is the plan the tree follows now; nothing when there is no tree yet. `record` is completed with the version.
+/// `before` is the plan the tree follows now; `None` if there is no tree yet. Sets the new version
+/// in `record`.
 pub(crate) fn stage(
     tx: &dyn Transaction,
     id: &str,
@@ -413,7 +432,8 @@ pub(crate) fn stage(
     match before {
         None => {
             let path = Some(file(id, "plan.json"));
-            // First missing, then written: to take this back is to take the file away.
+            // Added as missing, then changed: undoing the second fact deletes the file, which
+            // undoing a node that was added with its text would not.
             let root = staging.add(None, &wanted, path, Content::Missing);
             record.node = root;
             let (before, after) = (Content::Missing, content);
@@ -476,10 +496,11 @@ impl Staging<'_> {
         self.add(Some(parent), wanted, None, wanted.content())
     }
 
-    /// Makes a recorded node say what is wanted.
+    /// Updates a recorded node to the wanted content and description.
     fn follow(&mut self, node: &Node, wanted: Mirrored, content: Content) {
         if content != node.content {
-            // A draft below drafts stays one; anything else has to be judged.
+            // A draft below drafts stays a draft, and settling a large tree is expensive; only
+            // other statuses have to be derived again.
             self.staged.settles |= node.approval.is_some() || node.status() != Status::Draft;
             self.staged.texts.push(wanted.text);
             self.staged.facts.push(Fact::ContentChanged {
@@ -534,6 +555,7 @@ impl Staging<'_> {
             }
         }
         let mut gone: Vec<Node> = below.into_values().collect();
+        // `HashMap` order would make the journal of the same edit differ between runs.
         gone.sort_by_key(|node| node.id);
         gone.extend(node.filter(|_| wanted.is_none()));
         self.staged
@@ -545,7 +567,7 @@ impl Staging<'_> {
     }
 }
 
-/// Returns every document's folder that is on disk.
+/// Returns the names of all document folders on disk.
 pub(crate) fn on_disk(ctx: &Context<'_>) -> Vec<String> {
     ctx.files
         .list(FOLDER)

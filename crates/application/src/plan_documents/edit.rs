@@ -1,4 +1,4 @@
-//! Change a plan document: one change, or many at once, all or none.
+//! Edits a plan document: one change, or an atomic batch.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::settle::settle;
 
-/// What is to be changed.
+/// The changes to apply.
 #[derive(Clone, Debug)]
 pub enum Edit {
     One(Box<Change>),
@@ -24,21 +24,22 @@ pub enum Edit {
     Batch(String),
 }
 
-/// What was done.
+/// The applied changes.
 #[derive(Clone, Debug, Serialize)]
 pub struct EditOutcome {
     pub success: bool,
     pub document: String,
-    /// What was added or changed, in order.
+    /// The added and changed entities, in order.
     pub changed: Vec<Applied>,
-    /// Nothing when nothing was to be changed.
+    /// `None` if the plan is unchanged.
     pub operation: Option<OperationId>,
 }
 
-/// Changes a document.
+/// Applies changes to a document.
 ///
 /// # Errors
-/// When it is frozen, was changed outside, the role may not, or the change is refused; then nothing was changed.
+/// When it is frozen, was changed outside, the role may not, or a change is refused; then nothing
+/// is changed.
 pub fn edit(
     ctx: &Context<'_>,
     document: Option<&str>,
@@ -58,6 +59,8 @@ pub fn edit(
             .iter()
             .map(|change| format!("doc {}", change.word()))
             .collect();
+        // A batch needs the permission of each command in it, or it would be a way around the
+        // roles.
         commands.extend(is_batch.then(|| "doc apply".to_owned()));
         commands.sort();
         commands.dedup();
@@ -68,6 +71,8 @@ pub fn edit(
         let changed = apply(&mut plan, &mut record.numbers, &changes, now)
             .map_err(|(at, refused)| refusal(&opened, refused, is_batch.then_some(at + 1)))?;
         mask_new_texts(ctx, &opened.plan, &mut plan);
+        // Setting a field to the value it has is no version: the entity's number would rise for
+        // nothing.
         if plan == opened.plan {
             return Ok(EditOutcome {
                 success: true,
@@ -161,7 +166,7 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
         | ChangeRefused::NoVersion { id, is, current } => failure
             .step(format!("tl doc show {id} --doc {doc}   # what it is now"))
             .step(format!(
-                "say it again with --version {is}, if it still holds"
+                "run it again with --version {is}, if it still applies"
             ))
             .showing(current),
         ChangeRefused::Unknown { .. } | ChangeRefused::Referred { .. } => {
@@ -173,13 +178,15 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
     }
 }
 
-/// Masks the texts a change brought into a plan. What stood there before is its author's.
+/// Masks secrets in the texts that a change added. Existing texts are left as they are.
 fn mask_new_texts(ctx: &Context<'_>, before: &Plan, after: &mut Plan) {
     let (Ok(mut before), Ok(mut value)) =
         (serde_json::to_value(before), serde_json::to_value(&*after))
     else {
         return;
     };
+    // Text that is there already belongs to its author; masking it now would change a plan that
+    // this edit does not touch.
     let mut known = BTreeSet::new();
     visit_texts(&mut before, &mut |text| {
         known.insert(text.clone());

@@ -1,4 +1,4 @@
-//! What freezing a document comes to; used by the command and by the workflow's last gate.
+//! Stages the freeze of a document, for the command and for the last gate of a workflow.
 
 use domain::approval::approve_content;
 use domain::fact::Fact;
@@ -14,7 +14,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::record_policy::deciding_policy;
 use crate::settle::settle;
 
-/// Returns what keeps a plan from being frozen.
+/// Returns the problems that prevent a freeze.
 pub(crate) fn unfinished(opened: &Opened) -> Vec<Problem> {
     located(
         &opened.text,
@@ -25,10 +25,10 @@ pub(crate) fn unfinished(opened: &Opened) -> Vec<Problem> {
     )
 }
 
-/// Returns the facts that freeze a document: its last text, and the approval of everything in it.
+/// Returns the facts that freeze a document: its final text, and the approval of everything in it.
 ///
 /// # Errors
-/// When something is still to be written, or only a person may approve here.
+/// When something is unfinished, or only a person may approve here.
 pub(crate) fn staged_freeze(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -57,7 +57,7 @@ pub(crate) fn staged_freeze(
     }
     let mut plan = opened.plan.clone();
     plan.frozen_at = Some(now);
-    // Whoever carries the plan out needs the order, and nothing but the file.
+    // Executors work from the file alone, so the order of the milestones is written into it.
     if plan.milestone_dependencies.waves.is_empty() {
         plan.milestone_dependencies.waves = computed(&plan).unwrap_or_default();
     }
@@ -69,13 +69,14 @@ pub(crate) fn staged_freeze(
         by,
         commit,
     });
+    // Freezing is the approval: every milestone has to be ready to be worked on.
     let nodes = tx.subtree(record.node)?;
     approve_all(ctx, policy, &nodes, &mut staged.facts, now);
     settle(ctx, tx, &mut staged.facts, &staged.texts, now, None)?;
     Ok(staged)
 }
 
-/// Approves what the nodes of a document say after these facts, where an approval by the actor counts.
+/// Approves the content the nodes have after these facts, if an approval by the actor counts.
 pub(super) fn approve_all(
     ctx: &Context<'_>,
     policy: ApprovalPolicy,
@@ -97,6 +98,8 @@ fn approved(
     facts: &[Fact],
     now: Timestamp,
 ) -> Option<Fact> {
+    // The last change wins: the staged text is not in the store yet, and approving the old one
+    // would leave the node stale at once.
     let content = facts.iter().rev().find_map(|fact| match fact {
         Fact::ContentChanged {
             node: changed,
@@ -113,7 +116,7 @@ fn approved(
     })
 }
 
-/// Returns the commit the repository stands at, where there is one.
+/// Returns the HEAD commit, if there is a repository. `reconcile` compares with it.
 fn head_commit(ctx: &Context<'_>) -> Option<String> {
     match ctx.git.head() {
         Ok(Head::At(commit)) => Some(commit),

@@ -1,4 +1,4 @@
-//! Freeze a plan document: from now on nothing in it changes, by any way.
+//! Freezes a plan document; nothing in it can be changed afterwards.
 
 use domain::ids::{OperationId, VersionHash};
 use domain::operation::Verb;
@@ -11,7 +11,7 @@ use super::freeze::staged_freeze;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// What was done.
+/// The frozen document.
 #[derive(Clone, Debug, Serialize)]
 pub struct FrozenDocument {
     pub success: bool,
@@ -24,7 +24,7 @@ pub struct FrozenDocument {
 /// Freezes a document, and approves its tree.
 ///
 /// # Errors
-/// When it is frozen already, something is missing, or the role may not.
+/// When it is already frozen, something is missing, or the role may not.
 pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDocument, Failure> {
     with_files(ctx, &("doc freeze", document), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;

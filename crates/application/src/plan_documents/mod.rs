@@ -1,4 +1,5 @@
-//! Plan documents: make, change, check, freeze, revise, show. One verb per file; `desk` is what they share.
+//! Plan documents: create, edit, validate, freeze, revise, show. One use case per file;
+//! `document_files` holds what they share.
 
 mod desk;
 mod freeze;

@@ -1,4 +1,4 @@
-//! Compare a frozen plan with the repository.
+//! Compares a frozen plan with the changes in the repository.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::context::Context;
 use crate::evidence::standings;
 use crate::failure::{Failure, FailureKind};
 
-/// The report.
+/// The reconciliation report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// Plan and repository agree.
+    /// Whether plan and repository agree.
     pub ok: bool,
     pub document: String,
-    /// The commit everything is compared with.
+    /// The commit the repository is compared with.
     pub since: String,
     #[serde(flatten)]
     pub found: Reconciliation,
@@ -26,7 +26,7 @@ pub struct Report {
     pub markdown: String,
 }
 
-/// Compares. `since` is a commit; without it, where the repository stood when the plan was frozen.
+/// Compares the plan with the changes since a commit: the given one, or the HEAD at the freeze.
 ///
 /// # Errors
 /// When the plan is not frozen, or there is no repository to compare with.
@@ -56,6 +56,7 @@ pub fn reconcile(
     };
     let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
         Some(commit) => commit,
+        // No HEAD was recorded at the freeze: no repository, or no commit yet.
         None => repository.commit_before(frozen.at).map_err(unavailable)?,
     };
     let changed: BTreeSet<String> = repository.changed_since(&since).map_err(unavailable)?;
@@ -72,7 +73,7 @@ pub fn reconcile(
             .map(|node| standings(ctx, &*state, node.id))
             .transpose()?
             .unwrap_or_default();
-        // What failed or is old proves nothing.
+        // One stale or failed proof invalidates the milestone's evidence.
         let holds = proofs
             .iter()
             .all(|(_, standing)| *standing == ProofStanding::Fresh);

@@ -1,4 +1,4 @@
-//! Start a new revision from a frozen plan document. The frozen one stays as it is.
+//! Creates a new revision from a frozen plan document, which itself is not changed.
 
 use domain::operation::Verb;
 use domain::plan_document::{DocumentRecord, Revises, document_id, file, plan_id, revised};
@@ -9,10 +9,10 @@ use super::desk::{made_current, on_disk, opened, stage, with_files};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Makes the next revision and makes it the current document.
+/// Creates the next revision and makes it the current document.
 ///
 /// # Errors
-/// When the document is not frozen, or cannot be read as it was frozen.
+/// When the document is not frozen, or its file is not the frozen text.
 pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, Failure> {
     with_files(ctx, &("doc revise", document), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;
@@ -26,6 +26,7 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
         let is_taken = |id: &str| {
             taken.iter().any(|name| name == id) || known.iter().any(|(name, _)| name == id)
         };
+        // `add-search-r2` is revised as `add-search-r3`, not as `add-search-r2-r2`.
         let first = opened
             .id
             .rsplit_once("-r")
@@ -46,6 +47,7 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
             frozen: None,
             context: opened.record.context,
             revises: Some(opened.id.clone()),
+            // The id counters continue, so that an id means the same entity in all revisions.
             ..opened.record.clone()
         };
         let staged = stage(&*tx, &id, None, &plan, &mut record, now)?;
@@ -59,7 +61,7 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
         operation.texts = staged.texts;
         let path = file(&id, "plan.json");
         planned.put(&path, Some(&staged.text))?;
-        // What the user said has not changed with the plan.
+        // The context (what the user asked for) stays the same and stays frozen.
         if let Some(context) = record.context
             && let Some(text) = tx.text(context)?
         {

@@ -1,4 +1,4 @@
-//! Show a plan document, one entity of it, or the list of all documents.
+//! Shows a plan document, one of its entities, or the list of all documents.
 
 use domain::plan_document::{DocumentRecord, Plan, entity_value, file, read};
 use domain::ports::Reading;
@@ -18,14 +18,14 @@ pub struct Shown {
     pub plan: Plan,
     /// `plan.json`, byte for byte.
     pub text: String,
-    /// The version as people see it.
+    /// The abbreviated version hash.
     pub version: String,
 }
 
 /// Returns a document.
 ///
 /// # Errors
-/// When it is not there or not as we wrote it.
+/// When it does not exist or was changed outside.
 pub fn show(ctx: &Context<'_>, document: Option<&str>) -> Result<Shown, Failure> {
     let state = ctx.store.read()?;
     let opened = opened(ctx, &*state, document)?;
@@ -41,7 +41,7 @@ pub fn show(ctx: &Context<'_>, document: Option<&str>) -> Result<Shown, Failure>
 /// Returns one entity: `M-001`, `overview` …
 ///
 /// # Errors
-/// When there is none of that id.
+/// When there is no entity with that id.
 pub fn show_entity(ctx: &Context<'_>, document: Option<&str>, id: &str) -> Result<Value, Failure> {
     let shown = show(ctx, document)?;
     entity_value(&shown.plan, id).ok_or_else(|| {
@@ -66,7 +66,7 @@ pub struct DocumentLine {
     pub known: bool,
 }
 
-/// Returns every document, known or found in its folder.
+/// Returns every document, recorded or found on disk.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -74,7 +74,7 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
     let state = ctx.store.read()?;
     let known = record::read_all::<DocumentRecord>(&*state, "")?;
     let current = chosen(ctx, &*state, None).ok();
-    // A folder without a plan is what an undo left behind.
+    // A folder without a plan is left over from an undo.
     let found = on_disk(ctx)
         .into_iter()
         .filter(|name| !matches!(reading(ctx, name, "plan.json"), Reading::Missing));
@@ -90,6 +90,7 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
             .iter()
             .find(|(name, _)| *name == document)
             .map(|(_, record)| record);
+        // Read without verification: the list also shows documents that were changed outside.
         let title = match reading(ctx, &document, "plan.json") {
             Reading::Text { text, .. } => read(&text).ok().map(|plan| plan.overview.title),
             Reading::Missing | Reading::Unreadable { .. } => None,

@@ -1,4 +1,5 @@
-//! Look a plan document over: everything that is wrong, missing or worth a look, each with its place.
+//! Validates a plan document: everything that is broken, unfinished or worth a look, each with its
+//! location.
 
 use domain::ids::VersionHash;
 use domain::plan_document::{
@@ -12,10 +13,10 @@ use super::desk::{chosen, reading};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// What was found.
+/// The result of a validation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Validation {
-    /// Nothing is broken and the file is the one we wrote.
+    /// Nothing is broken, and the file is the one that was written last.
     pub ok: bool,
     /// It could be frozen.
     pub complete: bool,
@@ -23,13 +24,13 @@ pub struct Validation {
     pub frozen: bool,
     pub file_path: String,
     pub problems: Vec<Problem>,
-    /// Where the file differs from what we wrote last.
+    /// JSON pointers to where the file differs from the text that was written last.
     pub changed_outside: Vec<String>,
-    /// The same for `context.json`.
+    /// Problems of `context.json`.
     pub context_problems: Vec<Problem>,
 }
 
-/// Looks at a document. Changes nothing.
+/// Validates a document. Changes nothing.
 ///
 /// # Errors
 /// When there is no such document at all.
@@ -50,6 +51,8 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
         changed_outside: Vec::new(),
         context_problems: Vec::new(),
     };
+    // Not opened through `open_document`, which fails at the first problem; this reports all of
+    // them.
     let text = match reading(ctx, &id, "plan.json") {
         Reading::Text { text, .. } => text,
         Reading::Missing if record.is_none() => {
@@ -57,7 +60,9 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
             return Err(Failure::new(FailureKind::NotFound, what).step("tl doc list"));
         }
         Reading::Missing => {
-            found.problems.push(Problem::broken("", "the file is gone"));
+            found
+                .problems
+                .push(Problem::broken("", "the file does not exist"));
             return Ok(found);
         }
         Reading::Unreadable { why, .. } => {
@@ -76,6 +81,7 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
         Some(record) if record.written != VersionHash::of(text.as_bytes()) => {
             let ours = state.text(record.written)?.unwrap_or_default();
             found.changed_outside = differences(&ours, &text);
+            // Other bytes, but the same JSON.
             if found.changed_outside.is_empty() {
                 found.changed_outside.push("/ (formatting)".to_owned());
             }
@@ -102,7 +108,7 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
         {
             found
                 .context_problems
-                .push(Problem::broken("", "it is gone"));
+                .push(Problem::broken("", "the file does not exist"));
         }
         Reading::Missing => {}
         Reading::Unreadable { why, .. } => {

@@ -1,4 +1,4 @@
-//! Accept a finding as it is: a person's decision, recorded with its reason.
+//! Accepts a finding as it is: a person's decision, recorded with its reason.
 
 use domain::review::Said;
 
@@ -6,10 +6,11 @@ use super::desk::{ItemOutcome, change, review_of};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Accepts a finding; `version` is that of the check that was shown, where one was.
+/// Accepts a finding; `version` is that of the check that was shown, if any.
 ///
 /// # Errors
-/// When it is no person who asks, no reason is given, nothing failed, or the check was judged meanwhile.
+/// When the actor is not a person, there is no reason, nothing failed, or the check was judged
+/// meanwhile.
 pub fn accept(
     ctx: &Context<'_>,
     of: Option<&str>,
@@ -17,7 +18,8 @@ pub fn accept(
     reason: &str,
     version: Option<u64>,
 ) -> Result<ItemOutcome, Failure> {
-    // Whether a person asks is the review's own rule; an agent is told that, not which role it has.
+    // For an agent the role check would come first and name the role it lacks. Only a person may
+    // accept, whatever the role, so an agent is checked as a reviewer and gets that reason instead.
     let command = if ctx.actor.is_human() {
         "review accept"
     } else {

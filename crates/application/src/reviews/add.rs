@@ -1,4 +1,4 @@
-//! Add a check to a review; the first one begins it.
+//! Adds a check to a review; the first one starts it.
 
 use domain::ids::Principal;
 use domain::record;
@@ -8,19 +8,19 @@ use super::desk::{ItemOutcome, change};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// What is to be checked.
+/// Request to add a check.
 #[derive(Clone, Debug)]
 pub struct CheckRequest {
-    /// Without it the phase of the present workflow step.
+    /// The subject; without it, the phase of the current workflow step.
     pub of: Option<String>,
     pub scope: String,
     pub check: String,
     pub severity: Severity,
-    /// Who wrote what is reviewed, where no workflow knows.
+    /// The authors of the reviewed work, if no workflow records them.
     pub authors: Vec<Principal>,
 }
 
-/// Adds a check. A review that is complete begins anew.
+/// Adds a check. A complete review starts over.
 ///
 /// # Errors
 /// When the role may not, or the check is empty.

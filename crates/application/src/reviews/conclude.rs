@@ -1,4 +1,4 @@
-//! End an iteration of a review that no workflow drives.
+//! Concludes an iteration of a review that no workflow drives.
 
 use domain::ids::OperationId;
 use domain::review::{Concluded, Said};
@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::workflows;
 
-/// What the iteration came to.
+/// The conclusion of an iteration.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConcludedReview {
     pub success: bool,
@@ -19,10 +19,11 @@ pub struct ConcludedReview {
     pub operation: OperationId,
 }
 
-/// Concludes the present iteration; `iteration` is the one that was shown, where one was.
+/// Concludes the current iteration; `iteration` is the one that was shown, if any.
 ///
 /// # Errors
-/// When a check has no verdict, another iteration was shown, or a workflow's gate concludes this review.
+/// When a check has no verdict, another iteration was shown, or a workflow's gate concludes this
+/// review.
 pub fn conclude(
     ctx: &Context<'_>,
     of: Option<&str>,
@@ -31,6 +32,7 @@ pub fn conclude(
     let state = ctx.store.read()?;
     let subject = meant(ctx, &*state, of, None)?.subject;
     if let Some((about, _)) = subject.rsplit_once('/')
+        // Concluding here would leave the workflow at a gate whose review is already complete.
         && !workflows::active(&*state, about)?.is_empty()
     {
         let what = format!("`{subject}` is concluded by its workflow's gate");

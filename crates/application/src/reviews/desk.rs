@@ -1,4 +1,5 @@
-//! What the reviews share: which one is meant, who may, the file beside the plan, and what is shown.
+//! Shared steps of the review use cases: find the review, check the role, record the change, write
+//! the review file.
 
 use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, VersionHash};
@@ -16,7 +17,7 @@ use crate::file_writes::PlannedFiles;
 use crate::plan_documents::{chosen, with_files};
 use crate::workflows;
 
-/// A review as it is shown.
+/// A review, for output.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReviewView {
     pub subject: String,
@@ -24,9 +25,11 @@ pub struct ReviewView {
     pub iteration: u32,
     pub last_iteration: u32,
     pub spent: u64,
-    /// Checks without a verdict, findings that stop the work, checks that wait for a person.
+    /// Checks without a verdict.
     pub todo: Vec<String>,
+    /// Findings that block the work.
     pub blocking: Vec<String>,
+    /// Checks that wait for a person.
     pub escalated: Vec<String>,
     pub items: Vec<Item>,
 }
@@ -48,7 +51,7 @@ impl ReviewView {
     }
 }
 
-/// What became of one check.
+/// The changed check.
 #[derive(Clone, Debug, Serialize)]
 pub struct ItemOutcome {
     pub success: bool,
@@ -57,14 +60,14 @@ pub struct ItemOutcome {
     pub operation: OperationId,
 }
 
-/// A review that is meant.
+/// The selected review.
 pub(super) struct Meant {
     pub(super) subject: String,
-    /// Who wrote what is reviewed, as far as a workflow knows.
+    /// The authors of the reviewed work, as recorded by a workflow.
     pub(super) authors: Vec<Principal>,
 }
 
-/// Returns which review is meant, and checks that the present step of a workflow allows the command.
+/// Finds the selected review, and checks that the workflow's current step allows the command.
 pub(super) fn meant(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -85,7 +88,7 @@ pub(super) fn meant(
                 _ => {
                     return Err(Failure::new(
                         FailureKind::Invalid,
-                        "a review of what? no workflow step says so",
+                        "no review subject: name one, no workflow step implies it",
                     )
                     .step("--of SUBJECT, such as add-search/plan-design or a node"));
                 }
@@ -104,8 +107,11 @@ pub(super) fn meant(
             let (at, step) = workflows::present(&workflow, &run)?;
             authors.extend(run.authors.iter().cloned());
             let Some(command) = command else { continue };
+            // A reviewer of one phase must not judge another: each phase has its own role and
+            // authors.
             let is_its_own = step.phase.as_deref() == Some(phase);
             let may = is_its_own && domain::workflow::allows(&workflow, at, &ctx.actor, command);
+            // Roles bind agents. A person can always step in, which is recorded under their name.
             if !may && !ctx.actor.is_human() {
                 return Err(Failure::new(
                     FailureKind::Refused,
@@ -121,7 +127,7 @@ pub(super) fn meant(
     Ok(Meant { subject, authors })
 }
 
-/// Returns the review of a subject.
+/// Loads the review of a subject.
 pub(super) fn review_of(state: &dyn Snapshot, subject: &str) -> Result<Review, Failure> {
     record::read::<Review>(state, subject)?.ok_or_else(|| {
         Failure::new(
@@ -153,9 +159,9 @@ pub(super) fn change<T>(
     })
 }
 
-/// Returns the fact that a review is another one now, and brings the file beside the plan up to it.
+/// Returns the fact that a review changed, and plans its file next to the plan.
 ///
-/// The file is there while the review runs. What somebody else wrote into it is reported, not overwritten.
+/// The file exists while the review runs. An outside edit of it is reported, not overwritten.
 pub(crate) fn staged(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -178,6 +184,7 @@ pub(crate) fn staged(
     {
         let path = file(document, &format!("qr-{phase}.json"));
         untouched(ctx, state, &path)?;
+        // A finished review is in the history; its file would look like open work.
         if after.state == LoopState::Complete {
             planned.put(&path, None)?;
         } else {
@@ -187,13 +194,14 @@ pub(crate) fn staged(
     Ok(vec![fact])
 }
 
-/// A text that the store knows can be overwritten without loss; one it does not know was written by somebody else.
+/// Checks that the review file was not edited: a text the store knows can be overwritten without
+/// loss, an unknown one is somebody's edit.
 fn untouched(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), Failure> {
     let changed = |why: String| {
         Err(Failure::new(FailureKind::Conflict, why)
-            .step("say it by commands: tl review add, tl review verdict")
+            .step("use the commands instead: tl review add, tl review verdict")
             .step(format!(
-                "then take {path} away: it is written anew from what is recorded"
+                "then delete {path}: it is written again from the recorded review"
             )))
     };
     match ctx.files.read(path, ctx.policy.max_plan_bytes) {
@@ -231,7 +239,7 @@ impl From<ReviewRefused> for Failure {
         let failure = Self::new(kind, refused.to_string());
         match refused {
             ReviewRefused::AnotherVersion { is, item, .. } => failure
-                .step(format!("look at it, then say it again with --version {is}"))
+                .step(format!("look at it, then run it again with --version {is}"))
                 .showing(serde_json::to_value(*item).unwrap_or_default()),
             ReviewRefused::NoFinding => failure.step("--finding \"what is wrong, and where\""),
             ReviewRefused::NoReason => failure.step("--reason \"…\""),

@@ -1,4 +1,4 @@
-//! Give a verdict on a check.
+//! Records a verdict on a check.
 
 use domain::review::{Said, Verdict};
 
@@ -6,7 +6,7 @@ use super::desk::{ItemOutcome, change, review_of};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// A reviewer's word.
+/// Request to record a verdict.
 #[derive(Clone, Debug)]
 pub struct VerdictRequest {
     pub of: Option<String>,
@@ -14,7 +14,7 @@ pub struct VerdictRequest {
     pub verdict: Verdict,
     /// The version of the check that was judged.
     pub version: Option<u64>,
-    /// What it cost, in the unit of the budget.
+    /// The cost of the verdict, in the unit of the budget.
     pub cost: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Reviews: add checks, judge them, conclude an iteration, accept a finding, show. One verb per file.
+//! Reviews: add checks, judge them, conclude an iteration, accept a finding, show. One use case per
+//! file.
 
 mod desk;
 

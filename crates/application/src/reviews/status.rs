@@ -1,4 +1,4 @@
-//! Show a review, and what waits for a person.
+//! Shows a review, and the checks that wait for a person.
 
 use domain::record;
 use domain::review::{Item, LoopState, Review};
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// Returns a review.
 ///
 /// # Errors
-/// When there is none of that subject.
+/// When the subject has no review.
 pub fn status(ctx: &Context<'_>, of: Option<&str>) -> Result<ReviewView, Failure> {
     let state = ctx.store.read()?;
     let subject = meant(ctx, &*state, of, None)?.subject;
@@ -40,7 +40,7 @@ pub struct EscalatedItem {
     pub item: Item,
 }
 
-/// Returns everything that waits for a person, in all reviews.
+/// Returns the checks that wait for a person, in all reviews.
 ///
 /// # Errors
 /// When the state cannot be read.

@@ -1,4 +1,4 @@
-//! Give a workflow up. What it made stays.
+//! Aborts a workflow run. What it produced stays.
 
 use domain::operation::Verb;
 use domain::workflow::FlowState;
@@ -7,10 +7,10 @@ use super::{FlowView, Which, changed, find, under_way};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Ends a workflow before its end.
+/// Ends a run before its last step.
 ///
 /// # Errors
-/// When none is under way.
+/// When there is no active run.
 pub fn abort(ctx: &Context<'_>, which: &Which) -> Result<FlowView, Failure> {
     let mut tx = ctx.store.write()?;
     let run = under_way(ctx, &*tx, which)?;
@@ -23,7 +23,7 @@ pub fn abort(ctx: &Context<'_>, which: &Which) -> Result<FlowView, Failure> {
     operation.facts = changed(Some(&run), &after).into_iter().collect();
     tx.record(operation)?;
     tx.commit()?;
-    // Also one whose definition is gone can be given up.
+    // A run whose definition was deleted can be aborted too; it could not be ended otherwise.
     let workflow = find(ctx, &run.workflow).unwrap_or_else(|_| domain::workflow::Workflow {
         name: run.workflow.clone(),
         title: run.workflow.clone(),

@@ -1,4 +1,5 @@
-//! Move a workflow: a step is done, a gate passed or failed. Everything that follows is in the same operation.
+//! Advances a workflow run: completes a step, passes or fails a gate. All effects are part of the
+//! same operation.
 
 use domain::ids::{OperationId, VersionHash};
 use domain::operation::Verb;
@@ -21,31 +22,32 @@ use crate::plan_documents::{Staged, staged_freeze, with_files};
 use crate::reviews;
 use crate::survey::Scope;
 
-/// What a move came to.
+/// The result of a move.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advanced {
     pub success: bool,
     #[serde(flatten)]
     pub flow: FlowView,
-    /// What the review came to, at a gate.
+    /// The conclusion of the review, at a gate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<Concluded>,
-    /// Checks that wait for a person; the workflow stays where it is.
+    /// Checks that wait for a person; the run stays at its step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for_person: Vec<String>,
     pub operation: OperationId,
 }
 
-/// Moves a workflow on.
+/// Moves a run to its next step.
 ///
 /// # Errors
-/// When the step is not done, the review says otherwise, or something that follows is refused; then nothing changed.
+/// When the step is not done, the review does not allow it, or an effect is refused; then nothing
+/// is changed.
 pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, Failure> {
     with_files(ctx, &("flow", which, how), |tx, planned| {
         let run = under_way(ctx, &*tx, which)?;
         let workflow = find(ctx, &run.workflow)?;
         let (at, step) = present(&workflow, &run)?;
-        // A plan that was written a moment ago counts.
+        // A plan that was written a moment ago has to be recorded before it can count.
         if step.requires.contains(&Requirement::NodeWritten) {
             observe_within(ctx, tx, Scope::Everything)?;
         }
@@ -66,6 +68,8 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
         let mut operation = ctx.operation(Verb::Flow, String::new());
         operation.at = now;
         if let Some(Concluded::NeedsPerson { escalated }) = &concluded {
+            // The conclusion is recorded although the run does not move: the escalation must not
+            // depend on the next attempt.
             operation.summary = format!("{} of {} waits for a person", step.name, run.subject);
             operation.facts =
                 reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
@@ -82,7 +86,8 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
         let onward = next_step(&workflow, at, how, missing, concluded.as_ref())
             .map_err(|refused| refusal(&run, refused))?;
         let mut after = moved(ctx, &workflow, &run, step.kind, how, onward, now);
-        // A wave that is complete leads to the next one, and only the last one onward.
+        // A complete wave leads to the next wave in the same step; only the last one leaves the
+        // step.
         let more_waves = usize::try_from(run.wave).is_ok_and(|wave| wave < ground.waves.len());
         if step.requires.contains(&Requirement::Waves) && more_waves {
             after.step.clone_from(&run.step);
@@ -92,6 +97,8 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
         let staged = effects(ctx, tx, planned, &step.effects, &ground, how, now)?;
         operation.facts = staged.facts;
         operation.texts = staged.texts;
+        // Authors join the running review, so that none of them can judge their own work in a later
+        // iteration.
         if step.kind == StepKind::Work
             && let Some(review) = &mut review
         {
@@ -141,16 +148,16 @@ fn moved(
         .and_then(|step| workflow.step(step))
         .is_some_and(|(_, next)| next.kind == StepKind::Review);
     match (kind, how) {
-        // Whoever hands work in for review has a part in it.
+        // Submitting work for review counts as authorship, even without an edit.
         (StepKind::Work, _) if leads_to_review => after.worked(&ctx.actor),
-        // What comes after a passed gate is written by others.
+        // After a passed gate new work begins, and its authors are recorded from scratch.
         (StepKind::Gate, Move::Pass) => after.authors.clear(),
         (StepKind::Work | StepKind::Review | StepKind::Gate, _) => {}
     }
     after
 }
 
-/// Does what leaving a step brings with it.
+/// Stages the effects of leaving a step: freezing and rendering.
 fn effects(
     ctx: &Context<'_>,
     tx: &mut dyn domain::ports::Transaction,
@@ -161,6 +168,7 @@ fn effects(
     now: domain::time::Timestamp,
 ) -> Result<Staged, Failure> {
     let mut all = Staged::default();
+    // A failed gate sends the work back; freezing it then would end the loop.
     let Some(document) = ground.document.as_ref().filter(|_| how != Move::Fail) else {
         return Ok(all);
     };
@@ -169,6 +177,7 @@ fn effects(
     if effects.contains(&StepEffect::FreezeContext)
         && let Some((text, _)) = &ground.context
     {
+        // The text is stored, not only its hash: a revision copies the context from here.
         record.context = Some(VersionHash::of(text.as_bytes()));
         all.texts.push(text.clone());
     }

@@ -1,4 +1,5 @@
-//! What a step stands on: the document, its context, the review of its phase, the present wave.
+//! Gathers what a workflow step depends on: the document, its context, the review of its phase, the
+//! current wave.
 
 use domain::ids::VersionHash;
 use domain::node::{Node, Progress};
@@ -14,34 +15,34 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan_documents::{Opened, known_document, open, reading};
 
-/// Everything a step looks at.
+/// The data a step depends on.
 #[derive(Debug, Default)]
 pub(super) struct Ground {
     pub(super) document: Option<Opened>,
-    /// The text of `context.json` and what is wrong with it.
+    /// The text of `context.json` and its problems.
     pub(super) context: Option<(String, Vec<String>)>,
     pub(super) review: Option<Review>,
     /// The milestones of each wave.
     pub(super) waves: Vec<Vec<String>>,
 }
 
-/// A milestone of the present wave.
+/// A milestone of the current wave.
 #[derive(Clone, Debug, Serialize)]
 pub struct WaveMilestone {
     pub milestone: String,
     pub progress: Progress,
-    /// The session that carries it out.
+    /// The session that works on it.
     pub claimed_by: Option<String>,
     #[serde(skip)]
     pub(super) node: Option<Node>,
 }
 
-/// Returns the subject under which a phase is reviewed.
+/// Returns the subject of a phase's review.
 pub(crate) fn review_subject(subject: &str, phase: &str) -> String {
     format!("{subject}/{phase}")
 }
 
-/// Gathers what the present step needs.
+/// Gathers what the current step depends on.
 pub(super) fn ground(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -64,6 +65,8 @@ pub(super) fn ground(
                 }
                 Some((text, problems))
             }
+            // A problem of the step, not an error: `tl flow next` has to work while the file is
+            // broken.
             Reading::Unreadable { why, .. } => Some((
                 String::new(),
                 vec![format!("context.json cannot be read: {why}")],
@@ -76,7 +79,8 @@ pub(super) fn ground(
     }
     if let Some(phase) = &step.phase {
         let review = record::read::<Review>(state, &review_subject(&run.subject, phase))?;
-        // One that is complete belongs to an earlier time; a gate still sees it.
+        // A complete review belongs to an earlier round and must not let a new one pass; only the
+        // gate right after it still needs it.
         ground.review = review
             .filter(|review| step.kind == StepKind::Gate || review.state != LoopState::Complete);
     }
@@ -84,6 +88,7 @@ pub(super) fn ground(
 }
 
 fn waves(plan: &Plan) -> Vec<Vec<String>> {
+    // A frozen plan contains its waves; those of an unfrozen one follow from the dependencies.
     let given = &plan.milestone_dependencies.waves;
     let waves = if given.is_empty() {
         computed(plan).unwrap_or_default()
@@ -94,7 +99,7 @@ fn waves(plan: &Plan) -> Vec<Vec<String>> {
 }
 
 impl Ground {
-    /// Returns the milestones of a wave with how far each is and which session has claimed it.
+    /// Returns the milestones of a wave with their progress and claims.
     pub(super) fn wave(
         &self,
         ctx: &Context<'_>,
@@ -140,7 +145,7 @@ impl Ground {
         Ok(node.map_or(Progress::Pending, |node| node.progress))
     }
 
-    /// Returns what a step asks for and is not so.
+    /// Returns the unmet requirements of a step, each with the command that meets it.
     pub(super) fn missing(
         &self,
         ctx: &Context<'_>,
@@ -247,7 +252,7 @@ impl Ground {
                     }
                 }
             }
-            // How far the waves are is a matter of moving, not of leaving.
+            // Decided in `advance_run`, which repeats the step for every wave.
             Requirement::Waves => {}
             Requirement::NodeWritten => {
                 let words = vec![run.subject.clone()];

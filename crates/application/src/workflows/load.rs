@@ -1,4 +1,4 @@
-//! Finding workflows: built in, or the user's own in `.throughline/workflows`.
+//! Loads workflow definitions: built in, or the user's own in `.throughline/workflows`.
 
 use domain::ports::{EntryKind, Reading};
 use domain::suggest::nearest;
@@ -8,11 +8,12 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// More than any workflow has.
+/// Maximum size of a workflow file.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Returns a workflow by its name. The user's own comes before the built-in one.
+/// Returns a workflow by name. A user's definition overrides a built-in one.
 pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
+    // The name becomes part of a path: separators and dots would leave the folder.
     let fits = !name.is_empty()
         && name
             .chars()
@@ -32,7 +33,7 @@ pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
             let workflow = parse(&file, &text).map_err(|problem| invalid(problem.to_string()))?;
             if workflow.name != name {
                 let what = format!(
-                    "{file}: the workflow calls itself `{}`; name and file must agree",
+                    "{file}: the workflow is named `{}`; name and file must agree",
                     workflow.name
                 );
                 return Err(invalid(what));
@@ -45,6 +46,7 @@ pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
         )),
         Reading::Missing => built_in(name).ok_or_else(|| {
             let names = names(ctx);
+            // Agents mistype names; the suggestion saves them a call.
             let near = nearest(name, names.iter().map(String::as_str), 1);
             let hint = near
                 .first()
@@ -80,13 +82,13 @@ pub struct WorkflowLine {
     pub name: String,
     pub title: String,
     pub steps: usize,
-    /// Where it is written; nothing when it is built in.
+    /// Its file; `None` if it is built in.
     pub file_path: Option<String>,
-    /// What is wrong with it.
+    /// The reason why it cannot be used.
     pub problem: Option<String>,
 }
 
-/// Returns every workflow.
+/// Returns every workflow, also those that cannot be loaded.
 #[must_use]
 pub fn list(ctx: &Context<'_>) -> Vec<WorkflowLine> {
     let line = |name: String| {

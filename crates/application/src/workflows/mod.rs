@@ -1,4 +1,4 @@
-//! Workflows under way: find, start, say what is next, move, give up. One verb per file.
+//! Workflow runs: find, start, show the next step, advance, abort. One use case per file.
 
 mod gather;
 mod load;
@@ -22,7 +22,7 @@ pub use self::load::{WorkflowLine, list};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Which workflow is meant.
+/// Selects a workflow run.
 #[derive(Clone, Debug, Default)]
 pub struct Which {
     /// The subject; without it the current document.
@@ -31,7 +31,7 @@ pub struct Which {
     pub workflow: Option<String>,
 }
 
-/// Where a workflow is, for people and programs.
+/// The position of a workflow run, for people and programs.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowView {
     pub workflow: String,
@@ -72,7 +72,7 @@ impl FlowView {
     }
 }
 
-/// Returns the workflows under way on a subject.
+/// Returns the active runs on a subject.
 pub(crate) fn active(
     state: &dyn Snapshot,
     subject: &str,
@@ -84,7 +84,7 @@ pub(crate) fn active(
         .collect())
 }
 
-/// Finds the workflow that is meant.
+/// Finds the selected run.
 pub(crate) fn under_way(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -99,6 +99,8 @@ pub(crate) fn under_way(
     let all = match &which.subject {
         Some(subject) => active(state, subject)?,
         None => {
+            // The current document first, else the only run of the project: most projects have one,
+            // and a person should not have to name it.
             let current = crate::plan_documents::chosen(ctx, state, None).ok();
             let own = current
                 .map(|current| active(state, &current))
@@ -126,7 +128,7 @@ pub(crate) fn under_way(
             let failure = Failure::new(FailureKind::Invalid, "several workflows are under way");
             Err(fitting.iter().fold(failure, |failure, run| {
                 failure.step(format!(
-                    "say which one: --for {} --flow {}",
+                    "name one of them: --for {} --flow {}",
                     run.subject, run.workflow
                 ))
             }))
@@ -134,16 +136,18 @@ pub(crate) fn under_way(
     }
 }
 
-/// Returns the step a run is at.
+/// Returns the current step of a run.
 pub(crate) fn present<'w>(
     workflow: &'w Workflow,
     run: &FlowRun,
 ) -> Result<(usize, &'w Step), Failure> {
     workflow.step(&run.step).ok_or_else(|| {
         Failure::new(
+            // Workflows are files that users edit: a step may have been renamed while a run was at
+            // it.
             FailureKind::Conflict,
             format!(
-                "`{}` is at step `{}`, which the workflow `{}` has no more",
+                "`{}` is at step `{}`, which the workflow `{}` no longer has",
                 run.subject, run.step, run.workflow
             ),
         )
@@ -154,7 +158,7 @@ pub(crate) fn present<'w>(
     })
 }
 
-/// Returns the fact that a run is another one now.
+/// Returns the fact that a run changed.
 pub(crate) fn changed(before: Option<&FlowRun>, after: &FlowRun) -> Option<Fact> {
     record::changed(&after.key(), before, Some(after))
 }

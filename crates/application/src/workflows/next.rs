@@ -1,4 +1,4 @@
-//! Say what is to be done now: the prompt of the present step, with what its role needs.
+//! Shows the current step of a run: its prompt, with the material its role needs.
 
 use domain::workflow::{Given, Material, StepPrompt, compose, plain_after, section};
 use serde::Serialize;
@@ -8,31 +8,33 @@ use super::{FlowView, Which, find, present, under_way};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// The present step.
+/// The current step.
 #[derive(Clone, Debug, Serialize)]
 pub struct NextStep {
     #[serde(flatten)]
     pub flow: FlowView,
-    /// Which round of its review it belongs to.
+    /// The review iteration it belongs to.
     pub iteration: u32,
     pub prompt: String,
-    /// The commands of the role.
+    /// The commands the role may use.
     pub may: Vec<String>,
-    /// What is still missing before the step can be left.
+    /// The unmet requirements of the step.
     pub missing: Vec<String>,
-    /// Milestones of the present wave, with how far each is.
+    /// The milestones of the current wave, with their progress.
     pub wave_milestones: Vec<WaveMilestone>,
 }
 
-/// Returns the present step. Changes nothing: it can be asked again after a crash.
+/// Returns the current step. Read-only, so that it can be repeated after a crash.
 ///
 /// # Errors
-/// When no workflow is under way, or its document cannot be read.
+/// When there is no active run, or its document cannot be read.
 pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     let state = ctx.store.read()?;
     let run = under_way(ctx, &*state, which)?;
     let workflow = find(ctx, &run.workflow)?;
     let (at, step) = present(&workflow, &run)?;
+    // The planning prompt observes plan files and may write; an open snapshot would then be
+    // outdated.
     drop(state);
     let node = if step.gives.contains(&Given::Node) {
         planning_prompt(ctx, &run.subject)
@@ -94,7 +96,7 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     })
 }
 
-/// Returns the planning prompt of a node; where it is refused, the reason.
+/// Returns the planning prompt of a node, or the reason for its refusal.
 fn planning_prompt(ctx: &Context<'_>, path: &str) -> Option<String> {
     let own = path.rsplit('/').next()?;
     let kind = own.split('-').next()?.to_owned();

@@ -1,4 +1,4 @@
-//! Start a workflow on a document, a node, or anything with a name.
+//! Starts a workflow on a document, a node, or any named subject.
 
 use domain::fact::Fact;
 use domain::operation::Verb;
@@ -15,7 +15,7 @@ use crate::plan_documents::{chosen, known_document, with_files};
 /// Starts a workflow. Without a subject, on the current document.
 ///
 /// # Errors
-/// When there is no such workflow or subject, or it is under way already.
+/// When there is no such workflow or subject, or it is already under way.
 pub fn start(
     ctx: &Context<'_>,
     workflow: &str,
@@ -27,6 +27,8 @@ pub fn start(
             let state = ctx.store.read()?;
             let id = chosen(ctx, &*state, subject)?;
             let record = known_document(ctx, &*state, &id)?;
+            // Executing a frozen plan is fine; only a workflow that would freeze it again has
+            // nothing to do.
             let writes = workflow
                 .steps
                 .iter()
@@ -47,7 +49,7 @@ pub fn start(
             subject.trim().to_owned()
         }
         (SubjectKind::Node | SubjectKind::Anything, _) => {
-            let what = format!("on what? the workflow `{}` needs a subject", workflow.name);
+            let what = format!("the workflow `{}` needs a subject", workflow.name);
             return Err(Failure::new(FailureKind::Invalid, what)
                 .step(format!("tl flow start {} --for NAME", workflow.name)));
         }
@@ -61,7 +63,7 @@ pub fn start(
     Ok(FlowView::of(&workflow, &run))
 }
 
-/// Makes a plan document and starts a workflow on it, as one operation.
+/// Creates a plan document and starts a workflow on it, as one operation.
 ///
 /// # Errors
 /// When there is no such workflow, it is not about documents, or the title is empty.
@@ -94,7 +96,7 @@ pub fn start_new(ctx: &Context<'_>, workflow: &str, title: &str) -> Result<FlowV
     )
 }
 
-/// Returns the run of a workflow that starts on a subject.
+/// Returns the run of a workflow that starts on a subject, with its facts.
 fn started(
     state: &dyn Snapshot,
     workflow: &Workflow,
@@ -106,7 +108,7 @@ fn started(
         .as_ref()
         .is_some_and(|before| before.state == FlowState::Active)
     {
-        let what = format!("{} is under way on `{subject}` already", workflow.name);
+        let what = format!("{} is already under way on `{subject}`", workflow.name);
         return Err(Failure::new(FailureKind::Refused, what)
             .step(format!("tl flow next --for {subject}"))
             .step(format!("tl flow abort --for {subject}")));
@@ -115,12 +117,15 @@ fn started(
     Ok((run, facts))
 }
 
-/// Returns the path of a node that is there or could be planned: `chapter 2` and `act-1/chapter-02` are the same.
+/// Returns the path of a node that exists or could be planned: `chapter 2` and `act-1/chapter-02`
+/// are the same.
 fn named_node(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
     let words: Vec<String> = subject.split_whitespace().map(str::to_owned).collect();
     if let Ok(view) = crate::show_node::show_node(ctx, &words) {
         return Ok(view.path);
     }
+    // A workflow may start before its node exists: planning it is the first step. The kind is then
+    // taken from the alias, as in `chapter-02`.
     let (kind, id) = match words.as_slice() {
         [kind, id] => (kind.clone(), id.clone()),
         [one] => {
@@ -129,7 +134,7 @@ fn named_node(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
         }
         _ => {
             return Err(
-                Failure::new(FailureKind::Invalid, format!("`{subject}` names no node"))
+                Failure::new(FailureKind::Invalid, format!("`{subject}` is not a node"))
                     .step("tl plan"),
             );
         }

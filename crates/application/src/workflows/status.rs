@@ -1,4 +1,4 @@
-//! Show where every workflow is.
+//! Shows the position of every workflow run.
 
 use domain::record;
 use domain::workflow::{FlowRun, FlowState, Moved};
@@ -8,7 +8,7 @@ use super::{FlowView, find};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// A workflow with its way so far.
+/// A run with its moves so far.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowLine {
     #[serde(flatten)]
@@ -16,7 +16,7 @@ pub struct FlowLine {
     pub way: Vec<Moved>,
 }
 
-/// Returns the workflows of a subject, or all that are under way.
+/// Returns the runs on a subject, or all active ones.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -33,6 +33,8 @@ pub fn status(ctx: &Context<'_>, subject: Option<&str>) -> Result<Vec<FlowLine>,
         }
         let flow = match find(ctx, &run.workflow) {
             Ok(workflow) => FlowView::of(&workflow, &run),
+            // A run whose definition cannot be loaded is listed with the reason, so that it can be
+            // aborted.
             Err(failure) => FlowView {
                 workflow: run.workflow.clone(),
                 subject: run.subject.clone(),

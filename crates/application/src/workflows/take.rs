@@ -1,4 +1,4 @@
-//! Take a milestone of the present wave: the first that nobody has, claimed for this session.
+//! Assigns a milestone of the current wave: the first unclaimed one is claimed for this session.
 
 use domain::node::Progress;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::claim_node::{self, ClaimView};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// What was handed out.
+/// The assigned milestone.
 #[derive(Clone, Debug, Serialize)]
 pub struct Taken {
     pub milestone: String,
@@ -18,10 +18,11 @@ pub struct Taken {
     pub claim: ClaimView,
 }
 
-/// Hands a milestone of the present wave out: the one this session has already, or the first that is free.
+/// Assigns a milestone of the current wave: the one this session already holds, or the first free
+/// one.
 ///
 /// # Errors
-/// When the step is about no wave, or every open milestone of it is claimed.
+/// When the step has no wave, or every open milestone is claimed.
 pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
     let mut tx = ctx.store.write()?;
     let run = under_way(ctx, &*tx, which)?;
@@ -39,6 +40,8 @@ pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
         .into_iter()
         .filter(|one| one.progress != Progress::Complete)
         .collect();
+    // Idempotent: a session that was interrupted gets its own milestone again instead of a second
+    // one.
     let own = open
         .iter()
         .find(|one| one.claimed_by.as_deref() == Some(ctx.session.as_str()));

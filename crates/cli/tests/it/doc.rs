@@ -576,7 +576,7 @@ fn a_plan_that_is_not_finished_is_not_frozen() {
     let output = project.run(&["doc", "validate"]);
     assert_eq!(output.code, 0, "unfinished is no fault: {}", output.stdout);
     assert!(
-        output.stdout.contains("something is still to be written"),
+        output.stdout.contains("not complete yet"),
         "{}",
         output.stdout
     );
@@ -685,7 +685,7 @@ fn a_file_changed_by_hand_is_reported_and_taken_over_when_asked() {
         project
             .ok(&["doc", "restore"])
             .stdout
-            .contains("nothing to put back")
+            .contains("nothing to restore")
     );
 }
 
@@ -698,9 +698,9 @@ fn a_corrupted_file_is_reported_precisely_and_never_overwritten() {
         (
             "torn",
             |text| text.as_bytes()[..text.len() / 2].to_vec(),
-            &["is no plan any more", "not valid JSON", "(line "],
+            &["is not a valid plan any more", "not valid JSON", "(line "],
         ),
-        ("empty", |_| Vec::new(), &["is no plan any more"]),
+        ("empty", |_| Vec::new(), &["is not a valid plan any more"]),
         (
             "another type",
             |text| {
@@ -964,7 +964,7 @@ fn an_agent_cannot_write_into_a_frozen_document() {
         "just once",
     ]);
     assert!(
-        output.stderr.contains("is changed by nobody"),
+        output.stderr.contains("cannot be changed"),
         "{}",
         output.stderr
     );

@@ -109,7 +109,7 @@ impl<'p> Cast<'p> {
             self.orchestrator.refused(&["flow", "done"], "is a gate");
             if !fails {
                 self.orchestrator
-                    .refused(&["flow", "fail"], "no finding stops it");
+                    .refused(&["flow", "fail"], "no finding blocks the gate");
                 self.orchestrator.ok(&["flow", "pass"]);
                 return;
             }
@@ -324,7 +324,7 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
         &project,
         &["flow", "start", "executor"],
         "refused",
-        &["under way on `add-search` already"],
+        &["already under way on `add-search`"],
     );
     orchestrator.ok(&["flow", "done"]);
     orchestrator.refused(&["flow", "take"], "hands out no milestones");
@@ -554,7 +554,7 @@ fn workflows_of_ones_own_and_their_mistakes() {
         &project,
         &["flow", "start", "spike"],
         "invalid",
-        &["on what?", "--for NAME"],
+        &["needs a subject", "--for NAME"],
     );
     assert_refused(
         &project,
@@ -617,7 +617,7 @@ fn workflows_of_ones_own_and_their_mistakes() {
         &project,
         &["flow", "next", "--for", "idea"],
         "conflict",
-        &["at step `look`, which the workflow `spike` has no more"],
+        &["at step `look`, which the workflow `spike` no longer has"],
     );
     project.ok(&["flow", "abort", "--for", "idea"]);
     project.write(
@@ -666,7 +666,7 @@ fn a_story_is_planned_in_five_steps() {
         &project,
         &["flow", "start", "story-planning", "--for", "volume 7 b"],
         "invalid",
-        &["names no node"],
+        &["is not a node"],
     );
 }
 
@@ -714,7 +714,7 @@ fn a_review_file_changed_by_hand_is_reported_not_overwritten() {
         &project,
         &["review", "verdict", "qa-001", "pass", of[0], of[1]],
         "conflict",
-        &["was changed outside", "say it by commands"],
+        &["was changed outside", "use the commands instead"],
     );
     assert_eq!(project.read(&path), edited);
     std::fs::remove_file(project.root().join(&path)).expect("removed");

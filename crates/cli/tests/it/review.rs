@@ -225,7 +225,7 @@ fn every_refusal_says_what_to_do() {
         &planned_search(),
         &["review", "status"],
         "invalid",
-        &["a review of what?", "--of SUBJECT"],
+        &["no review subject", "--of SUBJECT"],
     );
 }
 
