@@ -1,4 +1,4 @@
-//! One step of a scene: what is asked, and what becomes of the answer.
+//! Steps of a generation: the request for the next step, and the handling of its answer.
 
 use domain::fact::Fact;
 use domain::generation::prompts::{JUDGE, TEMPLATE, TEMPLATE_TEXT, WRITER};
@@ -26,20 +26,21 @@ use crate::observe::observed_plans;
 use crate::tick::gather::prose_path;
 use crate::tick::spending::spent;
 
+/// Unusable answers to one step before the generation fails.
 const MOST_FAILURES: u32 = 3;
 
-/// What comes next.
+/// The next step of a generation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "next")]
 pub enum NextStep {
     Ask(Box<StepAsk>),
-    /// Nothing more: kept, held for a person, failed or cancelled.
+    /// No further step: complete, held for a person, failed or cancelled.
     Rest {
         generation: Box<GenerationView>,
     },
 }
 
-/// A question for a writer or a judge.
+/// A request to a writer or a judge.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepAsk {
     pub scene: String,
@@ -47,29 +48,30 @@ pub struct StepAsk {
     pub nonce: String,
     pub system: String,
     pub prompt: String,
-    /// The shape of the answer; without it the answer is prose.
+    /// JSON Schema of the answer; without it the answer is prose.
     pub schema: Option<Value>,
     pub max_output_tokens: u32,
 }
 
-/// An answer.
+/// The answer to a step.
 #[derive(Clone, Debug, Default)]
 pub struct StepAnswer {
     pub nonce: String,
-    /// Prose as a text, or the verdict.
+    /// The prose as a string, or the verdict.
     pub answer: Value,
-    /// The text was cut for want of room.
+    /// The text was cut off by the token limit.
     pub is_cut: bool,
     pub writer: String,
     pub spent: Vec<Spending>,
-    /// Why there is no answer.
+    /// The reason, if there is no answer.
     pub failed: Option<String>,
 }
 
-/// Returns what comes next for a scene that was started. A scene that is done but not in its place is put there.
+/// Returns the next step of a started generation. A finished one that is not committed yet is
+/// committed.
 ///
 /// # Errors
-/// When it was never begun, or the state cannot be read or written.
+/// When it was never started, or the state cannot be read or written.
 pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let node = scene(ctx, &*state, &tree, words)?;
@@ -90,6 +92,8 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failur
         Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
     };
     let judges = generation.step == Step::Judge;
+    // About three tokens per word leave room for other languages than English; the minimum is for
+    // verdicts of short scenes.
     let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3))
         .unwrap_or(u32::MAX)
         .max(2_000);
@@ -104,10 +108,10 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failur
     })))
 }
 
-/// Returns what stands in for a model's answer to the present step.
+/// Returns the placeholder answer to the current step, made without a model.
 ///
 /// # Errors
-/// When it was never begun, or the state cannot be read.
+/// When it was never started, or the state cannot be read.
 pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let node = scene(ctx, &*state, &tree, words)?;
@@ -120,10 +124,11 @@ pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Fail
     })
 }
 
-/// Takes an answer and returns what comes next.
+/// Handles an answer and returns the next step.
 ///
 /// # Errors
-/// When the answer is late, or the state cannot be written. An answer that is none counts as a failure of the step.
+/// When the answer is stale, or the state cannot be written. An unusable answer counts as a failure
+/// of the step.
 pub fn submit_step(
     ctx: &Context<'_>,
     words: &[String],
@@ -134,7 +139,7 @@ pub fn submit_step(
     let node = scene(ctx, &*tx, &tree, words)?;
     let before = begun(&*tx, node.id, &tree.path(node))?;
     if before.status != GenerationStatus::Running || nonce(&before) != answer.nonce {
-        let what = format!("this answer is late: `{}` went on", before.scene);
+        let what = format!("stale answer: `{}` has moved on", before.scene);
         return Err(Failure::new(FailureKind::Conflict, what)
             .step(format!("tl generation status {}", before.scene)));
     }
@@ -164,17 +169,21 @@ pub fn submit_step(
         ),
     };
     let judged = before.step == Step::Judge && taken.is_ok();
+    // The review changes only with a usable verdict; a failed call must not cost an iteration.
     let reviewed = judged
         .then(|| record::changed(&before.scene, known.as_ref(), Some(&review)))
         .flatten();
     match taken {
         Ok(()) => after.error = None,
         Err(why) => {
+            // Everything else as it was before: a half-applied answer must not leak into the retry.
             after = Generation {
                 failures: before.failures + 1,
                 error: Some(why),
                 ..before.clone()
             };
+            // The caller has retried a failed call already; only unusable answers get further
+            // attempts.
             if answer.failed.is_some() || after.failures >= MOST_FAILURES {
                 after.status = GenerationStatus::Failed;
             }
@@ -194,7 +203,7 @@ pub fn submit_step(
     next_step(ctx, words)
 }
 
-/// A question is known by all that led to it.
+/// Returns the id of a request: a hash of everything that led to it.
 fn nonce(generation: &Generation) -> String {
     let Generation {
         node,
@@ -206,6 +215,8 @@ fn nonce(generation: &Generation) -> String {
         blueprint,
         ..
     } = generation;
+    // Any change since the request (a revision, a retry, another blueprint) gives another nonce, so
+    // a stale answer cannot be applied to a later step.
     let text = format!(
         "{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}",
         step.word()
@@ -245,15 +256,16 @@ fn keep(
     Ok(())
 }
 
-/// Puts a scene in its place: prose, facts, loops and the end of the generation in one operation.
+/// Commits a scene: prose, facts, open loops and the end of the generation in one operation.
 fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<GenerationView, Failure> {
     let gone = || Failure::new(FailureKind::NotFound, format!("`{}` is gone", before.scene));
     let node = tree.get(before.node).ok_or_else(gone)?;
     let path = prose_path(ctx, tree, node).ok_or_else(gone)?;
     let text = format!("{}\n", before.draft.trim());
     let mut tx = begin(ctx)?;
+    // Compare-and-set: `before` was read outside the transaction.
     if record::read::<Generation>(&*tx, &Generation::key(before.node))?.as_ref() != Some(before) {
-        let what = format!("`{}` went on meanwhile", before.scene);
+        let what = format!("`{}` changed meanwhile", before.scene);
         return Err(Failure::new(FailureKind::Conflict, what)
             .step(format!("tl generation status {}", before.scene)));
     }
@@ -289,6 +301,7 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     };
     let mut more = memory.changes();
     let progress = tx.node(node.id)?.ok_or_else(gone)?.progress;
+    // A node that needs evidence stays open until it is proved, also with its prose written.
     if progress != Progress::Complete && crate::evidence::unproved(ctx, &*tx, node)?.is_none() {
         more.push(Fact::ProgressChanged {
             node: node.id,
@@ -297,6 +310,7 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
         });
     }
     keep(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
+    // Before the commit: which files are about to be written must survive a crash.
     memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
     memory_files.write(ctx);
@@ -304,14 +318,14 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     Ok(GenerationView::of(ctx, tree, after))
 }
 
-/// Prose that is there and is another one is somebody's work: it is kept beside before it is replaced.
+/// Backs up existing prose that differs from the new text, because it may be a person's work.
 fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
     let Reading::Text { text: known, .. } = ctx.files.read(path, 16 * 1024 * 1024) else {
         return match ctx.files.look(path) {
             FileLook::Missing => Ok(()),
             _ => Err(Failure::new(
                 FailureKind::Refused,
-                format!("`{path}` is there and cannot be read"),
+                format!("`{path}` exists and cannot be read"),
             )
             .step("move it away")),
         };

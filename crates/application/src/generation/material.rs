@@ -1,4 +1,5 @@
-//! What a scene is written from: its blueprint, the plan above, the memory, the scenes before.
+//! Gathers the material of a scene: its blueprint, the plan above it, the memory, the scenes before
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +17,10 @@ use crate::locate::find;
 use crate::memory::files;
 use crate::tick::gather::{novel_name, prose, prose_path};
 
-/// So many scenes before this one are given whole.
+/// Number of preceding scenes that are given in full.
 const WHOLE_SCENES: usize = 2;
 
+/// The gathered material of a scene.
 pub(super) struct Gathered {
     pub(super) novel: String,
     pub(super) scene: String,
@@ -27,7 +29,7 @@ pub(super) struct Gathered {
     pub(super) memory: Memory,
     before: Vec<String>,
     characters: Vec<String>,
-    /// The scenes before this one, by their ids in the memory.
+    /// Memory ids of the scenes before this one.
     earlier: BTreeSet<String>,
 }
 
@@ -60,6 +62,8 @@ impl Gathered {
             .take_while(|other| other.id != node.id)
             .map(|other| tree.path(other))
             .collect();
+        // By position in the plan, not by the time of writing: scenes may be written out of order,
+        // and a later scene must not count as known to the reader.
         let is_before = |scene: &&domain::memory::Scene| {
             scene
                 .node
@@ -98,7 +102,7 @@ impl Gathered {
         }
     }
 
-    /// A placeholder is held to no length.
+    /// Returns what the prose is checked against. Offline placeholders have no required length.
     pub(super) fn expected(&self, ctx: &Context<'_>, offline: bool) -> Expected<'_> {
         Expected {
             blueprint: &self.blueprint,
@@ -115,7 +119,7 @@ impl Gathered {
     }
 }
 
-/// Returns the scene that is named: a node something is written from.
+/// Returns the named scene: a node of a level with prose.
 pub(super) fn scene<'t>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,

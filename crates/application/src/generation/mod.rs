@@ -1,4 +1,8 @@
-//! Writing a scene: start, ask, take the answer, and again, until it is kept. Each step is committed by itself.
+//! Generation of a scene's prose: start, ask for the next step, submit the answer, until the prose
+//! is committed.
+//!
+//! Each step is an operation of its own, so that an interrupted generation resumes where it stopped
+//! and no paid answer is lost.
 
 mod material;
 

@@ -1,4 +1,4 @@
-//! Start writing a scene, take a failed one up again, or cancel it.
+//! Starts, resumes or cancels the generation of a scene.
 
 use domain::approval::approval_step;
 use domain::fact::Fact;
@@ -17,8 +17,8 @@ use crate::failure::{Failure, FailureKind};
 use crate::observe::observed_plans;
 use crate::tick::gather::prose_path;
 
-/// Starts a scene: a new one, or one that is complete, cancelled or from another blueprint, anew. What is under way stays
-/// under way.
+/// Starts a generation. One that is complete, cancelled or based on another blueprint starts over;
+/// one under way is returned unchanged.
 ///
 /// # Errors
 /// When there is no such scene, its blueprint is not approved, or the state cannot be written.
@@ -41,6 +41,7 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
             .canonical()
             .ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;
         match known {
+            // Idempotent while the blueprint is the same: restarting would throw away a paid draft.
             Some(known) if known.is_open() && known.blueprint == blueprint => Ok((known, None)),
             _ => Ok((
                 Generation {
@@ -67,10 +68,11 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
     })
 }
 
-/// Takes a scene up where it stopped. One that is held goes on as it is: the person who resumes it has decided.
+/// Resumes a generation where it stopped. A held one continues as it is: the person who resumes it
+/// has decided.
 ///
 /// # Errors
-/// When it was never begun, or is settled; or it is held, and no person decides.
+/// When it was never started, or is finished; or it is held, and the actor is not a person.
 pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
     change(ctx, words, |state, tree, node, known| {
         let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
@@ -96,10 +98,10 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
     })
 }
 
-/// Cancels a scene. Its draft is kept with the record; what is written stays.
+/// Cancels a generation. Its draft stays in the record, committed prose stays in its file.
 ///
 /// # Errors
-/// When it was never begun, or is settled.
+/// When it was never started, or is finished.
 pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
     change(ctx, words, |_, tree, node, known| {
         let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
@@ -119,7 +121,7 @@ pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
     })
 }
 
-/// Returns the fact that a person accepts what the review of a held scene found.
+/// Returns the fact that a person accepts the findings of a held scene.
 fn accepted(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -148,8 +150,11 @@ fn accepted(
 }
 
 fn not_begun(path: &str) -> Failure {
-    Failure::new(FailureKind::NotFound, format!("`{path}` was not begun"))
-        .step(format!("tl write {path}"))
+    Failure::new(
+        FailureKind::NotFound,
+        format!("generation of `{path}` was not started"),
+    )
+    .step(format!("tl write {path}"))
 }
 
 fn change(
@@ -179,6 +184,7 @@ fn change(
             Some(&after),
         ));
         operation.facts.extend(decided);
+        // Only from `pending`: a person may have set another progress on purpose.
         if after.status == GenerationStatus::Running && node.progress == Progress::Pending {
             operation.facts.push(Fact::ProgressChanged {
                 node: node.id,
@@ -192,7 +198,7 @@ fn change(
     Ok(GenerationView::of(ctx, &tree, after))
 }
 
-/// Returns the path of the next scene to write: approved, with nothing written from it.
+/// Returns the path of the next scene to write: approved, and without prose.
 ///
 /// # Errors
 /// When there is none.
@@ -200,6 +206,8 @@ pub fn next_scene(ctx: &Context<'_>) -> Result<String, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     for node in tree.all_in_order() {
         let known = record::read::<Generation>(&*state, &Generation::key(node.id))?;
+        // A held scene waits for a person and is skipped; a changed blueprint makes both kinds open
+        // again.
         let settled = known.is_some_and(|known| {
             matches!(
                 known.status,

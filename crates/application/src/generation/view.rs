@@ -1,4 +1,4 @@
-//! How a generation stands.
+//! Shows the status of generations.
 
 use domain::generation::{Finding, Generation, GenerationStatus, Step};
 use domain::ports::Snapshot;
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::observe::observed_plans;
 
-/// A generation.
+/// A generation, for output.
 #[derive(Clone, Debug, Serialize)]
 pub struct GenerationView {
     pub scene: String,
@@ -24,9 +24,9 @@ pub struct GenerationView {
     pub failures: u32,
     pub error: Option<String>,
     pub findings: Vec<Finding>,
-    /// The blueprint changed since, or is no longer approved.
+    /// Whether the blueprint has changed since, or is no longer approved.
     pub stale: bool,
-    /// Set when it is kept.
+    /// The prose file, if the generation is complete.
     pub file: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl GenerationView {
     }
 }
 
-/// Returns how every scene that was begun stands, in no order but that of their nodes.
+/// Returns all generations, ordered by node.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -70,10 +70,10 @@ pub fn generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
         .collect())
 }
 
-/// Returns how a scene stands.
+/// Returns the generation of a scene.
 ///
 /// # Errors
-/// When there is no such scene, or it was never begun.
+/// When there is no such scene, or it was never started.
 pub fn generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let node = scene(ctx, &*state, &tree, words)?;
@@ -90,7 +90,10 @@ pub(super) fn begun(
     path: &str,
 ) -> Result<Generation, Failure> {
     record::read::<Generation>(state, &Generation::key(node))?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("`{path}` was not begun"))
-            .step(format!("tl write {path}"))
+        Failure::new(
+            FailureKind::NotFound,
+            format!("generation of `{path}` was not started"),
+        )
+        .step(format!("tl write {path}"))
     })
 }

@@ -1,4 +1,4 @@
-//! Draw who is tied to whom.
+//! Draws the graph of relationships between characters.
 
 use domain::memory::graph;
 
@@ -6,7 +6,7 @@ use super::files::{observed, stored};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// How it is drawn.
+/// Output format of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GraphForm {
     Svg,

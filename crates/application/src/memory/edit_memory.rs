@@ -1,4 +1,4 @@
-//! Change the memory by hand: set fields of an entry, add one, forget one.
+//! Edits the memory: sets fields of an entry, adds one, forgets one.
 
 use domain::memory::{Entry, EntryKind, Memory};
 use domain::operation::Verb;
@@ -10,7 +10,7 @@ use super::show_memory::{EntryView, unknown};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Which entry is meant.
+/// The entry to edit.
 #[derive(Clone, Debug)]
 pub enum Target {
     /// An id, or a name.
@@ -18,18 +18,19 @@ pub enum Target {
     New(EntryKind),
 }
 
-/// What is asked.
+/// Request to edit an entry.
 #[derive(Clone, Debug)]
 pub struct EditMemoryRequest {
     pub target: Target,
-    /// Fields and what they become; `null` empties one.
+    /// Fields and their new values; `null` removes a field.
     pub fields: Map<String, Value>,
 }
 
-/// Sets fields of an entry, or makes one of them.
+/// Sets fields of an existing entry, or creates one from them.
 ///
 /// # Errors
-/// When there is no such entry or field, the entry would lack something, or the state cannot be written.
+/// When there is no such entry or field, a required field is missing, or the state cannot be
+/// written.
 pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<EntryView, Failure> {
     let mut id = String::new();
     let memory = change(ctx, |memory| {
@@ -42,7 +43,7 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
         };
         for (field, given) in &request.fields {
             if field == "id" {
-                return Err(Failure::new(FailureKind::Invalid, "an id stays what it is"));
+                return Err(Failure::new(FailureKind::Invalid, "`id` cannot be changed"));
             }
             match given {
                 Value::Null => drop(
@@ -71,10 +72,10 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
         .ok_or_else(|| unknown(&id))
 }
 
-/// Takes an entry out of the memory, with its file.
+/// Deletes an entry and its file.
 ///
 /// # Errors
-/// When there is no such entry, another one speaks of it, or the state cannot be written.
+/// When there is no such entry, another one refers to it, or the state cannot be written.
 pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
     let mut forgotten = None;
     change(ctx, |memory| {
@@ -84,7 +85,7 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
             |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
             return Err(
-                Failure::new(FailureKind::Refused, format!("{} speaks of `{id}`", tie.id))
+                Failure::new(FailureKind::Refused, format!("{} refers to `{id}`", tie.id))
                     .step(format!("tl memory forget {}", tie.id)),
             );
         }
@@ -107,7 +108,7 @@ fn named<'m>(memory: &'m Memory, name: &str) -> Result<&'m Entry, Failure> {
         .ok_or_else(|| unknown(name))
 }
 
-/// Runs `act` on the memory and records what it did as one operation.
+/// Runs `act` on the memory and records the changes as one operation.
 fn change(
     ctx: &Context<'_>,
     act: impl FnOnce(&mut Memory) -> Result<String, Failure>,
@@ -117,6 +118,8 @@ fn change(
     let mut memory = stored(&*tx)?;
     let summary = match act(&mut memory) {
         Ok(summary) => summary,
+        // The edit is refused, but files that people changed were observed in this transaction and
+        // are kept.
         Err(failure) => {
             tx.commit()?;
             memory_files.write(ctx);

@@ -1,7 +1,10 @@
-//! Memory in the store and in files: what people edit is taken over, what we change is written, nobody's words are lost.
+//! Two-way sync of the story's memory between store and files: people's edits are imported, our
+//! changes are written.
 //!
-//! Files are written after the commit. A note in the store says which text a file should have and had before, so that a
-//! file that is behind (a process died, something was undone) is told from one that somebody edited.
+//! Files are written after the commit. A note in the store holds the text a file should have and
+//! had before, so that a file that is behind (a process died, an operation was undone) is
+//! distinguished from one that somebody edited. A file that cannot be parsed is reported and never
+//! overwritten.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,16 +22,17 @@ use super::unwritten::Unwritten;
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 
+/// Maximum size of a memory file.
 pub(super) const MAX_FILE_BYTES: u64 = 1024 * 1024;
-/// So many operations may pass before it is worth a write to note that they were looked at.
+/// Number of operations after which the position of the comparison is stored again.
 const OPERATIONS_WORTH_A_WRITE: usize = 64;
 
-/// What is known about one file.
+/// The known state of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
-    /// The text it has, or is about to have.
+    /// Hash of the text it has, or is about to have.
     text: Option<VersionHash>,
-    /// The text it had before that.
+    /// Hash of the text it had before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<VersionHash>,
     stamp: Option<[i64; 4]>,
@@ -36,34 +40,35 @@ struct Seen {
 
 type Folder = BTreeMap<String, Seen>;
 
-/// What the files are like.
+/// The result of comparing files and records.
 #[derive(Debug, Default)]
 struct Look {
-    /// Edited or added by somebody.
+    /// Edited or added by a person.
     edited: Vec<(Entry, Seen)>,
-    /// Behind the store: to be written again.
+    /// Behind the store; have to be written again.
     behind: BTreeSet<String>,
-    /// Not understood: never written over.
+    /// Not parsable, with the reason; never overwritten.
     broken: BTreeMap<String, String>,
-    /// Read, and as they should be.
+    /// Read and up to date.
     confirmed: Vec<(EntryKind, String, Seen)>,
     operations: usize,
 }
 
-/// The files as one transaction sees them: looked at once, and what is to be written once it is committed.
+/// The memory files as one transaction sees them: scanned once, with the writes due after its
+/// commit.
 #[must_use = "the files are written after the commit"]
 #[derive(Debug, Default)]
 pub(crate) struct MemoryFiles {
     notes: Notes,
-    /// Never written over.
+    /// Never overwritten.
     broken: BTreeSet<String>,
-    /// Noted with the commit.
+    /// Stored with the commit.
     unwritten: Unwritten,
 }
 
 impl MemoryFiles {
-    /// Notes which files a change of the memory is going to alter. The change itself is in the caller's operation, which
-    /// is recorded by now.
+    /// Registers the files that a change of the memory is going to alter. The change itself is part
+    /// of the caller's operation, which is recorded by now.
     pub(crate) fn expect(
         &mut self,
         ctx: &Context<'_>,
@@ -75,7 +80,8 @@ impl MemoryFiles {
                 continue;
             };
             if !self.broken.contains(&id) {
-                // As it was stored: secrets in it are masked.
+                // Read back from the store, where secrets are masked; the entry in memory still has
+                // them.
                 let stored = if entry.is_some() {
                     stored_entry(&*tx, kind, &id)?
                 } else {
@@ -87,13 +93,13 @@ impl MemoryFiles {
         self.keep(ctx, tx)
     }
 
-    /// Keeps what is noted about the files, and which of them are to be written.
+    /// Stores the notes about the files, and which of them are to be written.
     fn keep(&mut self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
         self.unwritten.note(ctx, tx)?;
         self.notes.keep(ctx, tx)
     }
 
-    /// Notes that the file of an entry is going to be written, or to go.
+    /// Registers that the file of an entry is going to be written or deleted.
     fn note(
         &mut self,
         state: &dyn Snapshot,
@@ -120,13 +126,13 @@ impl MemoryFiles {
         Ok(())
     }
 
-    /// Writes them. What cannot be written is told; the store has it in any case.
+    /// Writes the files. A failure is reported as a notice; the store has the content in any case.
     pub(crate) fn write(self, ctx: &Context<'_>) {
         self.unwritten.write(ctx);
     }
 }
 
-/// Returns the memory as the store has it.
+/// Loads the memory from the store.
 pub(crate) fn stored(state: &dyn Snapshot) -> Result<Memory, Failure> {
     let mut entries = Vec::new();
     for kind in EntryKind::ALL {
@@ -143,7 +149,7 @@ pub(crate) fn stored(state: &dyn Snapshot) -> Result<Memory, Failure> {
     Ok(Memory::new(entries))
 }
 
-/// Returns one entry as the store has it.
+/// Loads one entry from the store.
 pub(crate) fn stored_entry(
     state: &dyn Snapshot,
     kind: EntryKind,
@@ -160,11 +166,12 @@ pub(crate) fn stored_entry(
     })
 }
 
-/// Takes over what people edited, and returns a view of the state that is true.
+/// Imports people's edits, and returns a snapshot that includes them.
 pub(crate) fn observed<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let state = ctx.store.read()?;
     let look = look(ctx, &*state, &mut Notes::default())?;
     look.tell(ctx);
+    // Reading the memory must not need the write lock while nothing has changed.
     if !look.is_worth_a_write() {
         return Ok(state);
     }
@@ -173,7 +180,7 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, 
     Ok(ctx.store.read()?)
 }
 
-/// Takes over what people edited, and writes what is behind.
+/// Imports people's edits and writes the files that are behind, in a transaction of its own.
 pub(super) fn observe_anew(ctx: &Context<'_>) -> Result<(), Failure> {
     let mut tx = ctx.store.write()?;
     let files = observe_within(ctx, &mut *tx)?;
@@ -182,8 +189,8 @@ pub(super) fn observe_anew(ctx: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same within a transaction that is going to be committed in any case. The files that are behind are to be written
-/// after it is.
+/// Imports people's edits within a transaction that is committed in any case. The returned files
+/// are to be written after the commit.
 pub(crate) fn observe_within(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -207,6 +214,7 @@ pub(crate) fn observe_within(
             count(facts.len(), "entry", "entries")
         );
         let mut operation = ctx.operation(Verb::Observe, summary.clone());
+        // Who edited the file is unknown; the acting session only noticed it.
         operation.by = Principal::System;
         operation.facts = facts;
         let id = tx.record(operation)?;
@@ -235,7 +243,7 @@ pub(crate) fn observe_within(
     Ok(files)
 }
 
-/// Up to which operation files and records were compared.
+/// Note with the operation up to which files and records were compared.
 pub(super) const HEAD: &str = "memory-files/head";
 
 fn with_known(memory: Memory, known: Entry) -> Memory {
@@ -256,13 +264,13 @@ impl Look {
                 EntryKind::of_id(id).map_or_else(|| id.clone(), |(kind, _)| file::path(kind, id));
             ctx.notice(Noticed::Misplaced {
                 path,
-                why: format!("not taken over: {why}"),
+                why: format!("not imported: {why}"),
             });
         }
     }
 }
 
-/// Compares files with what is known.
+/// Compares the files with the notes and the records.
 fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Look, Failure> {
     let mut look = Look::default();
     let (touched, operations) = touched_since(state)?;
@@ -282,7 +290,8 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
             else {
                 continue;
             };
-            // What begins with a dot is an editor's, or was left half written by a process that died.
+            // Hidden files are an editor's, or temporary files of a process that died while
+            // writing.
             if name.starts_with('.') {
                 continue;
             }
@@ -291,13 +300,13 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
                     name.to_owned()
                 }
                 _ => {
-                    let why = format!("it should be called like `{}.md`", kind.id(kind.first()));
+                    let why = format!("expected a file name like `{}.md`", kind.id(kind.first()));
                     let path = format!("{}/{}/{}", file::FOLDER, kind.folder(), on_disk.name);
                     ctx.notice(Noticed::Misplaced { path, why });
                     continue;
                 }
             };
-            // Forgotten; its file is still to go.
+            // Forgotten, but its file is not deleted yet: importing it would bring the entry back.
             if unwritten.contains(&id) && !known.contains_key(&id) {
                 continue;
             }
@@ -313,7 +322,8 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
             listed.insert(id);
         }
         let of_kind = |id: &&String| EntryKind::of_id(id).is_some_and(|(found, _)| found == kind);
-        // An entry whose file is gone is written again: deleting a file is not forgetting, `tl memory forget` is.
+        // A deleted file is written again: files get lost in checkouts and cleanups, so forgetting
+        // an entry takes a command (`tl memory forget`).
         for id in known.keys().chain(touched.iter().filter(of_kind)) {
             if !listed.contains(id) && state.record_body(kind.word(), id)?.is_some() {
                 look.behind.insert(id.clone());
@@ -359,7 +369,7 @@ fn look_at(
             .as_ref()
             .map(|entry| VersionHash::of(file::render(entry).as_bytes()));
         let is_behind = match &stored {
-            // It is ours, letter for letter, but no longer what the store says.
+            // Exactly a text of ours, but no longer what the store has: behind, not edited.
             Some(_) => {
                 found != wanted
                     && (touched || known.text != found)
@@ -398,14 +408,16 @@ fn look_at(
     Ok(())
 }
 
-/// Says whether a file means what is stored, however it is written.
+/// Returns whether a file means what is stored, whatever its formatting.
 fn reads_as(kind: EntryKind, id: &str, text: &str, stored: Option<&Entry>) -> bool {
     let means = |text: &str| file::read(kind, id, text).ok().as_ref() == stored;
-    // A key that somebody wrote into their file stays there; what is stored of it is masked.
+    // A secret in a person's file stays there, while the store has it masked; that is no
+    // difference.
     means(text) || means(&mask(text))
 }
 
-/// Returns the entries that operations touched since files and records were last compared.
+/// Returns the entries that operations touched since the last comparison, and the number of
+/// operations.
 fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Failure> {
     let seen = state
         .note(HEAD)?
@@ -413,7 +425,7 @@ fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Fail
         .unwrap_or(0);
     let head = state.head()?.0;
     let mut touched = BTreeSet::new();
-    // One by one: every operation is checked when it is read, and the older ones need not be.
+    // Read one by one: every operation is verified when it is read, and older ones need not be.
     for id in seen + 1..=head {
         for fact in state
             .operation(OperationId(id))?
@@ -429,7 +441,7 @@ fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Fail
     ))
 }
 
-/// Returns the entry a fact is about.
+/// Returns the id of the entry a fact is about.
 pub(super) fn touched_entry(fact: &Fact) -> Option<&str> {
     match fact {
         Fact::RecordChanged { record, .. }
@@ -455,7 +467,7 @@ fn note_key(kind: EntryKind) -> String {
     format!("memory-files/{}", kind.folder())
 }
 
-/// What is noted about files, read once, and written once if it changed.
+/// Notes about the files, loaded once and stored once if they changed.
 #[derive(Debug, Default)]
 struct Notes {
     folders: BTreeMap<EntryKind, Folder>,
@@ -476,7 +488,7 @@ impl Notes {
         Ok(match self.folders.entry(kind) {
             Slot::Occupied(known) => known.into_mut(),
             Slot::Vacant(free) => {
-                // A note that cannot be read is as good as none: every file is then read again.
+                // An unreadable note counts as none; every file is then read again.
                 let text = state.note(&note_key(kind))?;
                 free.insert(
                     text.and_then(|text| serde_json::from_str(&text).ok())
@@ -486,7 +498,7 @@ impl Notes {
         })
     }
 
-    /// Keeps them, and that everything up to now was looked at.
+    /// Stores the changed notes, and the head up to which everything was compared.
     fn keep(&mut self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
         for kind in std::mem::take(&mut self.changed) {
             let text = serde_json::to_string(&self.folders[&kind]).unwrap_or_default();

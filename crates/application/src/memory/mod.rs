@@ -1,4 +1,5 @@
-//! The memory of a story: read, searched, edited and drawn. [`files`] keeps store and files of one mind.
+//! A story's memory: read, search, edit, draw. [`files`] keeps the store and the memory files in
+//! sync.
 
 pub(crate) mod files;
 pub(crate) mod unwritten;

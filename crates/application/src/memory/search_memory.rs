@@ -1,4 +1,4 @@
-//! Find entries of the memory by their words.
+//! Searches the memory: full text, optionally fused with nearest vectors.
 
 use domain::ids::VersionHash;
 use domain::memory::{Entry, EntryKind};
@@ -11,19 +11,21 @@ use super::show_memory::EntryView;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// So much of a text is turned into a vector; embedding models read no more.
+/// Maximum number of characters that are embedded; embedding models read no more.
 const MOST_EMBEDDED: usize = 6_000;
-/// So much deeper than asked for each search looks, so that what both have can rise.
+/// Each search returns this many times the requested results, so that entries found by both can
+/// rise in the fused ranking.
 const DEPTH: usize = 4;
 
-/// What is asked.
+/// Request to search the memory.
 #[derive(Clone, Debug, Default)]
 pub struct SearchMemoryRequest {
     pub query: String,
     /// Only these kinds; all when empty.
     pub kinds: Vec<EntryKind>,
     pub most: usize,
-    /// What is nearest in meaning, the nearest first, where somebody can tell: fused with what has the words.
+    /// Nearest entries by vector, best first, if an embedding model is configured; fused with the
+    /// full-text results.
     pub nearest: Vec<RecordKey>,
 }
 
@@ -39,17 +41,17 @@ impl SearchMemoryRequest {
         kinds.iter().map(|kind| kind.word()).collect()
     }
 
-    /// Returns how many of the nearest are worth knowing.
+    /// Returns how many nearest entries are useful.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.most.saturating_mul(DEPTH)
     }
 }
 
-/// Returns the entries that fit best, the best first.
+/// Returns the entries that match best, the best first.
 ///
 /// # Errors
-/// When nothing is asked for, or the state cannot be read.
+/// When the query is empty, or the state cannot be read.
 pub fn search_memory(
     ctx: &Context<'_>,
     request: &SearchMemoryRequest,
@@ -57,13 +59,13 @@ pub fn search_memory(
     if Query::read(&request.query).is_empty() {
         return Err(Failure::new(
             FailureKind::Invalid,
-            "there is nothing to look for: expected words",
+            "empty query: expected words to search for",
         ));
     }
     search_stored(&*observed(ctx)?, request)
 }
 
-/// The same on a view of the state.
+/// Searches a snapshot, without looking at the files.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -85,6 +87,8 @@ pub fn search_stored(
     )?;
     let mut found = Vec::new();
     for key in fuse(&[&by_words, &request.nearest], request.most) {
+        // The vectors are a cache of their own: they may hold other kinds, or entries that are
+        // gone.
         let Some(kind) = EntryKind::of_word(&key.kind).filter(|kind| words.contains(&kind.word()))
         else {
             continue;
@@ -98,12 +102,12 @@ pub fn search_stored(
     Ok(found)
 }
 
-/// An entry's text as it is turned into a vector.
+/// The text of an entry that is embedded.
 #[derive(Clone, Debug)]
 pub struct EntryText {
     pub record: RecordKey,
     pub text: String,
-    /// Tells this text from another one.
+    /// Hash of the text, which invalidates its cached vector.
     pub mark: u64,
 }
 

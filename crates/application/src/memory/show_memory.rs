@@ -1,4 +1,4 @@
-//! Show an entry of the memory, or what there is.
+//! Shows an entry of the memory, or lists the entries.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::files::{observed, stored, stored_entry};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// An entry.
+/// An entry, for output.
 #[derive(Clone, Debug, Serialize)]
 pub struct EntryView {
     pub id: String,
@@ -32,7 +32,7 @@ impl EntryView {
     }
 }
 
-/// What there is.
+/// The entries, with their number per kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryView {
     pub counts: BTreeMap<&'static str, usize>,
@@ -60,9 +60,10 @@ pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryV
 /// Returns one entry, by its id or its name.
 ///
 /// # Errors
-/// When there is none, or several of that name; or the state cannot be read.
+/// When there is none, or several have that name; or the state cannot be read.
 pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
     let state = observed(ctx)?;
+    // By id only one record is read; a name needs all of them.
     if let Some((kind, number)) = EntryKind::of_id(name)
         && let Some(entry) = stored_entry(&*state, kind, &kind.id(number))?
     {
@@ -90,7 +91,7 @@ pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
 pub(super) fn unknown(name: &str) -> Failure {
     Failure::new(
         FailureKind::NotFound,
-        format!("nothing in the memory is called `{name}`"),
+        format!("there is no memory entry `{name}`"),
     )
     .step(format!("tl memory search {name}"))
     .step("tl memory show")

@@ -1,7 +1,8 @@
-//! Memory files that are still to be written: noted with the commit, written after it, completed by the next command.
+//! Redo note for memory files: stored with the commit, written after it, completed by the next
+//! command.
 //!
-//! The store says which text a file is to have. The note says which texts it may have been left with by us, so that nobody's
-//! words are written over, however late the file is written.
+//! The store has the text a file should get. The note lists the texts of ours the file may have
+//! until then, so that a person's edit is never overwritten, however late the file is written.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +17,16 @@ use super::files::{HEAD, MAX_FILE_BYTES, observe_anew, stored_entry, touched_ent
 use crate::context::{Context, Noticed};
 use crate::failure::Failure;
 
-/// There only as long as a file is to be written.
+/// Note that exists only while a file is to be written.
 const UNWRITTEN: &str = "memory-files/unwritten";
 
-/// Entries whose files are to be written or to go, each with the texts of ours that the file may have until then.
+/// Entries whose files are to be written or deleted, each with the hashes of our texts that the
+/// file may have until then.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Unwritten(BTreeMap<String, Vec<VersionHash>>);
 
 impl Unwritten {
-    /// Returns what is noted. A note that cannot be read is as good as none.
+    /// Loads the note. An unreadable one counts as none.
     pub(super) fn noted(state: &dyn Snapshot) -> Result<Self, StoreFault> {
         let text = state.note(UNWRITTEN)?;
         Ok(text
@@ -50,7 +52,7 @@ impl Unwritten {
         }
     }
 
-    /// Notes them in addition to those that are noted.
+    /// Stores them in addition to those already noted.
     pub(super) fn note(&self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
         if self.is_empty() {
             return Ok(());
@@ -73,7 +75,7 @@ impl Unwritten {
             .filter_map(|id| Some(file::path(EntryKind::of_id(id)?.0, id)))
     }
 
-    /// Writes the files of a commit. What cannot be written is told, and tried again by the next command.
+    /// Writes the files of a commit. A failure is reported and retried by the next command.
     pub(super) fn write(&self, ctx: &Context<'_>) {
         if self.is_empty() {
             return;
@@ -89,7 +91,7 @@ impl Unwritten {
     }
 }
 
-/// Says whether a process left memory files unwritten.
+/// Returns whether a process left memory files unwritten.
 pub(crate) fn is_any_unwritten(state: &dyn Snapshot) -> Result<bool, StoreFault> {
     let head = state.head()?;
     let compared = state.note(HEAD)?;
@@ -99,7 +101,8 @@ pub(crate) fn is_any_unwritten(state: &dyn Snapshot) -> Result<bool, StoreFault>
     if compared.is_some() && state.note(UNWRITTEN)?.is_some() {
         return Ok(true);
     }
-    // An operation that was taken from the journal comes without the notes of its commit.
+    // An operation recovered from the journal has lost the notes of its commit. The verb is checked
+    // first, because reading the head is much cheaper than reading the facts.
     let may_change_memory = |verb| matches!(verb, Verb::Remember | Verb::Tick | Verb::Write);
     if is_compared
         || !state
@@ -130,8 +133,10 @@ pub(crate) fn complete(ctx: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes what is noted, as the store has it now, and returns the paths that were. The write lock is held meanwhile: another
-/// process may have written them since the commit, and changed the entries again.
+/// Writes the noted files as the store has them now, and returns the written paths.
+///
+/// Holds the write lock: another process may have written them since the commit, and changed the
+/// entries again.
 fn write_noted(ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
     let mut tx = ctx.store.write()?;
     let noted = Unwritten::noted(&*tx)?;
@@ -153,13 +158,13 @@ fn write_noted(ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
     }
     if left.0 != noted.0 {
         left.keep(ctx, &mut *tx)?;
-        // Lost, it is noted by the next command, which finds the files as they should be.
+        // A failed commit loses only the note; the next command finds the files already correct.
         let _ = tx.commit();
     }
     Ok(written)
 }
 
-/// Writes one file, and says whether that was necessary.
+/// Writes one file; returns whether that was necessary.
 fn write_one(
     ctx: &Context<'_>,
     path: &str,
@@ -170,6 +175,7 @@ fn write_one(
         (Reading::Text { text, .. }, Some(wanted)) if text == wanted => return Ok(false),
         (Reading::Missing, None) => return Ok(false),
         (Reading::Missing, Some(_)) => {}
+        // Only a text of ours may be replaced; anything else is a person's edit.
         (Reading::Text { text, .. }, _) if ours.contains(&VersionHash::of(text.as_bytes())) => {}
         (
             Reading::Unreadable {

@@ -1,4 +1,4 @@
-//! Put what is written together, in the order of the plan.
+//! Compiles the written scenes into a book, in the order of the plan.
 
 use domain::novel::{Book, Chapter};
 use domain::record;
@@ -10,25 +10,25 @@ use crate::failure::{Failure, FailureKind};
 use crate::observe::observed_plans;
 use crate::tick::gather::{novel_name, prose, prose_path};
 
-/// A book, and what it lacks.
+/// A book, with its statistics.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub book: Book,
     pub view: CompiledView,
 }
 
-/// What is in the book.
+/// The content of the book, for output.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompiledView {
     pub title: String,
     pub chapters: usize,
     pub scenes: usize,
     pub words: usize,
-    /// Scenes of the plan that nothing is written from yet.
+    /// Scenes of the plan without prose.
     pub missing: Vec<String>,
 }
 
-/// Returns the book.
+/// Compiles the book.
 ///
 /// # Errors
 /// When nothing is written yet, or the state cannot be read.
@@ -38,6 +38,7 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
     let mut book = Book {
         title: novel_name(&tick_state),
         identifier: format!("urn:throughline:{}", state.store_id()?),
+        // EPUB's `dcterms:modified` allows no fractions of a second.
         modified: ctx
             .clock
             .now()
@@ -60,6 +61,8 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
             continue;
         };
         words += domain::search::words(&text).len();
+        // A chapter starts with its first written scene, so that empty chapters do not appear in
+        // the book.
         if last != node.parent || book.chapters.is_empty() {
             let parent = tree.parent(node);
             let title = parent.map(|parent| {

@@ -1,4 +1,4 @@
-//! The story as a book: named, put together, counted.
+//! The story as a book: name it, compile it, count it.
 
 pub mod compile_novel;
 pub mod name_novel;

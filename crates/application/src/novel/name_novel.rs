@@ -1,4 +1,4 @@
-//! Say what the story is called.
+//! Sets the name of the story.
 
 use domain::operation::Verb;
 use domain::record;
@@ -7,7 +7,7 @@ use domain::tick::TickState;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Names the story.
+/// Sets the name of the story.
 ///
 /// # Errors
 /// When the state cannot be written.
@@ -18,7 +18,7 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
         novel: Some(name.to_owned()),
         ..before.clone().unwrap_or_default()
     };
-    let mut operation = ctx.operation(Verb::Tick, "the story has a name".to_owned());
+    let mut operation = ctx.operation(Verb::Tick, "name the story".to_owned());
     operation.facts.extend(record::changed(
         TickState::KEY,
         before.as_ref(),
@@ -30,7 +30,7 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
     Ok(tx.commit()?)
 }
 
-/// Says whether nothing was done in a project yet but to make it.
+/// Returns whether the project was created and nothing else was done in it.
 ///
 /// # Errors
 /// When the state cannot be read.

@@ -1,4 +1,4 @@
-//! How far the story is, and what it cost.
+//! Statistics of a story: progress, size and cost.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::observe::observed_plans;
 use crate::tick::gather::{novel_name, prose, prose_path};
 use crate::tick::spending::{SpendingView, spending};
 
-/// Numbers about a story.
+/// Statistics of a story.
 #[derive(Clone, Debug, Serialize)]
 pub struct NovelStats {
     pub novel: String,
@@ -26,11 +26,11 @@ pub struct NovelStats {
     pub memory: BTreeMap<&'static str, usize>,
     pub open_loops: usize,
     pub spending: SpendingView,
-    /// By tick and scene.
+    /// Per tick and scene.
     pub spent_on: BTreeMap<String, SpendingView>,
 }
 
-/// Returns the numbers.
+/// Returns the statistics.
 ///
 /// # Errors
 /// When the state cannot be read.

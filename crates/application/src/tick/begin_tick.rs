@@ -1,4 +1,4 @@
-//! Begin a tick: what to ask the planner, or where an interrupted one goes on.
+//! Begins a tick: returns the request to the planner, or the plan that an interrupted tick resumes.
 
 use domain::ids::VersionHash;
 use domain::ports::{Reading, Snapshot};
@@ -15,27 +15,28 @@ use crate::memory::files;
 use crate::observe::observed_plans;
 
 const SYSTEM: &str = "You plan stories. You answer with one JSON object and nothing else.";
+/// Maximum size of a prompt template.
 const MOST_TEMPLATE: u64 = 256 * 1024;
-/// Room for a plan of six actions, and for a model that thinks first.
+/// Token limit of an answer: a plan of six actions, with room for a model that reasons first.
 const MOST_ANSWER: u32 = 4_000;
 
-/// What comes next.
+/// The next step of the loop.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "next")]
 pub enum NextTick {
-    /// A plan is wanted.
+    /// A plan is needed.
     Ask(TickAsk),
-    /// There is a plan that was not run to its end: a process was stopped.
+    /// A recorded plan was not run to its end, because a process was interrupted.
     Run { tick: u64, from_action: usize },
 }
 
-/// A question for the planner.
+/// A request to the planner.
 #[derive(Clone, Debug, Serialize)]
 pub struct TickAsk {
     pub tick: u64,
-    /// Counts from 1; above, the last plan for this tick failed.
+    /// From 1; a higher number means that earlier plans for this tick failed.
     pub attempt: u32,
-    /// Goes back with the answer: it is taken only while the question still stands.
+    /// Returned with the answer, which is rejected as stale if the story has moved on.
     pub nonce: String,
     pub system: String,
     pub prompt: String,
@@ -44,7 +45,7 @@ pub struct TickAsk {
     pub context_used: ContextUsed,
 }
 
-/// Returns what comes next. Nothing is changed but what was noticed in files.
+/// Returns the next step of the loop. Records nothing but observed file changes.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -56,6 +57,7 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
         .ticks
         .iter()
         .rev()
+        // The current tick and the one before: older files were checked by earlier ticks.
         .take(2)
         .filter(|it| it.status != TickStatus::Planned)
         .for_each(|it| catch_up(ctx, it));
@@ -82,7 +84,7 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
     }))
 }
 
-/// Returns the plan that is made by rules, without a model.
+/// Returns a plan made by rules, without a model.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -100,7 +102,8 @@ fn looked<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, domain::tree
     Ok((files::observed(ctx)?, tree))
 }
 
-/// A question is known by its tick, its attempt and the store: when any of them is another one, the answer is late.
+/// Returns the id of a request: a hash of store, tick and attempt. If any of them differs, the
+/// answer is stale.
 pub(super) fn nonce(state: &dyn Snapshot, around: &Surroundings) -> Result<String, Failure> {
     let failures = around.begun().map_or(0, |record| record.failures);
     let text = format!(
@@ -118,12 +121,12 @@ pub(super) fn nonce(state: &dyn Snapshot, around: &Surroundings) -> Result<Strin
 pub(super) fn late() -> Failure {
     Failure::new(
         FailureKind::Conflict,
-        "this answer is late: the story went on, or the question was another one",
+        "stale answer: the story has moved on, or it answers another request",
     )
-    .step("begin again")
+    .step("begin the tick again")
 }
 
-/// Returns the project's template; one that cannot be read is as good as none.
+/// Returns the project's template; an unreadable one is replaced by the default.
 fn template(ctx: &Context<'_>) -> String {
     match ctx.files.read(TEMPLATE, MOST_TEMPLATE) {
         Reading::Text { text, .. } => text,

@@ -1,4 +1,4 @@
-//! What a tick looks at: the plan's tree, the memory, where the story stands.
+//! Gathers the story's state for a tick: the plan tree, the memory, the recent ticks.
 
 use domain::ids::OperationId;
 use domain::memory::Memory;
@@ -16,9 +16,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::memory::files;
 
-/// So many ticks back the planner is told of.
+/// Number of past ticks in the planner's prompt.
 const TICKS_TOLD: u64 = 8;
 const UNTITLED: &str = "Untitled";
+/// Maximum size of a prose file.
 const MOST_PROSE: u64 = 4 * 1024 * 1024;
 
 /// The story's state.
@@ -30,7 +31,7 @@ pub(crate) struct Surroundings {
     pub(crate) ticks: Vec<TickRecord>,
 }
 
-/// The memory as it was after an operation: as good as a new one while nothing else was recorded.
+/// The memory as of an operation: valid while no further one is recorded.
 pub(crate) struct KnownMemory {
     pub(crate) memory: Memory,
     pub(crate) head: OperationId,
@@ -52,6 +53,8 @@ impl Surroundings {
         }
         Ok(Self {
             novel: novel_name(&tick_state),
+            // Right after a plan was recorded the memory is unchanged and need not be loaded a
+            // second time.
             memory: match known.filter(|known| known.head == head) {
                 Some(known) => known.memory,
                 None => files::stored(state)?,
@@ -73,7 +76,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns the next tick's record, when it was begun.
+    /// Returns the record of the next tick, if it was begun.
     pub(crate) fn begun(&self) -> Option<&TickRecord> {
         self.ticks
             .iter()
@@ -104,7 +107,7 @@ pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
         .collect()
 }
 
-/// Returns where what is written from a node goes, where something is.
+/// Returns the pattern of a node's prose file, if its level has prose.
 fn output<'p>(ctx: &Context<'p>, node: &Node) -> Option<&'p FilePattern> {
     ctx.profile(&node.profile)?
         .level(&node.level)?
@@ -112,7 +115,7 @@ fn output<'p>(ctx: &Context<'p>, node: &Node) -> Option<&'p FilePattern> {
         .as_ref()
 }
 
-/// Returns the file of a node's prose: below the folder of its parent's plan.
+/// Returns the path of a node's prose: below the folder of its parent's plan.
 pub(crate) fn prose_path(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
     let above = tree
         .parent(node)
@@ -123,17 +126,18 @@ pub(crate) fn prose_path(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<
 
 /// Returns the node with this path.
 pub(crate) fn node_at<'t>(tree: &'t Tree, path: &str) -> Option<&'t Node> {
+    // Aliases are compared first: building the path of every node walks its ancestors.
     let alias = path.rsplit('/').next()?;
     tree.nodes()
         .find(|node| node.alias == alias && tree.path(node) == path)
 }
 
-/// Returns a node's plan as it was last seen.
+/// Returns a node's plan as it was last observed.
 pub(crate) fn plan_text(state: &dyn Snapshot, tree: &Tree, path: &str) -> Option<String> {
     state.text(node_at(tree, path)?.content.version()?).ok()?
 }
 
-/// Returns what was written from a node.
+/// Returns a node's prose, if it is written.
 pub(crate) fn prose(ctx: &Context<'_>, tree: &Tree, path: &str) -> Option<String> {
     match ctx
         .files
@@ -144,7 +148,7 @@ pub(crate) fn prose(ctx: &Context<'_>, tree: &Tree, path: &str) -> Option<String
     }
 }
 
-/// Returns what the plans name, the upper ones first.
+/// Returns the characters and locations that plans name, in the order of the tree.
 pub(crate) fn named(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Named {
     let mut named = Named::default();
     for node in tree

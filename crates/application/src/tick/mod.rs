@@ -1,5 +1,7 @@
-//! The autonomous loop: ask for a plan, keep it, run it. The model is the edge's: [`begin_tick`] says what to ask,
-//! [`submit_plan`] takes the answer.
+//! The tick loop: request a plan, record it, run it.
+//!
+//! The model belongs to the edge: [`begin_tick`] returns the request, [`submit_plan`] handles the
+//! answer. No network call happens while a transaction is open.
 
 pub(crate) mod gather;
 mod stage;

@@ -1,4 +1,4 @@
-//! Run a plan that is kept: its actions, their effects and the story's new state in one operation.
+//! Runs a recorded plan: its actions, their effects and the story's new state in one operation.
 
 use domain::memory::EntryKind;
 use domain::operation::Verb;
@@ -24,10 +24,10 @@ use crate::memory::files;
 use crate::observe::{observe_within, observed_plans, record_planned};
 use crate::survey::Scope;
 
-/// So large may the file of a plan be.
+/// Maximum size of a plan file.
 const MOST_PLAN: u64 = 4 * 1024 * 1024;
 
-/// What became of a tick.
+/// The outcome of a tick.
 #[derive(Clone, Debug, Serialize)]
 pub struct TickOutcome {
     pub tick: u64,
@@ -39,12 +39,12 @@ pub struct TickOutcome {
     pub warnings: Vec<String>,
     pub failures: u32,
     pub plan_file: String,
-    /// Set when it failed.
+    /// The error report, if the tick failed.
     pub error_file: Option<String>,
 }
 
 impl TickOutcome {
-    /// Returns what became of a tick.
+    /// Builds the outcome from a tick's record.
     pub(super) fn of(record: TickRecord) -> Self {
         let failed = matches!(record.status, TickStatus::Failed | TickStatus::Parked);
         let error_file = failed.then(|| tick_files::error_path(record.tick, false));
@@ -63,8 +63,8 @@ impl TickOutcome {
     }
 }
 
-/// Writes the files of a tick that are gone, or were not written by a process that lost its notes. A plan that somebody
-/// edited stays.
+/// Writes the files of a tick that are missing, or that a process left behind after the notes were
+/// lost. A plan that somebody edited is kept.
 pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
     let is_behind = match ctx
         .files
@@ -73,6 +73,8 @@ pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
         Reading::Missing => true,
         Reading::Unreadable { .. } => false,
         Reading::Text { text, .. } => serde_json::from_str::<Value>(&text).is_ok_and(|file| {
+            // The same plan with another status is an outdated file of ours; another plan is an
+            // edit, which `retry_tick` uses.
             file["status"] != record.status.word()
                 && serde_json::from_value::<Plan>(file["plan"].clone())
                     .is_ok_and(|plan| plan == record.plan)
@@ -91,7 +93,7 @@ pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
     }
 }
 
-/// Returns the files of a tick: its plan, and what went wrong.
+/// Returns the files of a tick: its plan, and the error report.
 fn files_of(record: &TickRecord) -> Vec<(String, String)> {
     let mut files = vec![(
         tick_files::plan_path(record.tick),
@@ -120,7 +122,7 @@ pub(super) fn plan_files_of(
         .try_for_each(|(path, text)| planned.put(&path, Some(&text)))
 }
 
-/// Files are copies: one that cannot be written is told, the store has it in any case.
+/// Writes a file. The store has its content, so a failure is only a notice.
 fn write(ctx: &Context<'_>, path: &str, text: &str) {
     if let Err(fault) = ctx.files.replace(path, &mask(text)) {
         ctx.notice(Noticed::NotWritten {
@@ -130,15 +132,16 @@ fn write(ctx: &Context<'_>, path: &str, text: &str) {
     }
 }
 
-/// Runs what is left of a tick's plan.
+/// Runs the remaining actions of a tick's plan.
 ///
 /// # Errors
-/// When there is no such plan, or the state cannot be written. A failed action is an outcome.
+/// When there is no such plan, or the state cannot be written. A failed action is a regular
+/// outcome.
 pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
     run(ctx, tick, None, None, None)
 }
 
-/// The same for a plan that was kept a moment ago, with the memory it was held against.
+/// Runs a plan that was recorded a moment ago, with the memory it was validated against.
 pub(super) fn run_kept(
     ctx: &Context<'_>,
     tick: u64,
@@ -147,8 +150,8 @@ pub(super) fn run_kept(
     run(ctx, tick, None, Some(memory), None)
 }
 
-/// Runs a tick that failed again, from the failed action; with the plan in its file, if somebody edited it. `shown` is
-/// the time of the record that was shown, where one was.
+/// Retries a failed tick from the failed action, with the plan in its file if somebody edited it.
+/// `shown` is the time of the record that was shown, if any.
 ///
 /// # Errors
 /// As [`run_tick`]; also when the edited plan cannot be run.
@@ -174,7 +177,7 @@ pub fn retry_tick(
     run(ctx, tick, edited(ctx, tick)?, None, shown)
 }
 
-/// Returns the plan in the tick's file. A file that is gone means that nobody edited it.
+/// Returns the plan in the tick's file; `None` if there is no file.
 fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     let path = tick_files::plan_path(tick);
     let text = match ctx.files.read(&path, MOST_PLAN) {
@@ -190,7 +193,7 @@ fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     let file: Value = serde_json::from_str(&text).map_err(|error| {
         Failure::new(
             FailureKind::Invalid,
-            format!("`{path}` is no JSON: {error}"),
+            format!("`{path}` is not valid JSON: {error}"),
         )
     })?;
     match file.get("plan") {
@@ -208,7 +211,7 @@ pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failu
     })
 }
 
-/// Refuses a decision about a state of the tick that was shown and is another one now.
+/// Refuses a decision about a tick that changed since it was shown.
 pub(super) fn refuse_changed(record: &TickRecord, shown: Option<Timestamp>) -> Result<(), Failure> {
     if shown.is_none_or(|shown| shown == record.at) {
         return Ok(());
@@ -229,9 +232,10 @@ fn run(
     shown: Option<Timestamp>,
 ) -> Result<TickOutcome, Failure> {
     let before = known(&*ctx.store.read()?, tick)?;
-    // Compared with the record again inside the transaction.
+    // A cheap early check; the record is compared again inside the transaction.
     refuse_changed(&before, shown)?;
-    // The plan files are looked at where an action stands on them.
+    // Scanning the plan files is the expensive part of a tick, so it happens only if an action
+    // reads plans.
     let stands_on_plans = edited.is_some()
         || before
             .plan
@@ -284,6 +288,8 @@ fn run(
     record.at = ctx.clock.now();
     record.status = match failed {
         None => TickStatus::Done,
+        // Parked ticks are left to a person: the loop goes on with the next one instead of paying
+        // for the same failure again.
         Some(_) if record.failures < MOST_ATTEMPTS => TickStatus::Failed,
         Some(_) => TickStatus::Parked,
     };
@@ -301,7 +307,8 @@ fn run(
         operation.facts = facts;
         planned.record(&mut *tx, operation)?;
     } else {
-        // Somebody may have edited plans since the actions looked at them.
+        // Plans may have been edited since the actions read them; such edits are recorded first, as
+        // their author's.
         observe_within(ctx, &mut *tx, Scope::Everything)?;
         plan_files_of(&planned, &record)?;
         record_planned(ctx, &mut *tx, &planned, Verb::Tick, summary, facts)?;
@@ -313,7 +320,7 @@ fn run(
     Ok(TickOutcome::of(record))
 }
 
-/// Returns the fact that the story stands elsewhere now: a failed tick stays where it is.
+/// Returns the fact that the story moved on; a failed tick stays where it is.
 fn advanced(
     state: &dyn Snapshot,
     before: &TickState,

@@ -1,4 +1,4 @@
-//! Go on without a tick.
+//! Skips a tick.
 
 use domain::operation::Verb;
 use domain::record;
@@ -10,11 +10,12 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin};
 
-/// Skips a tick that was begun and is not done; what of it was run stays. `shown` is the time of the record that was
-/// shown, where one was.
+/// Skips a tick that was begun and is not done; actions that were run stay. `shown` is the time of
+/// the record that was shown, if any.
 ///
 /// # Errors
-/// When there is no such tick, it is settled, another state of it was shown, or the state cannot be written.
+/// When there is no such tick, it is done or skipped, it changed since it was shown, or the state
+/// cannot be written.
 pub fn skip_tick(
     ctx: &Context<'_>,
     tick: u64,
@@ -37,6 +38,7 @@ pub fn skip_tick(
     };
     let state = record::read::<TickState>(&*tx, TickState::KEY)?;
     let mut after = state.clone().unwrap_or_default();
+    // An older tick can be skipped too, which must not move the story back.
     after.current_tick = after.current_tick.max(tick);
     let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: skipped"));
     operation.facts.extend(record::changed(

@@ -1,4 +1,4 @@
-//! What models cost: kept with what they were asked for, summed up for people.
+//! Model costs: recorded per call, summed per tick and scene.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,19 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Returns the facts that keep what was spent.
+/// Returns the facts that record the calls.
 pub(crate) fn spent(tx: &dyn Transaction, calls: &[Spending]) -> Result<Vec<Fact>, Failure> {
     let operation = tx.next_operation()?;
     let keyed = calls.iter().enumerate();
     Ok(keyed
         .filter_map(|(index, call)| {
+            // Keyed by operation, so that two processes cannot claim the same key.
             record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call))
         })
         .collect())
 }
 
-/// Keeps what was spent on nothing: a call that failed.
+/// Records the cost of calls that led to nothing: they were paid for all the same.
 ///
 /// # Errors
 /// When the state cannot be written.
@@ -32,27 +33,30 @@ pub fn keep_spending(ctx: &Context<'_>, calls: &[Spending]) -> Result<(), Failur
         return Ok(());
     }
     let mut tx = ctx.store.write()?;
-    let mut operation = ctx.operation(Verb::Tick, "a model was asked, in vain".to_owned());
+    let mut operation = ctx.operation(
+        Verb::Tick,
+        "record the cost of failed model calls".to_owned(),
+    );
     operation.facts = spent(&*tx, calls)?;
     tx.record(operation)?;
     Ok(tx.commit()?)
 }
 
-/// What was spent on one thing.
+/// The calls for one tick or scene.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SpendingView {
     pub calls: usize,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Of the calls whose price is known.
+    /// Cost of the calls whose price is known.
     pub cost_micros: u64,
-    /// So many calls have no known price: they are not free.
+    /// Number of calls without a known price; they are not free.
     pub calls_without_price: usize,
-    /// So many did not say how many tokens they took.
+    /// Number of calls that did not report their tokens.
     pub calls_without_tokens: usize,
 }
 
-/// Returns what was spent, by what it was spent on.
+/// Returns the sums per tick and scene.
 pub(crate) fn spending(state: &dyn Snapshot) -> Result<BTreeMap<String, SpendingView>, Failure> {
     let mut sums: BTreeMap<String, SpendingView> = BTreeMap::new();
     for (_, call) in record::read_all::<Spending>(state, "")? {

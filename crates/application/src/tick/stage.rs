@@ -1,4 +1,5 @@
-//! What the actions of a plan stand on: the store, the files and the gates behind what tools may ask and do.
+//! Executes the actions of a plan on a copy of the memory, with access to the store, the files and
+//! the gates.
 
 use domain::gates::{self, Doing, Parent, Step};
 use domain::host_event::Effect;
@@ -17,7 +18,8 @@ use crate::context::Context;
 use crate::handle_host_event::recorded;
 use crate::plan_node::{PlanRequest, place};
 
-/// Runs the actions on a copy of the memory. Returns what was run, the memory, and the plans that are to be written.
+/// Runs the actions on a copy of the memory. Returns the executed actions, the memory, and the
+/// drafts to write.
 pub(super) fn on_stage(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -37,6 +39,7 @@ pub(super) fn on_stage(
     let placed =
         |level: &str, id: &str, under: Option<&str>| placed(ctx, state, tree, level, id, under);
     let allows = |file: &str, text: &str| allowed(ctx, state, file, text);
+    // The domain's tools do no I/O; they get what they may read as closures.
     let world = World {
         nodes: around.nodes.clone(),
         search: &search,
@@ -71,7 +74,7 @@ fn placed(
     let planned = place(ctx, state, tree, &request).map_err(|failure| failure.message)?;
     let file = planned
         .file
-        .ok_or_else(|| format!("nothing is planned in a file for a {level}"))?;
+        .ok_or_else(|| format!("a {level} has no plan file"))?;
     let text = match ctx.files.read(&file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Some(text),
         Reading::Missing => None,
@@ -84,10 +87,10 @@ fn placed(
     })
 }
 
-/// Asks the gates what they would ask about an agent's tool. The loop has read what it changes.
+/// Evaluates the gates as for an agent's tool call. The loop counts as having read what it changes.
 fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> Result<(), String> {
-    let place =
-        place_of(ctx.profiles, file).ok_or_else(|| format!("`{file}` is no place for a plan"))?;
+    let place = place_of(ctx.profiles, file)
+        .ok_or_else(|| format!("`{file}` is not the path of a plan"))?;
     let found = recorded(state, &place).map_err(|fault| fault.to_string())?;
     let above = found.node.as_ref().or(found.parent.as_ref());
     let holder = above
@@ -118,6 +121,7 @@ fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> R
         read: found.node.as_ref().and_then(|node| node.content.version()),
         session_is_known: true,
         claimed_by: holder.as_deref(),
+        // A person's override is for the agent they talk to, not for the loop.
         overridden: &[],
     };
     match gates::evaluate(&[step], ctx.policy).blocks.first() {

@@ -1,4 +1,5 @@
-//! Take a planner's answer: check it, keep it, then run it. Kept first, so that a plan that was paid for is not lost.
+//! Handles a planner's answer: validates it, records it, then runs it. Recorded first, so that a
+//! paid plan is not lost.
 
 use domain::operation::Verb;
 use domain::record;
@@ -16,20 +17,20 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin};
 use crate::memory::files;
 
-/// An answer.
+/// A planner's answer.
 #[derive(Clone, Debug, Default)]
 pub struct PlanAnswer {
     pub nonce: String,
     pub plan: Value,
-    /// Who planned.
+    /// Name of the planner.
     pub planner: String,
     pub spent: Vec<Spending>,
 }
 
-/// Checks a plan without keeping it.
+/// Validates a plan without recording it.
 ///
 /// # Errors
-/// What is wrong with it, for the planner to mend.
+/// The reason why it cannot be run, for the planner to fix.
 pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<Plan, Failure> {
     let memory = files::stored(&*ctx.store.read()?)?;
     Plan::read(plan, &memory).map_err(|refused| refused_plan(&refused.to_string()))
@@ -40,20 +41,20 @@ fn refused_plan(why: &str) -> Failure {
         FailureKind::Invalid,
         format!("the plan cannot be run: {why}"),
     )
-    .step("answer again, with this mended")
+    .step("answer again with this fixed")
 }
 
-/// Keeps a plan and runs it.
+/// Records a plan and runs it.
 ///
 /// # Errors
-/// When the answer is late or no plan (nothing is kept then), or the state cannot be written. A plan whose actions fail
-/// is an outcome, not an error.
+/// When the answer is stale or not a plan (then nothing is recorded), or the state cannot be
+/// written. A plan whose actions fail is an outcome, not an error.
 pub fn submit_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<TickOutcome, Failure> {
     let (record, memory) = kept(ctx, answer)?;
     run_kept(ctx, record.tick, memory)
 }
 
-/// Keeps a plan; the next call of `begin_tick` says to run it.
+/// Records a plan; the next call of `begin_tick` returns it to be run.
 ///
 /// # Errors
 /// As [`submit_plan`].
@@ -81,10 +82,10 @@ fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemo
     })
 }
 
-/// Keeps that no plan came: the planner failed, or said nothing that can be run.
+/// Records that no plan came: the planner failed, or answered nothing that can be run.
 ///
 /// # Errors
-/// When the answer is late, or the state cannot be written.
+/// When the answer is stale, or the state cannot be written.
 pub fn plan_failed(
     ctx: &Context<'_>,
     answer: &PlanAnswer,
@@ -92,7 +93,8 @@ pub fn plan_failed(
 ) -> Result<TickOutcome, Failure> {
     let (record, _) = keep(ctx, answer, |around| {
         let failures = around.begun().map_or(0, |record| record.failures) + 1;
-        // What it did say is kept where it reads as a plan at all.
+        // The rejected answer is kept if it parses as a plan, so that a person can edit and retry
+        // it.
         let plan = serde_json::from_value(answer.plan.clone()).unwrap_or_default();
         Ok(TickRecord {
             tick: around.state.current_tick + 1,
@@ -120,7 +122,7 @@ fn keep(
     make: impl FnOnce(&Surroundings) -> Result<TickRecord, Failure>,
 ) -> Result<(TickRecord, KnownMemory), Failure> {
     let mut tx = begin(ctx)?;
-    // A plan is held against the memory; the tree is looked at when it is run.
+    // A plan is validated against the memory alone; the tree is scanned when it is run.
     let around = Surroundings::gather(ctx, &*tx, &Tree::new([]), None)?;
     if nonce(&*tx, &around)? != answer.nonce {
         return Err(late());
@@ -136,6 +138,7 @@ fn keep(
         around.begun(),
         Some(&record),
     ));
+    // A parked tick counts as passed, or the loop would ask for it forever.
     if record.status == TickStatus::Parked {
         let after = TickState {
             current_tick: record.tick,

@@ -47,7 +47,7 @@ fn what_is_cancelled_stays_cancelled_until_it_is_written_anew() {
         &project,
         &["generation", "status", "scene-0101"],
         "not-found",
-        &["was not begun"],
+        &["was not started"],
     );
     assert_eq!(project.json(&["generation", "status"]), json!([]));
     project.ok(&["write", "scene-0101"]);

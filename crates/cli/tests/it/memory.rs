@@ -69,7 +69,7 @@ fn what_people_edit_is_taken_over_and_never_overwritten() {
     project.write(ELENA, "---\nname: [Elena\n---\n");
     let shown = project.run(&["memory", "show", "C0"]);
     assert!(
-        shown.stdout.contains("антагонист") && shown.stderr.contains("not taken over"),
+        shown.stdout.contains("антагонист") && shown.stderr.contains("not imported"),
         "{shown:?}"
     );
     project.ok(&["memory", "edit", "C0", "role=witness"]);
@@ -167,7 +167,7 @@ fn it_is_searched_in_any_language_and_drawn() {
         &project,
         &["memory", "forget", "C0"],
         "refused",
-        &["R0 speaks of `C0`"],
+        &["R0 refers to `C0`"],
     );
     assert_refused(
         &project,

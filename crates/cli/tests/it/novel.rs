@@ -21,7 +21,7 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
     }
     project.ok(&["novel", "new", "Drawer"]);
     let log = project.ok(&["--project", "Drawer", "log"]).stdout;
-    assert!(log.contains("the story has a name"), "{log}");
+    assert!(log.contains("name the story"), "{log}");
     assert_refused(
         &project,
         &["novel", "new", "Drawer"],
