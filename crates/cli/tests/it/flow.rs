@@ -167,7 +167,7 @@ fn plan(project: &Project) {
             .ok(&["flow", "next"])
             .contains("# Planner: step 1 of 11, Begin")
     );
-    orchestrator.refused(&["flow", "pass"], "is no gate");
+    orchestrator.refused(&["flow", "pass"], "is not a gate");
     orchestrator.ok(&["flow", "done"]);
     orchestrator.refused(&["flow", "done"], "context.json is not written yet");
     project.write(

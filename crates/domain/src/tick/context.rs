@@ -1,6 +1,8 @@
-//! What the planner is told: the story's state in parts, under a budget of tokens, put into a template.
+//! Builds the planner's prompt: the story's state in parts, within a token budget, filled into a
+//! template.
 //!
-//! Texts of the story are material, not instructions: each of their lines begins with `│`.
+//! Texts of the story are data, not instructions. Each of their lines is prefixed with `│`, so that
+//! nothing written in a scene can pass for a part of the prompt.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,23 +11,23 @@ use super::tools::{self, PlanNode};
 use crate::memory::{Character, Memory, OpenLoop};
 use crate::text::clean_line;
 
-/// Where a project may put a template of its own.
+/// Path of a project's own template.
 pub const TEMPLATE: &str = ".throughline/templates/planner.md";
 
-/// The template that is used otherwise.
+/// The default template.
 pub const TEMPLATE_TEXT: &str = include_str!("planner.md");
 
-/// How much the planner is told.
+/// Limits of the planner's context and of generated scenes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GenerationPolicy {
     pub recent_scenes_count: usize,
     pub include_overall_summary: bool,
-    /// About so many tokens of the story are in a prompt.
+    /// Approximate maximum number of tokens of the story in a prompt.
     pub context_tokens: usize,
-    /// About so many words has a scene.
+    /// Approximate length of a scene in words.
     pub scene_words: usize,
-    /// So often a scene is revised before a person decides.
+    /// Maximum number of automatic revisions of a scene before a person has to decide.
     pub revisions: u32,
 }
 
@@ -41,32 +43,34 @@ impl Default for GenerationPolicy {
     }
 }
 
-/// The story's state, gathered.
+/// The story's state, as the planner sees it.
 pub struct StoryView<'a> {
     pub novel: &'a str,
     pub state: &'a TickState,
     pub memory: &'a Memory,
     pub nodes: &'a [PlanNode],
-    /// The newest ticks, the newest last.
+    /// Recent ticks, the newest last.
     pub ticks: &'a [TickRecord],
     pub policy: &'a GenerationPolicy,
 }
 
-/// The parts of a prompt, by the name a template uses.
+/// Parts of a prompt, by their names in the template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannerContext {
     pub parts: Vec<(&'static str, String)>,
     pub used: ContextUsed,
 }
 
-/// Returns about how many tokens a text has. Three bytes a token is more than English needs.
+/// Estimates the number of tokens of a text, rounded up at three bytes per token.
 #[must_use]
 pub fn tokens(text: &str) -> usize {
+    // No tokenizer: each provider has its own, and megabytes of tables for an estimate are not
+    // worth it. English needs about four bytes a token, so this errs on the safe side.
     text.len().div_ceil(3)
 }
 
 impl StoryView<'_> {
-    /// Returns the character the story follows: the chosen one, or the first there is.
+    /// Returns the character the story follows: the chosen one, or else the first.
     #[must_use]
     pub fn active_character(&self) -> Option<&Character> {
         let chosen = self.state.active_character.as_deref();
@@ -76,7 +80,8 @@ impl StoryView<'_> {
             .or_else(first)
     }
 
-    /// Gathers the parts. The tools and who the story follows are always whole; lists give way where room is short.
+    /// Gathers the parts. Tools and the active character are always complete; lists are shortened
+    /// to fit the budget.
     #[must_use]
     pub fn planner_context(&self) -> PlannerContext {
         let active = self.active_character();
@@ -88,6 +93,8 @@ impl StoryView<'_> {
             .join("\n");
         let details = active.map_or_else(|| "Nobody yet.".to_owned(), described);
         let tick = self.state.current_tick + 1;
+        // What is always complete is paid first; a budget too small for it leaves the lists empty
+        // instead of failing.
         let mut room = Room(
             self.policy
                 .context_tokens
@@ -107,12 +114,19 @@ impl StoryView<'_> {
                 scene.title, scene.id, scene.tick
             )
         });
+        // In order of importance: each part takes a share of what the ones before it left over, so
+        // the
+        // last scenes win against the summary of the whole story.
         let recent_scenes = room.part(40, scenes, "No scene is written yet.", Order::NewestFirst);
         let plans = self
             .ticks
             .iter()
             .rev()
+            // Failed plans are left out: a planner would take them for things that happened.
             .filter(|tick| tick.status == TickStatus::Done)
+            // At least three, even if scenes are switched off: without its last plans a planner
+            // repeats
+            // them.
             .take(recent_count.max(3));
         let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
         let recent_plans = room.part(20, plans, "None.", Order::NewestFirst);
@@ -149,6 +163,8 @@ impl StoryView<'_> {
         let next = self
             .nodes
             .iter()
+            // Only nodes that prose is written from; their parents say nothing about the next
+            // scene.
             .filter(|node| node.is_written && node.progress != "complete")
             .take(5);
         let next = next.map(|node| {
@@ -199,7 +215,7 @@ impl StoryView<'_> {
         }
     }
 
-    /// Returns what the planner has before it, in short.
+    /// Summarises the context for the tick's record.
     #[must_use]
     pub fn used(&self) -> ContextUsed {
         let recent: Vec<_> = self
@@ -217,7 +233,7 @@ impl StoryView<'_> {
         }
     }
 
-    /// What went wrong with the last plan for this tick.
+    /// Returns the error of the last plan for this tick, as a part of the prompt.
     fn last_error(&self, tick: u64) -> String {
         let failed = self
             .ticks
@@ -234,14 +250,16 @@ impl StoryView<'_> {
 }
 
 impl PlannerContext {
-    /// Puts the parts into a template. What a template does not name is left out; an unknown name stays as it is.
+    /// Fills the parts into a template. Parts it does not name are left out; unknown names stay as
+    /// they are.
     #[must_use]
     pub fn prompt(&self, template: &str) -> String {
         filled(template, &self.parts)
     }
 }
 
-/// Puts values where a template has their names in braces, each once: a value is never read as a template.
+/// Replaces `{name}` in a template by the value, in one pass: a value is never expanded as a
+/// template.
 #[must_use]
 pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String {
     let mut out = String::with_capacity(template.len());
@@ -260,6 +278,7 @@ pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String
                 rest = tail;
             }
             None => {
+                // Not a known name: JSON examples in a template have braces too.
                 out.push('{');
                 rest = after;
             }
@@ -268,7 +287,7 @@ pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String
     out + rest
 }
 
-/// Marks every line of a text as the story's own.
+/// Prefixes every line of a text as story data.
 #[must_use]
 pub(crate) fn marked(text: &str) -> String {
     text.lines()
@@ -320,19 +339,19 @@ fn loop_line(it: &OpenLoop, tick: u64) -> String {
     )
 }
 
-/// In which order the lines of a part come, and which go first when room is short: the last ones.
+/// Order of a part's lines. When the budget is short, the last given are dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
     AsGiven,
-    /// Given newest first, shown oldest first.
+    /// Given newest first, rendered oldest first.
     NewestFirst,
 }
 
-/// How many tokens are left.
+/// Token budget that is left.
 struct Room(usize);
 
 impl Room {
-    /// Returns as many lines as fit into a share of the room that is left.
+    /// Renders as many lines as fit into a percentage of the remaining budget.
     fn part(
         &mut self,
         percent: usize,
@@ -344,6 +363,10 @@ impl Room {
         let (mut kept, mut left_out) = (Vec::new(), 0usize);
         for line in lines {
             let cost = tokens(&line) + 1;
+            // Nothing after the first line that does not fit: a list with gaps would hide that the
+            // most
+            // relevant entry is missing. One line may exceed its share, or a long one would never
+            // be shown.
             if left_out == 0 && (cost <= share || kept.is_empty() && cost <= self.0) {
                 share = share.saturating_sub(cost);
                 self.0 = self.0.saturating_sub(cost);
@@ -356,10 +379,13 @@ impl Room {
             return nothing.to_owned();
         }
         if order == Order::NewestFirst {
+            // Read in the order of the story, although the newest were chosen first.
             kept.reverse();
         }
         let mut text = marked(&kept.join("\n"));
         if left_out > 0 {
+            // Said explicitly, so that the planner searches instead of taking the list for
+            // complete.
             let more = format!("({left_out} more are not shown; memory.search finds them)");
             text = if order == Order::NewestFirst {
                 format!("{more}\n{text}")

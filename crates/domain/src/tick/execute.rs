@@ -1,4 +1,5 @@
-//! Running a plan: its actions in order, each with the results of those before it, up to the first that fails.
+//! Runs a plan: its actions in order, each with the results of the earlier ones, up to the first
+//! failure.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -6,7 +7,7 @@ use serde_json::{Map, Value};
 use super::plan::Plan;
 use super::tools::{self, Stage, is_reference};
 
-/// What became of one action.
+/// Result of one action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Executed {
     pub action_index: usize,
@@ -19,8 +20,11 @@ pub struct Executed {
     pub success: bool,
 }
 
-/// Runs the actions that `done` does not have yet. Returns all that were run, the failed one last.
+/// Runs the actions that `done` does not contain yet. Returns all that were run; a failed one is
+/// last.
 pub fn execute(stage: &mut Stage<'_>, plan: &Plan, mut done: Vec<Executed>) -> Vec<Executed> {
+    // A retry goes on at the failed action. Those before it are not repeated, or a character would
+    // be created twice.
     done.retain(|action| action.success);
     for (index, action) in plan.actions.iter().enumerate().skip(done.len()) {
         let ran = run(stage, &action.tool, &action.args, index, &done);
@@ -56,12 +60,14 @@ fn run(
         .iter()
         .map(|(key, value)| Ok((key.clone(), resolved(value, done)?)))
         .collect::<Result<_, String>>()?;
+    // Checked again: references have only now become values, and earlier actions may have changed
+    // the memory since the plan was read.
     let args = tool.checked(&filled, &stage.memory, index)?;
     let result = (tool.run)(stage, &args)?;
     Ok((args, result))
 }
 
-/// Puts the results of earlier actions where they are named: `$0.id`.
+/// Replaces references such as `$0.id` by the results of earlier actions.
 pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String> {
     match value {
         Value::String(text) if is_reference(text) => {
@@ -71,11 +77,11 @@ pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String
                 .and_then(|part| part.parse().ok())
                 .unwrap_or(usize::MAX);
             let from = done.get(index).and_then(|action| action.result.as_ref());
-            let mut found = from.ok_or_else(|| {
-                format!("`{text}` names the result of an action that was not run")
-            })?;
+            let mut found =
+                from.ok_or_else(|| format!("`{text}` refers to an action that was not run"))?;
             for part in parts {
                 let inner = part
+                    // Digits index a list, but may also be the name of a field.
                     .parse::<usize>()
                     .ok()
                     .and_then(|at| found.get(at))

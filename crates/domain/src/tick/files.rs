@@ -1,23 +1,23 @@
-//! Ticks as files people read and edit: the plan with its results, and what is to be known about one that failed.
+//! Files of a tick for people: the plan with its results, and the error report of a failed one.
 
 use serde_json::{Value, json};
 
 use super::record::{TickRecord, TickStatus};
 
-/// Returns the file of a tick's plan.
+/// Returns the path of a tick's plan file.
 #[must_use]
 pub fn plan_path(tick: u64) -> String {
     format!("plans/plan_{tick:03}.json")
 }
 
-/// Returns the file about a failed tick; with `log`, the one for reading.
+/// Returns the path of a failed tick's error file; with `log`, of the readable log.
 #[must_use]
 pub fn error_path(tick: u64, log: bool) -> String {
     let end = if log { "log" } else { "json" };
     format!("errors/error_{tick:03}.{end}")
 }
 
-/// Returns the plan file of a tick.
+/// Renders the plan file of a tick.
 #[must_use]
 pub fn plan_file(record: &TickRecord) -> String {
     let mut value = shared(record);
@@ -26,10 +26,11 @@ pub fn plan_file(record: &TickRecord) -> String {
     pretty(&value)
 }
 
-/// Returns the error file of a tick.
+/// Renders the error file of a tick.
 #[must_use]
 pub fn error_file(record: &TickRecord) -> String {
     let mut value = shared(record);
+    // Without a failed action the plan itself was rejected, before anything was run.
     let failed = record.executed.iter().find(|action| !action.success);
     value["error"] = json!({
         "type": if failed.is_some() { "ToolFailed" } else { "PlanRefused" },
@@ -41,13 +42,13 @@ pub fn error_file(record: &TickRecord) -> String {
     pretty(&value)
 }
 
-/// Returns the log of a failed tick, for reading.
+/// Renders the log of a failed tick.
 #[must_use]
 pub fn error_log(record: &TickRecord) -> String {
     let plan = serde_json::to_string_pretty(&record.plan).unwrap_or_default();
     let executed = serde_json::to_string_pretty(&record.executed).unwrap_or_default();
     format!(
-        "=== Tick {} failed ({} of {}) ===\n\n{}\n\n{}\n\nPlan:\n{plan}\n\nWhat was run:\n{executed}\n",
+        "=== Tick {} failed ({} of {}) ===\n\n{}\n\n{}\n\nPlan:\n{plan}\n\nExecuted actions:\n{executed}\n",
         record.tick,
         record.failures,
         super::record::MOST_ATTEMPTS,
@@ -60,11 +61,12 @@ fn instructions(record: &TickRecord) -> String {
     let tick = record.tick;
     let plan = plan_path(tick);
     match record.status {
-        TickStatus::Parked => format!(
-            "The tick is put aside; the loop went on. To take it up: tl tick --retry {tick}"
-        ),
+        TickStatus::Parked => {
+            format!("The tick is parked; the loop went on. To retry it: tl tick --retry {tick}")
+        }
         _ => format!(
-            "1. Mend what is missing (tl memory …), then: tl tick --retry {tick}\n\
+            // Commands to paste, the cheapest way out first.
+            "1. Fix what is missing (tl memory …), then: tl tick --retry {tick}\n\
              2. Or edit `plan` in {plan}, then: tl tick --retry {tick}   # goes on at the failed action\n\
              3. Or go on without it: tl tick --skip {tick}\n\
              A plain `tl tick` asks the planner again and tells it the error."

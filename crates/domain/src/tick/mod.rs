@@ -1,7 +1,8 @@
-//! One turn of the autonomous loop: what the planner is told, what it may ask for, and what becomes of it.
+//! Ticks: one iteration of the autonomous loop, from the planner's prompt to the executed plan.
 //!
-//! Pure. The model is somebody else's: it is given [`context`]'s prompt and [`plan`]'s schema, and what it answers is
-//! checked and run here ([`execute`]). [`offline`] is a planner without a model.
+//! Pure, and without a model: the caller sends [`context`]'s prompt and [`plan`]'s schema to one,
+//! and its answer is validated and run here ([`execute`]). [`offline`] is a planner without a
+//! model.
 
 pub mod context;
 pub mod execute;

@@ -1,6 +1,7 @@
-//! A planner without a model. It follows fixed rules and invents nothing: who and what it brings in stands in the plan.
+//! Offline planner: deterministic rules instead of a model.
 //!
-//! It is there so that the loop can be run, tried out and tested anywhere. It does not know what a good story is.
+//! It invents nothing: whatever it introduces is named in the plan files. It exists so that the
+//! loop can be run, tried out and tested anywhere, and knows nothing about good stories.
 
 use serde_json::{Value, json};
 
@@ -8,17 +9,17 @@ use super::context::StoryView;
 use super::tools::PlanNode;
 use crate::memory::{Character, Memory};
 
-/// How it signs its plans.
+/// Planner name in the records of its ticks.
 pub const NAME: &str = "offline";
 
-/// What the plan files name, in the order they do.
+/// Characters and locations that the plan files name, in order of appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     pub characters: Vec<String>,
     pub locations: Vec<String>,
 }
 
-/// Returns the plan for the next tick: the same state gives the same plan.
+/// Returns the plan for the next tick. Deterministic: the same state gives the same plan.
 #[must_use]
 pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     let memory = story.memory;
@@ -28,7 +29,7 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
         .iter()
         .filter(|node| node.is_written && node.progress != "complete")
         .collect();
-    // Every tick takes the next open part of the plan; when all had their turn, it begins again.
+    // Round robin over the open nodes: without progress on a node, the next tick takes another one.
     let turn = usize::try_from(tick.saturating_sub(1)).unwrap_or(0);
     let node = open.get(turn % open.len().max(1)).copied();
     let subject = node.map(|node| {
@@ -41,6 +42,7 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     let mut actions = Vec::new();
     let (pov, introduced) = point_of_view(story, named, &mut actions);
     let place = setting(memory, named, &mut actions);
+    // One step at a time: a plan that introduces a character leaves relationships to a later tick.
     match introduced {
         true => {}
         false => between(memory, pov.as_deref(), tick, &mut actions),
@@ -57,6 +59,7 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     };
     let mut plan = json!({
         "rationale": "Made by rules, without a model: the next open part of the plan, and what the plan names but the memory lacks.",
+        // Below the 500 of the schema, which this planner has to obey like any other.
         "scene_intention": intention.chars().take(480).collect::<String>(),
         "actions": actions,
         "expected_outcomes": [format!("{about} is prepared to be written")],
@@ -70,7 +73,7 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     plan
 }
 
-/// Returns whose scene it is; brings in the next character that the plan names.
+/// Chooses the point-of-view character, and introduces the next character that the plan names.
 fn point_of_view(
     story: &StoryView<'_>,
     named: &Named,
@@ -82,6 +85,7 @@ fn point_of_view(
             .characters()
             .any(|it| it.name.eq_ignore_ascii_case(name))
     });
+    // An empty memory gets a stand-in, because a scene needs a point of view.
     let nobody = memory.characters().next().is_none();
     let stand_in = "The protagonist".to_owned();
     let Some(name) = missing.or(nobody.then_some(&stand_in)) else {
@@ -99,6 +103,7 @@ fn point_of_view(
 }
 
 fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<String> {
+    // One new location per tick, so that the story meets them one by one.
     let missing = named.locations.iter().find(|name| {
         !memory
             .locations()
@@ -116,7 +121,7 @@ fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<S
     Some(format!("${index}.id"))
 }
 
-/// Ties two characters that have nothing to do with each other yet, or asks how things stand.
+/// Creates a relationship between unrelated characters, or queries an existing one.
 fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(pov) = pov else { return };
     let tied = |other: &Character| {
@@ -143,13 +148,14 @@ fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Valu
     }
 }
 
-/// Opens a loop for a part of the plan that has none, or looks up what is open.
+/// Opens a loop for a node that has none, or searches what is known about it.
 fn remember(memory: &Memory, subject: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(subject) = subject else { return };
     let description: String = format!("How does {subject} turn out?")
         .chars()
         .take(280)
         .collect();
+    // Compared with closed loops as well, or a settled question would be asked again.
     if memory.loops().any(|it| it.text == description) {
         let words: String = subject.chars().take(120).collect();
         actions

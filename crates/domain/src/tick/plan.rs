@@ -1,4 +1,4 @@
-//! A plan as the planner gives it: its shape, its schema made from the tools, and what is wrong with one.
+//! The planner's answer: its type, the JSON Schema generated from the tools, and its validation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 use super::tools::{self, Tool};
 use crate::memory::{EntryKind, Memory};
 
-/// More actions than this are worth a warning.
+/// Number of actions above which a plan gets a warning.
 pub const SOFT_ACTIONS: usize = 4;
-/// More are refused: a plan is one step.
+/// Maximum number of actions; more are refused, because a plan is a single step of the story.
 pub const MOST_ACTIONS: usize = 12;
-/// So many ids are listed in the schema; there are providers that take no more.
+/// Maximum number of ids listed in the schema; some providers reject larger enums.
 const MOST_LISTED: usize = 400;
 
-/// What the planner wants to happen.
+/// A plan for one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     pub rationale: String,
@@ -27,7 +27,7 @@ pub struct Plan {
     pub expected_outcomes: Vec<String>,
 }
 
-/// One call of a tool.
+/// One tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     pub tool: String,
@@ -36,16 +36,16 @@ pub struct Action {
     pub reason: Option<String>,
 }
 
-/// What is wrong with a plan, in words a model can act on.
+/// Why a plan was refused, in words a model can act on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanRefused {
-    #[error("it is no plan: {0}")]
+    #[error("not a valid plan: {0}")]
     Shape(String),
     #[error("the plan has {0} actions, more than {MOST_ACTIONS}")]
     TooMany(usize),
     #[error("`{0}` is empty")]
     Empty(&'static str),
-    #[error("action {index} asks for `{tool}`, which is no tool; there are {known}")]
+    #[error("action {index} calls the unknown tool `{tool}`; there are {known}")]
     NoTool {
         index: usize,
         tool: String,
@@ -57,7 +57,7 @@ pub enum PlanRefused {
         tool: String,
         problem: String,
     },
-    #[error("`{field}` is `{found}`, which is no {kind} of the memory")]
+    #[error("`{field}` is `{found}`: there is no such {kind} in the memory")]
     Unknown {
         field: &'static str,
         found: String,
@@ -66,12 +66,16 @@ pub enum PlanRefused {
 }
 
 impl Plan {
-    /// Reads a plan: unknown fields are passed over, wrong types are not; every argument of every action is checked
-    /// before any is run; ids are put into the form the memory has them in.
+    /// Parses and validates a plan. Ids are normalised to the memory's spelling.
+    ///
+    /// Unknown fields are ignored, wrong types are not. The arguments of all actions are checked
+    /// before any of them runs.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first problem.
     pub fn read(value: &Value, memory: &Memory) -> Result<Self, PlanRefused> {
+        // Lenient where it costs nothing: models add fields of their own, and a refused plan costs
+        // another call.
         let mut plan: Self = serde_json::from_value(value.clone())
             .map_err(|error| PlanRefused::Shape(error.to_string()))?;
         for (field, text) in [
@@ -107,6 +111,7 @@ impl Plan {
                     .collect::<Vec<_>>()
                     .join(", "),
             })?;
+            // The canonical name, so that records and files do not depend on a model's spelling.
             tool.name.clone_into(&mut action.tool);
             action.args = tool
                 .checked(&action.args, memory, index)
@@ -119,7 +124,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns what is odd about it, but no reason to refuse it.
+    /// Returns what is unusual about the plan but no reason to refuse it.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let many = self.actions.len() > SOFT_ACTIONS;
@@ -134,7 +139,7 @@ impl Plan {
     }
 }
 
-/// Returns the id that is meant. Models write `null`, `none` or nothing where they mean none.
+/// Resolves an id. Models write `null`, `none` or an empty string where they mean none.
 fn meant(
     memory: &Memory,
     field: &'static str,
@@ -148,7 +153,7 @@ fn meant(
     };
     match memory.meant(kind, &given) {
         Some(id) => Ok(Some(id)),
-        // A result of an action: the place may be made by the plan itself.
+        // A reference to an action's result: the plan itself may create the location.
         None if tools::is_reference(&given) => Ok(Some(given)),
         None => Err(PlanRefused::Unknown {
             field,
@@ -158,8 +163,10 @@ fn meant(
     }
 }
 
-/// Returns the schema of a plan for these tools and this memory: names of tools are fixed, ids are listed, everything has
-/// an end.
+/// Returns the JSON Schema of a plan for these tools and this memory.
+///
+/// Tool names are constants, ids are enums and every length is bounded, because constrained
+/// decoding cannot produce what the schema excludes.
 #[must_use]
 pub fn schema(memory: &Memory) -> Value {
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
@@ -170,6 +177,7 @@ pub fn schema(memory: &Memory) -> Value {
     let mut properties = json!({
         "rationale": text(800),
         "scene_intention": text(500),
+        // Fewer than `read` accepts: the schema guides, and a plan with a few more is still run.
         "actions": { "type": "array", "maxItems": 6, "items": { "anyOf": actions } },
         "expected_outcomes": { "type": "array", "maxItems": 6, "items": text(240) },
     });
@@ -178,6 +186,7 @@ pub fn schema(memory: &Memory) -> Value {
         ("target_location", EntryKind::Location),
     ] {
         let ids = listed(memory, kind);
+        // An empty enum is invalid in JSON Schema.
         if !ids.is_empty() {
             properties[field] = json!({ "type": "string", "enum": ids });
         }
@@ -201,9 +210,10 @@ fn action_schema(tool: &Tool, memory: &Memory) -> Value {
     })
 }
 
-/// Returns the newest ids of a kind.
+/// Returns the newest ids of a kind, at most [`MOST_LISTED`], oldest first.
 fn listed(memory: &Memory, kind: EntryKind) -> Vec<String> {
     let mut ids: Vec<String> = match kind {
+        // Closed loops cannot be closed again; listing them would only invite mistakes.
         EntryKind::Loop => memory
             .loops()
             .rev()

@@ -1,4 +1,5 @@
-//! What is kept of ticks: where the story stands, each tick with its plan and results, and what models cost.
+//! Stored records of ticks: the story's position, each tick with plan and results, and the costs of
+//! model calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,22 +9,22 @@ use super::plan::Plan;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// A plan that failed so often is put aside, and the loop goes on.
+/// Maximum number of failures of a tick before it is parked and the loop goes on.
 pub const MOST_ATTEMPTS: u32 = 3;
 
-/// Where the story stands.
+/// Current position of the story.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TickState {
     /// The last tick that is settled: done, skipped or parked.
     pub current_tick: u64,
     pub active_character: Option<String>,
-    /// What the story is called.
+    /// The story's title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub novel: Option<String>,
 }
 
 impl TickState {
-    /// The key of its one record.
+    /// Key of the single record.
     pub const KEY: &'static str = "story";
 }
 
@@ -31,22 +32,23 @@ impl Recorded for TickState {
     const KIND: &'static str = "tick-state";
 }
 
-/// What became of a tick.
+/// Status of a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TickStatus {
-    /// There is a plan, and nothing of it was run.
+    /// There is a plan, and none of its actions was run.
     Planned,
     Done,
     /// An action failed; those before it are done.
     Failed,
-    /// It failed too often and was put aside.
+    /// It failed [`MOST_ATTEMPTS`] times.
     Parked,
-    /// A person said to go on without it.
+    /// A person chose to go on without it.
     Skipped,
 }
 
 impl TickStatus {
+    /// Returns the status's name, as it is serialised.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -59,7 +61,7 @@ impl TickStatus {
     }
 }
 
-/// What the planner had before it.
+/// Summary of the context the planner was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContextUsed {
     pub active_character: Option<String>,
@@ -73,12 +75,12 @@ pub struct TickRecord {
     pub tick: u64,
     pub status: TickStatus,
     pub at: Timestamp,
-    /// Who planned it: `offline`, a provider and its model, a host.
+    /// The planner: `offline`, a provider with its model, or a host.
     pub planner: String,
     pub plan: Plan,
     pub executed: Vec<Executed>,
     pub errors: Vec<String>,
-    /// How often it failed.
+    /// Number of failures.
     pub failures: u32,
     pub context_used: ContextUsed,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,12 +91,14 @@ impl TickRecord {
     /// Returns the key of a tick's record.
     #[must_use]
     pub fn key(tick: u64) -> String {
+        // Padded, because records are listed in the order of their keys.
         format!("{tick:06}")
     }
 
-    /// Returns the first action that is still to be run.
+    /// Returns the index of the first action that is still to be run.
     #[must_use]
     pub fn next_action(&self) -> usize {
+        // Actions run in order and stop at the first failure, so the count is the index.
         self.executed.iter().filter(|action| action.success).count()
     }
 }
@@ -103,11 +107,11 @@ impl Recorded for TickRecord {
     const KIND: &'static str = "tick";
 }
 
-/// One call of a model and what it cost. An unknown price is unknown.
+/// One model call and its cost; `None` is an unknown price, never zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
     pub at: Timestamp,
-    /// `tick 5`, or the node that was written.
+    /// What the call is charged to: `tick 5`, or the node that was written.
     pub account: String,
     pub purpose: String,
     pub provider: String,
@@ -118,7 +122,7 @@ pub struct Spending {
     pub latency_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What the provider's layer noted besides.
+    /// Further notes of the provider's client.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub details: Value,
 }

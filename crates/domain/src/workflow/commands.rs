@@ -1,6 +1,6 @@
-//! The commands a role can be allowed, with how each is used.
+//! Commands that a workflow can allow to a role, with their usage.
 
-/// Every command that changes something, as roles name it, with its usage.
+/// Every command a role can be allowed, with its usage line.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("doc set", "tl doc set ID FIELD=VALUE … --version N"),
     (
@@ -68,7 +68,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("reconcile", "tl reconcile"),
 ];
 
-/// Returns how a command is used.
+/// Returns the usage of a command.
 #[must_use]
 pub fn usage(word: &str) -> Option<&'static str> {
     COMMANDS

@@ -1,7 +1,7 @@
-//! Workflows: an ordered set of steps with roles and review gates, as data.
+//! Workflows: an ordered list of steps with roles and review gates, as data.
 //!
-//! Built in are `planner`, `executor` and `story-planning`, TOML files beside this one; users write theirs into
-//! `.throughline/workflows`. Pure: what a step needs to know is gathered by the caller.
+//! Built in are `planner`, `executor` and `story-planning`, TOML files beside this one; users add
+//! their own in `.throughline/workflows`. Pure: the caller gathers the context a step needs.
 
 mod commands;
 mod parse;
@@ -15,10 +15,10 @@ pub use prompt::{StepPrompt, compose};
 pub use run::{FlowRun, FlowState, Move, MoveRefused, Moved, allows, next_step, plain_after};
 pub use sections::{Material, Section, section};
 
-/// The folder of the user's workflows.
+/// Folder of the user's workflows.
 pub const FOLDER: &str = ".throughline/workflows";
 
-/// A workflow.
+/// A workflow: roles and steps for one kind of subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workflow {
     pub name: String,
@@ -28,59 +28,61 @@ pub struct Workflow {
     pub steps: Vec<Step>,
 }
 
-/// What a workflow is carried out on.
+/// Kind of subject a workflow runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectKind {
     /// A plan document.
     Document,
     /// A node of a tree that is to be planned.
     Node,
-    /// Just a name.
+    /// Any name.
     Anything,
 }
 
-/// Who does a step, and what they may do.
+/// A role: its instructions and allowed commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     pub name: String,
-    /// What is said to whoever takes the role.
+    /// Instructions for the agent or person in this role.
     pub text: String,
-    /// Words of [`COMMANDS`].
+    /// Allowed commands, by their names in [`COMMANDS`].
     pub may: Vec<String>,
 }
 
-/// One step.
+/// One step of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub name: String,
     pub title: String,
     pub role: String,
     pub kind: StepKind,
-    /// The phase that is reviewed, for steps that have to do with a review.
+    /// The reviewed phase, for reviews and gates.
     pub phase: Option<String>,
-    /// The context the prompt carries.
+    /// Context sections of the prompt.
     pub gives: Vec<Given>,
-    /// What must be true before the step is done.
+    /// Preconditions for completing the step.
     pub requires: Vec<Requirement>,
-    /// What happens when it is.
+    /// Effects of completing the step.
     pub effects: Vec<StepEffect>,
-    /// Where a gate that fails leads back to.
+    /// Step to which a failed gate returns.
     pub on_fail: Option<String>,
     pub prompt: String,
 }
 
-/// How a step is left.
+/// How a step is completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// When it is said to be done.
+    /// By `tl flow done`.
     Work,
-    /// When every check has a verdict.
+    /// By `tl flow done`, once every check has a verdict.
     Review,
-    /// As the review says: passed, or failed and back.
+    /// By the review's outcome: passed, or failed and back.
     Gate,
 }
 
-/// Declares words of TOML together with their values.
+/// Declares an enum together with the words that name its values in TOML.
+// A macro, so that a new value cannot be missing from the list that the parser accepts and names
+// in its error messages.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($variant:ident $word:literal),+ $(,)? }) => {
         $(#[$about])*
@@ -95,7 +97,7 @@ macro_rules! words {
 }
 
 words! {
-    /// A piece of context.
+    /// A context section of a prompt.
     Given {
         Context "context",
         Overview "overview",
@@ -116,7 +118,7 @@ words! {
 }
 
 words! {
-    /// Something that must be true before a step is done.
+    /// A precondition for completing a step.
     Requirement {
         Context "context",
         Whole "whole",
@@ -130,7 +132,7 @@ words! {
 }
 
 words! {
-    /// Something that happens when a step is done.
+    /// An effect of completing a step.
     StepEffect {
         FreezeContext "freeze-context",
         Render "render",
@@ -139,7 +141,7 @@ words! {
 }
 
 impl Workflow {
-    /// Returns a step and its place.
+    /// Returns the step with this name and its index.
     #[must_use]
     pub fn step(&self, name: &str) -> Option<(usize, &Step)> {
         self.steps
@@ -148,23 +150,24 @@ impl Workflow {
             .find(|(_, step)| step.name == name)
     }
 
-    /// Returns a role.
+    /// Returns the role with this name.
     #[must_use]
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.iter().find(|role| role.name == name)
     }
 }
 
-/// The built-in workflows, name and text.
+/// Built-in workflows: name and TOML text.
 pub const BUILT_IN: [(&str, &str); 3] = [
     ("planner", include_str!("planner.toml")),
     ("executor", include_str!("executor.toml")),
     ("story-planning", include_str!("story-planning.toml")),
 ];
 
-/// Returns a built-in workflow.
+/// Returns the built-in workflow with this name.
 #[must_use]
 pub fn built_in(name: &str) -> Option<Workflow> {
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    // Parsed on demand, not in a static: a process needs one workflow at most, mostly none.
     Some(parse(name, text).expect("BUG: built-in workflows are parsed by a test"))
 }

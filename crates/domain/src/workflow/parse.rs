@@ -1,4 +1,7 @@
-//! Reading a workflow from TOML, with errors that name file, line, key and what is allowed.
+//! Parses a workflow from TOML; errors name file, line, key and the allowed values.
+//!
+//! Everything a run relies on is checked here, so that a running workflow cannot reach a step that
+//! does not exist.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -8,7 +11,7 @@ use super::{
 };
 use crate::suggest::with_suggestion;
 
-/// What is wrong with a workflow, and where.
+/// A problem in a workflow and its location.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {message}")]
 pub struct WorkflowProblem {
@@ -57,7 +60,7 @@ struct RawStep {
     prompt: Spanned<String>,
 }
 
-/// Reads a workflow; `file` is only for messages.
+/// Parses a workflow; `file` is only used in messages.
 ///
 /// # Errors
 /// The first problem, with its line.
@@ -78,6 +81,7 @@ pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
         ("anything", SubjectKind::Anything),
     ];
     let subject = match &raw.subject {
+        // The kind with the fewest assumptions, since users' workflows may be about anything.
         None => SubjectKind::Anything,
         Some(word) => reader.one_of(word, "subject", &subjects)?,
     };
@@ -94,12 +98,14 @@ pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
             return Err(reader.problem(
                 &role.name,
                 "role.name",
-                &format!("`{}` is there twice", role.name.get_ref()),
+                &format!("duplicate role `{}`", role.name.get_ref()),
             ));
         }
     }
     let mut steps: Vec<Step> = Vec::new();
     for step in &raw.steps {
+        // With the earlier steps only: references point backwards, so that each failed gate repeats
+        // work that was done and never skips any.
         let step = reader.step(step, &roles, &steps)?;
         steps.push(step);
     }
@@ -188,6 +194,7 @@ impl Reader<'_> {
 
     fn role(&self, raw: &RawRole) -> Result<Role, WorkflowProblem> {
         self.word(&raw.name, "role.name")?;
+        // A misspelt command would silently be forbidden, and the role could not finish its step.
         let known: Vec<(&str, ())> = COMMANDS.iter().map(|(word, _)| (*word, ())).collect();
         self.all_of(&raw.may, "role.may", &known)?;
         Ok(Role {
@@ -206,9 +213,10 @@ impl Reader<'_> {
         self.word(&raw.name, "step.name")?;
         let name = raw.name.get_ref().clone();
         if earlier.iter().any(|step| step.name == name) {
-            return Err(self.problem(&raw.name, "step.name", &format!("`{name}` is there twice")));
+            return Err(self.problem(&raw.name, "step.name", &format!("duplicate step `{name}`")));
         }
         let known: Vec<(&str, ())> = roles.iter().map(|role| (role.name.as_str(), ())).collect();
+        // Every step has a declared role, so that `is_command_allowed` always finds one.
         self.one_of(&raw.role, "step.role", &known)?;
         let kinds = [
             ("work", StepKind::Work),
@@ -226,10 +234,11 @@ impl Reader<'_> {
             return Err(self.problem(
                 &raw.name,
                 "step.phase",
-                "a review and a gate say which phase they are about",
+                "a review or a gate needs the phase it is about",
             ));
         }
         let phase = raw.phase.as_ref().map(|phase| phase.get_ref().clone());
+        // A gate without a review before it could never be decided.
         let reviewed = earlier
             .iter()
             .any(|step| step.kind == StepKind::Review && step.phase == phase);
@@ -259,7 +268,7 @@ impl Reader<'_> {
                 return Err(self.problem(
                     &raw.name,
                     "step.on_fail",
-                    "a gate says where a failed review leads back to",
+                    "a gate needs the step that a failed review returns to",
                 ));
             }
             (StepKind::Work | StepKind::Review, Some(back)) => {
@@ -267,6 +276,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        // A step without a task would hand an agent nothing but context.
         if raw.prompt.get_ref().trim().is_empty() {
             return Err(self.problem(&raw.prompt, "step.prompt", "is empty"));
         }

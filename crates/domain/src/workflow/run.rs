@@ -1,4 +1,4 @@
-//! A workflow under way: where it is, how it moves, who may do what meanwhile.
+//! State of a running workflow: its step, its moves, and which commands are allowed meanwhile.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,18 +8,18 @@ use crate::record::Recorded;
 use crate::review::Concluded;
 use crate::time::Timestamp;
 
-/// A workflow on a subject, kept under `SUBJECT/WORKFLOW`.
+/// A workflow running on a subject, stored under `SUBJECT/WORKFLOW`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRun {
     pub workflow: String,
     pub subject: String,
-    /// The name of the present step.
+    /// Name of the current step.
     pub step: String,
     pub state: FlowState,
-    /// The wave that is being carried out, from 1.
+    /// Current wave, from 1.
     #[serde(default)]
     pub wave: u32,
-    /// Who worked on what is reviewed next.
+    /// Authors of the work that is reviewed next.
     #[serde(default)]
     pub authors: Vec<Principal>,
     pub moves: Vec<Moved>,
@@ -29,7 +29,7 @@ impl Recorded for FlowRun {
     const KIND: &'static str = "flow";
 }
 
-/// Whether it goes on.
+/// Whether a run is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowState {
@@ -39,7 +39,7 @@ pub enum FlowState {
 }
 
 impl FlowState {
-    /// Returns the word.
+    /// Returns the name, as it is serialised.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl FlowState {
     }
 }
 
-/// What is said about the present step.
+/// A transition from the current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Move {
@@ -60,7 +60,7 @@ pub enum Move {
 }
 
 impl Move {
-    /// Returns the word.
+    /// Returns the name, as it is serialised.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl Move {
     }
 }
 
-/// One move that was made.
+/// A transition that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     pub step: String,
@@ -80,23 +80,23 @@ pub struct Moved {
     pub at: Timestamp,
 }
 
-/// Why a workflow does not move.
+/// Why a transition was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoveRefused {
-    #[error("step `{step}` is a gate: the review says whether it is passed")]
+    #[error("step `{step}` is a gate: the review decides whether it is passed")]
     IsAGate { step: String },
-    #[error("step `{step}` is no gate: it is done, or not yet")]
+    #[error("step `{step}` is not a gate: use `tl flow done`")]
     NoGate { step: String },
     #[error("step `{step}` is not done yet: {}", missing.join("; "))]
     NotYet { step: String, missing: Vec<String> },
-    #[error("{} still fail and stop it: {}", blocking.len(), blocking.join(", "))]
+    #[error("{} blocking findings: {}", blocking.len(), blocking.join(", "))]
     Blocked { blocking: Vec<String> },
-    #[error("no finding stops it any more")]
+    #[error("no finding blocks the gate")]
     NothingFails,
 }
 
 impl FlowRun {
-    /// Returns a run at its first step.
+    /// Starts a run at the first step.
     #[must_use]
     pub fn start(workflow: &Workflow, subject: &str) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl FlowRun {
         format!("{}/{}", self.subject, self.workflow)
     }
 
-    /// Remembers who worked on what will be reviewed.
+    /// Records an author of the work that will be reviewed.
     pub fn worked(&mut self, by: &Principal) {
         if !self.authors.contains(by) {
             self.authors.push(by.clone());
@@ -128,9 +128,10 @@ impl FlowRun {
     }
 }
 
-/// Returns the step after the present one, or nothing at the end.
+/// Returns the name of the step after this one, or `None` at the end.
 ///
-/// `missing` is what the step requires and is not so; `concluded` is what its review came to, at a gate.
+/// `missing` lists unmet preconditions of the step; `concluded` is the outcome of its review, at a
+/// gate.
 ///
 /// # Errors
 /// [`MoveRefused`].
@@ -150,8 +151,11 @@ pub fn next_step<'w>(
         }
         _ => {}
     }
+    // The review decides, not the caller: `pass` and `fail` are only accepted when they agree with
+    // its outcome. An agent that wants to be done cannot pass its own gate.
     let onward = workflow.steps.get(at + 1).map(|step| step.name.as_str());
     match (how, concluded) {
+        // Preconditions are not asked for on the way back: what is missing is what will be redone.
         (Move::Fail, Some(Concluded::Retry { .. })) => return Ok(step.on_fail.as_deref()),
         (Move::Fail, _) => return Err(MoveRefused::NothingFails),
         (Move::Pass, Some(Concluded::Retry { blocking, .. })) => {
@@ -170,9 +174,10 @@ pub fn next_step<'w>(
     Ok(onward)
 }
 
-/// Says whether a command may be used in a step. A person may do what they like.
+/// Whether a command is allowed in a step. People are not restricted.
 #[must_use]
 pub fn allows(workflow: &Workflow, step: usize, by: &Principal, command: &str) -> bool {
+    // Roles keep agents to their part of the work; a person who intervenes needs every command.
     if by.is_human() {
         return true;
     }
@@ -183,7 +188,7 @@ pub fn allows(workflow: &Workflow, step: usize, by: &Principal, command: &str) -
     role.is_some_and(|role| role.may.iter().any(|word| word == command))
 }
 
-/// Says in words what follows a step.
+/// Describes the transitions out of a step, with their commands.
 #[must_use]
 pub fn plain_after(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static str, String)> {
     let step = &workflow.steps[at];
@@ -191,6 +196,7 @@ pub fn plain_after(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static s
         Some(next) => format!("{} ({})", next.title, next.role),
         None => "the end of the workflow".to_owned(),
     };
+    // The subject is named only where the command could not find it by itself.
     let flag = if doc.is_empty() {
         String::new()
     } else {

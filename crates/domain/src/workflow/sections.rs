@@ -1,34 +1,34 @@
-//! The context of a step: exactly what its role needs, taken from the plan and its reviews.
+//! Context sections of a step's prompt: exactly what its role needs, from the plan and its reviews.
 
 use super::Given;
 use crate::plan_document::{Grade, InvisibleKnowledge, Plan, check, entity_value};
 use crate::review::{Item, Review};
 
-/// A titled block of the prompt.
+/// A titled block of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     pub title: String,
     pub lines: Vec<String>,
-    /// Where the rest of it can be read.
+    /// Command that shows all of it.
     pub whole: String,
-    /// The words are ours, not somebody's text.
+    /// Whether the text is Throughline's own, not stored text.
     pub is_ours: bool,
 }
 
-/// What sections are made from.
+/// Sources of the sections.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Material<'a> {
     pub plan: Option<&'a Plan>,
     /// The text of `context.json`.
     pub context: Option<&'a str>,
     pub review: Option<&'a Review>,
-    /// The milestones of the present wave, with how far each is and who has it.
+    /// Milestones of the current wave, with the progress and claimant of each.
     pub wave: &'a [(String, String)],
     /// The planning prompt of the node.
     pub node: Option<&'a str>,
 }
 
-/// Returns a section; nothing where there is nothing to say.
+/// Builds a section; `None` if it would be empty.
 #[must_use]
 pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
     let lines = match given {
@@ -53,6 +53,7 @@ pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
         | Given::Criteria => material.plan.map(|plan| of_plan(given, plan)),
     }?;
     let (title, whole) = about(given);
+    // Problems are our own messages; everything else quotes text from files and is prefixed.
     let is_ours = given == Given::Problems;
     (!lines.is_empty()).then(|| Section {
         title: title.to_owned(),
@@ -105,6 +106,7 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
         Given::Decisions => {
             let mut lines = Vec::new();
             for one in &context.decision_log {
+                // Ids first in every list, because roles have to name them in their commands.
                 lines.push(format!("{} {}", one.id, one.decision));
                 lines.extend(
                     one.reasoning_chain
@@ -131,6 +133,7 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
                 .map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
             constraints.chain(risks).collect()
         }
+        // A default value is a page of empty fields.
         Given::Knowledge if plan.invisible_knowledge == InvisibleKnowledge::default() => Vec::new(),
         Given::Knowledge => {
             let value = entity_value(plan, "invisible_knowledge").unwrap_or_default();
@@ -210,7 +213,7 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
     }
 }
 
-/// Findings that are still to be mended: also those that wait for a new verdict.
+/// Lists unfixed findings, including those that wait for a new verdict.
 fn findings(review: &Review) -> Vec<String> {
     let open =
         |item: &&Item| item.finding.is_some() && item.status != crate::review::ItemStatus::Pass;
@@ -218,6 +221,7 @@ fn findings(review: &Review) -> Vec<String> {
         .items
         .iter()
         .filter(open)
+        // Accepted findings are left out: the author is not to spend work on them.
         .filter(|item| item.resolution.is_none() || item.is_escalated());
     unresolved
         .flat_map(|item| {
@@ -250,7 +254,8 @@ fn checks(review: &Review) -> Vec<String> {
     lines.collect()
 }
 
-/// Everything about the milestones of a wave: whoever carries one out needs nothing else.
+/// Lists everything about the milestones of a wave, so that one can be implemented from the prompt
+/// alone.
 fn wave(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (id, standing) in milestones {
@@ -261,6 +266,9 @@ fn wave(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
         let mut list = |name: &str, items: &[String]| {
             lines.extend(items.iter().map(|item| format!("    {name}: {item}")));
         };
+        // One line per item with its field's name, so that the block can be cut off anywhere and
+        // still
+        // makes sense.
         list("file", &milestone.files);
         list("requirement", &milestone.requirements);
         list("done when", &milestone.acceptance_criteria);

@@ -45,12 +45,12 @@ fn arguments_are_checked_before_anything_runs() {
     let call = |tool: &str, args: Value| json!([{ "tool": tool, "args": args }]);
     refused(
         &call("sword.forge", json!({})),
-        "no tool; there are memory.search",
+        "unknown tool `sword.forge`; there are memory.search",
     );
     refused(&call("memory.search", json!({})), "`query` is missing");
     refused(
         &call("memory.search", json!({ "query": 7 })),
-        "expected a text",
+        "expected a string",
     );
     refused(
         &call("memory.search", json!({ "query": "x", "limit": 99 })),
@@ -75,7 +75,7 @@ fn arguments_are_checked_before_anything_runs() {
         &call("relationship.query", json!({ "character_id": "$0.id" })),
         "only results of earlier actions",
     );
-    refused(&json!("all of them"), "it is no plan");
+    refused(&json!("all of them"), "not a valid plan");
     assert!(Plan::read(&json!({ "rationale": "r", "actions": [] }), &memory()).is_err());
 }
 
@@ -284,7 +284,7 @@ fn a_loop_is_resolved_by_the_words_of_a_scene_not_by_claim() {
     );
     let (status, told) = close(json!({ "scene_id": "S001", "evidence": "she found the map" }));
     assert!(
-        status == LoopStatus::Open && told.contains("does not stand in S001"),
+        status == LoopStatus::Open && told.contains("is not a quote from S001"),
         "{told}"
     );
     let (status, _) =

@@ -122,7 +122,7 @@ fn every_mistake_names_file_line_and_key() {
             "name = \"judge\"",
             "name = \"look\"",
             "w.toml:15: `step.name`",
-            "`look` is there twice",
+            "duplicate step `look`",
         ),
         (
             "role = \"scout\"\nphase",
@@ -140,7 +140,7 @@ fn every_mistake_names_file_line_and_key() {
             "kind = \"review\"\nphase = \"look\"\n",
             "kind = \"review\"\n",
             "w.toml:15: `step.phase`",
-            "which phase",
+            "needs the phase",
         ),
         (
             "kind = \"gate\"\nphase = \"look\"",
@@ -158,7 +158,7 @@ fn every_mistake_names_file_line_and_key() {
             "on_fail = \"look\"\n",
             "",
             "w.toml:22: `step.on_fail`",
-            "where a failed review leads back to",
+            "a failed review returns to",
         ),
         (
             "prompt = \"Look.\"",

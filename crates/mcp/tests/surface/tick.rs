@@ -42,7 +42,7 @@ fn the_hosts_model_plans_and_what_it_says_is_checked() {
     assert!(
         refused["message"]
             .as_str()
-            .is_some_and(|message| message.contains("which is no tool")),
+            .is_some_and(|message| message.contains("unknown tool")),
         "{refused}"
     );
     let outcome = done(&surface, "tick_submit", submit(plan("Mara")));

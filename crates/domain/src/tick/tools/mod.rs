@@ -1,4 +1,5 @@
-//! The tools a plan may call. One table: the prompt, the schema and the check of arguments all come from it.
+//! Tools a plan may call, in one table from which the prompt, the schema and the argument check are
+//! derived.
 
 mod nodes;
 mod people;
@@ -10,16 +11,16 @@ use serde_json::{Map, Value, json};
 
 use crate::memory::{EntryKind, Memory};
 
-/// What tools work on: the memory, which they change, and a view of the rest.
+/// State the tools work on: the memory, which they change, and a read-only view of the rest.
 pub struct Stage<'a> {
     pub memory: Memory,
     pub tick: u64,
     pub world: &'a World<'a>,
-    /// Plans that are to be written, in order. They are drafts: no tool approves.
+    /// Plan texts to write, in order. They are drafts: no tool approves.
     pub drafts: Vec<Draft>,
 }
 
-/// The text of a plan that is to be written.
+/// Plan text that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// The node's path.
@@ -28,33 +29,33 @@ pub struct Draft {
     pub text: String,
 }
 
-/// Where a node is or would be.
+/// Location of an existing or future node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftPlace {
     /// The node's path.
     pub node: String,
     pub file: String,
-    /// What stands there.
+    /// Current content of the file.
     pub text: Option<String>,
 }
 
-/// Says where a node of a level lies, by its id and perhaps its parent; or why it cannot be planned.
+/// Locates a node of a level by its id and optional parent, or says why it cannot be planned.
 pub type Placing<'a> = dyn Fn(&str, &str, Option<&str>) -> Result<DraftPlace, String> + 'a;
 
-/// Finds the ids of entries of some kinds by words, the best first.
+/// Searches entries of some kinds by words; returns ids, the best match first.
 pub type Search<'a> = dyn Fn(&[EntryKind], &str, usize) -> Result<Vec<String>, String> + 'a;
 
-/// What a tick sees besides the memory.
+/// Read-only view of everything besides the memory.
 pub struct World<'a> {
     /// The nodes of the plan, parents before children.
     pub nodes: Vec<PlanNode>,
     pub search: &'a Search<'a>,
-    /// The plan's text behind a node, by its path.
+    /// Returns the plan text of a node, by its path.
     pub text: &'a dyn Fn(&str) -> Option<String>,
-    /// What was written from a node, by its path.
+    /// Returns the prose written from a node, by its path.
     pub prose: &'a dyn Fn(&str) -> Option<String>,
     pub place: &'a Placing<'a>,
-    /// Asks the gates whether a plan's file may have this text.
+    /// Checks with the gates whether a plan file may get this text.
     pub allows: &'a dyn Fn(&str, &str) -> Result<(), String>,
 }
 
@@ -67,11 +68,11 @@ pub struct PlanNode {
     pub title: Option<String>,
     pub status: &'static str,
     pub progress: &'static str,
-    /// Something is written from it: a scene, not a chapter.
+    /// Whether prose is written from it: true of a scene, not of a chapter.
     pub is_written: bool,
 }
 
-/// A tool.
+/// A tool: name, description, arguments and implementation.
 pub struct Tool {
     pub name: &'static str,
     pub about: &'static str,
@@ -79,7 +80,7 @@ pub struct Tool {
     pub(super) run: fn(&mut Stage<'_>, &Map<String, Value>) -> Result<Value, String>,
 }
 
-/// An argument.
+/// An argument of a tool.
 pub struct Field {
     pub name: &'static str,
     pub form: Form,
@@ -87,16 +88,16 @@ pub struct Field {
     pub about: &'static str,
 }
 
-/// What an argument may be.
+/// Type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A text of at most so many characters.
+    /// A string of at most this many characters.
     Text(usize),
     Texts,
     Number(u64, u64),
     Choice(&'static [&'static str]),
     Choices(&'static [&'static str]),
-    /// An entry of the memory, or the result of an earlier action.
+    /// Id of a memory entry, or a reference to an earlier action's result.
     Id(EntryKind),
 }
 
@@ -118,26 +119,28 @@ pub static ALL: &[&Tool] = &[
     &nodes::NODE_EDIT,
 ];
 
-/// Returns a tool by its name; `memory_search` is `memory.search`.
+/// Finds a tool by name; `memory_search` is accepted for `memory.search`.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Tool> {
+    // Some providers do not allow dots in tool names, and models carry that habit over.
     let name = name.trim().to_lowercase().replace(['_', '-', '/'], ".");
     ALL.iter().copied().find(|tool| tool.name == name)
 }
 
-/// Says whether a tool looks at plan files, or at what was written from them.
+/// Whether a tool reads plan files or the prose written from them.
 #[must_use]
 pub fn reads_plans(name: &str) -> bool {
     name.starts_with("node.") || name == story::LOOP_CLOSE.name
 }
 
-/// Says whether a text stands for a part of an earlier action's result: `$0.id`.
+/// Whether a string is a reference to an earlier action's result: `$0.id`.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
     let Some((index, path)) = text.strip_prefix('$').and_then(|rest| rest.split_once('.')) else {
         return false;
     };
     !index.is_empty()
+        // At most two digits, like the pattern in the schema; `$100.5` is an amount of money.
         && index.len() < 3
         && index.bytes().all(|byte| byte.is_ascii_digit())
         && !path.is_empty()
@@ -150,7 +153,7 @@ const MOST_TEXTS: usize = 12;
 const LONGEST_ITEM: usize = 200;
 
 impl Tool {
-    /// Returns the schema of its arguments, with the ids there are.
+    /// Returns the JSON Schema of the arguments, with the existing ids as enums.
     #[must_use]
     pub fn schema(&self, ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
         let of = |form: Form| match form {
@@ -168,6 +171,8 @@ impl Tool {
             Form::Id(kind) => {
                 let reference =
                     json!({ "type": "string", "pattern": "^\\$[0-9]{1,2}\\.[A-Za-z0-9_.]{1,40}$" });
+                // A reference is always allowed: the entry may be created by an earlier action of
+                // the plan.
                 let known = ids(kind);
                 if known.is_empty() {
                     reference
@@ -187,11 +192,15 @@ impl Tool {
             .filter(|field| field.required)
             .map(|field| field.name)
             .collect();
+        // Closed: strict structured output of some providers requires it, and an invented argument
+        // would be refused later anyway.
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
     }
 
-    /// Checks arguments and returns them with their ids as the memory has them. What stands for an earlier result
-    /// passes if it can have one.
+    /// Validates arguments and normalises ids to the memory's spelling.
+    ///
+    /// References are accepted if they point to an earlier action; their values are checked when it
+    /// has run.
     pub(super) fn checked(
         &self,
         args: &Map<String, Value>,
@@ -213,6 +222,7 @@ impl Tool {
                     known()
                 ));
             };
+            // Models write `null` for an optional argument they leave out.
             if !value.is_null() {
                 checked.insert(name.clone(), field.checked(value, memory, index)?);
             }
@@ -227,7 +237,7 @@ impl Tool {
         }
     }
 
-    /// Returns the lines about it in the prompt.
+    /// Renders the tool's description for the prompt.
     #[must_use]
     pub fn described(&self) -> String {
         let form = |field: &Field| match field.form {
@@ -260,6 +270,9 @@ impl Field {
         let name = self.name;
         let wrong = |expected: &str| Err(format!("`{name}` is {value}, expected {expected}"));
         if let Some(reference) = value.as_str().filter(|text| is_reference(text)) {
+            // The index is checked now, so that a plan which refers to its own future is refused
+            // before
+            // its first action has changed anything.
             let of: usize = reference
                 .trim_start_matches('$')
                 .split('.')
@@ -282,10 +295,13 @@ impl Field {
         };
         match self.form {
             Form::Text(most) => match value.as_str().map(str::trim) {
-                Some("") if self.required => wrong("a text"),
+                Some("") if self.required => wrong("a string"),
+                // Characters, not bytes: `maxLength` in JSON Schema counts them, and a Russian
+                // description may
+                // be as long as an English one.
                 Some(text) if text.chars().count() <= most => Ok(json!(text)),
                 Some(_) => Err(format!("`{name}` is longer than {most} characters")),
-                None => wrong("a text"),
+                None => wrong("a string"),
             },
             Form::Texts => {
                 let texts = value.as_array().filter(|items| {
@@ -296,7 +312,7 @@ impl Field {
                     items.len() <= MOST_TEXTS && items.iter().all(short)
                 });
                 texts.map_or_else(
-                    || wrong("a short list of short texts"),
+                    || wrong("a short list of short strings"),
                     |texts| Ok(json!(texts)),
                 )
             }
@@ -319,6 +335,7 @@ impl Field {
                     |chosen| Ok(json!(chosen)),
                 )
             }
+            // `meant` also accepts names: models write `Elena` where an id is expected.
             Form::Id(kind) => match value.as_str().and_then(|text| memory.meant(kind, text)) {
                 Some(id) => Ok(json!(id)),
                 None => wrong(&format!("the id of a {kind} in the memory")),
@@ -327,7 +344,9 @@ impl Field {
     }
 }
 
-/// Reading arguments that were checked.
+/// Returns a string argument, or an empty string.
+///
+/// This and the readers below are for validated arguments, so a wrong type reads as a missing one.
 fn text(args: &Map<String, Value>, name: &str) -> String {
     args.get(name)
         .and_then(Value::as_str)

@@ -1,4 +1,6 @@
-//! The plan's own tree. Tools read it and write drafts, under the same gates as an agent; approving is for people.
+//! Tools for the plan's tree: they read it and write drafts, under the same gates as an agent.
+//!
+//! None of them approves: that is left to people.
 
 use serde_json::{Value, json};
 
@@ -6,9 +8,9 @@ use super::{Draft, Field, Form, PlanNode, Stage, Tool, given, number, text};
 use crate::node::Status;
 use crate::section;
 
-/// So much of a plan is in a result.
+/// Maximum number of characters of a plan in a result.
 const MOST_TEXT: usize = 4_000;
-/// So long may a plan be that a tool writes.
+/// Maximum length of a plan that a tool may write.
 const LONGEST_PLAN: usize = 6_000;
 const STATUSES: &[&str] = &["draft", "approved", "requires-revalidation", "invalid"];
 const PROGRESSES: &[&str] = &["pending", "active", "complete", "blocked"];
@@ -98,6 +100,7 @@ pub(super) const NODE_QUERY: Tool = Tool {
         };
         let all: Vec<&PlanNode> = stage.world.nodes.iter().filter(fits).collect();
         let nodes: Vec<Value> = all.iter().take(most).map(|node| shown(node)).collect();
+        // The total tells a planner whether to narrow its query.
         Ok(json!({ "nodes": nodes, "found": all.len() }))
     },
 };
@@ -110,6 +113,8 @@ pub(super) const NODE_SHOW: Tool = Tool {
         let node = found(stage, &text(args, "node"))?;
         let mut result = shown(node);
         let text = known_text(stage, &node.path).unwrap_or_default();
+        // Results are stored with the tick and shown to the planner again; a whole novel's plan
+        // would fill both.
         result["text"] = json!(text.chars().take(MOST_TEXT).collect::<String>());
         Ok(result)
     },
@@ -151,6 +156,8 @@ pub(super) const NODE_ADD: Tool = Tool {
                 draft.node
             ));
         }
+        // `place` knows only what is stored. Parents that this plan has just drafted are caught
+        // above.
         let place = (stage.world.place)(&text(args, "level"), &text(args, "id"), under.as_deref())?;
         let new = written(&text(args, "text"));
         let staged = stage
@@ -158,7 +165,9 @@ pub(super) const NODE_ADD: Tool = Tool {
             .iter()
             .find(|draft| draft.node == place.node)
             .map(|draft| draft.text.clone());
-        // The very text is there when a process wrote it and died: that is no second plan.
+        // The same text is there if a process wrote it and died before recording the tick; the
+        // retry
+        // must not fail on its own file.
         if let Some(known) = staged.or(place.text).filter(|known| *known != new) {
             let bytes = known.len();
             return Err(format!(
@@ -192,9 +201,11 @@ pub(super) const NODE_EDIT: Tool = Tool {
     ],
     run: |stage, args| {
         let node = found(stage, &text(args, "node"))?.clone();
+        // Editing an approved plan would make everything below it stale, which only a person may
+        // decide.
         if node.status == Status::Approved.word() {
             return Err(format!(
-                "`{}` is approved, and what is approved is changed by people",
+                "`{}` is approved; only people change approved plans",
                 node.path
             ));
         }
@@ -214,7 +225,7 @@ pub(super) const NODE_EDIT: Tool = Tool {
     },
 };
 
-/// Asks the gates, and puts a draft over an earlier one of the same plan.
+/// Checks a draft with the gates and stages it, replacing an earlier draft of the same node.
 fn keep(stage: &mut Stage<'_>, draft: Draft) -> Result<Value, String> {
     (stage.world.allows)(&draft.file, &draft.text)?;
     let result = json!({ "node": draft.node, "file": draft.file, "status": Status::Draft.word() });
@@ -223,7 +234,7 @@ fn keep(stage: &mut Stage<'_>, draft: Draft) -> Result<Value, String> {
     Ok(result)
 }
 
-/// Returns a plan's text as it is going to be.
+/// Returns a plan's text as this tick leaves it: the staged draft, or else the file.
 fn known_text(stage: &Stage<'_>, path: &str) -> Option<String> {
     let staged = stage
         .drafts
@@ -233,19 +244,20 @@ fn known_text(stage: &Stage<'_>, path: &str) -> Option<String> {
     staged.or_else(|| (stage.world.text)(path))
 }
 
-/// Returns a text as a file has it.
+/// Normalises a text to file form: trimmed, with a final line end.
 fn written(text: &str) -> String {
     format!("{}\n", text.trim())
 }
 
 fn found<'w>(stage: &Stage<'w>, name: &str) -> Result<&'w PlanNode, String> {
+    // Models often give the alias alone; it is accepted as long as it is unambiguous.
     let fits = |node: &&PlanNode| node.path == name || node.path.rsplit('/').next() == Some(name);
     let mut found = stage.world.nodes.iter().filter(fits);
     let node = found
         .next()
         .ok_or_else(|| format!("the plan has no `{name}`"))?;
     if found.next().is_some() && node.path != name {
-        return Err(format!("`{name}` is the name of several; give the path"));
+        return Err(format!("`{name}` is ambiguous; give the path"));
     }
     Ok(node)
 }

@@ -1,4 +1,4 @@
-//! Characters, locations and what is between people.
+//! Tools for characters, locations and relationships.
 
 use serde_json::{Map, Value, json};
 
@@ -95,7 +95,7 @@ pub(super) const LOCATION_GENERATE: Tool = Tool {
     },
 };
 
-/// The same name twice is a planner that forgot, not a second person.
+/// Refuses a name that is in use: a duplicate is a planner that forgot, not a second person.
 fn is_new(stage: &Stage<'_>, kind: EntryKind, name: &str) -> Result<(), String> {
     match stage.memory.meant(kind, name) {
         Some(id) => Err(format!("there is a {kind} called `{name}` already: {id}")),
@@ -170,6 +170,7 @@ pub(super) const RELATIONSHIP_CREATE: Tool = Tool {
             character_a: one,
             character_b: other,
             relationship_type: text(args, "relationship_type"),
+            // Neutral defaults: the planner is asked for what only it can know.
             status: given(args, "status").unwrap_or_else(|| "new".to_owned()),
             intensity: intensity(args).unwrap_or(5),
             perspective_a: text(args, "perspective_a"),
@@ -218,6 +219,8 @@ pub(super) const RELATIONSHIP_UPDATE: Tool = Tool {
         })?;
         tie.status = given(args, "status").unwrap_or(tie.status);
         tie.intensity = intensity(args).unwrap_or(tie.intensity);
+        // What was given, not what results: an event that left the intensity alone must not read as
+        // one that set it.
         tie.history.push(RelationshipEvent {
             tick: stage.tick,
             scene: given(args, "scene_id"),

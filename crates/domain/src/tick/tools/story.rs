@@ -1,4 +1,4 @@
-//! Looking things up, scenes that were written, and what is left open.
+//! Tools for searching the memory, querying written scenes, and opening and closing loops.
 
 use serde_json::{Value, json};
 
@@ -21,9 +21,9 @@ const LIMIT: Field = Field {
     required: false,
     about: "",
 };
-/// So much of a text is in a result.
+/// Maximum number of characters of an entry's text in a result.
 const EXCERPT: usize = 400;
-/// So much alike are two loops that are one.
+/// Minimum similarity at which two loops count as duplicates.
 const SAME_LOOP: f64 = 0.95;
 
 pub(super) const MEMORY_SEARCH: Tool = Tool {
@@ -57,6 +57,7 @@ pub(super) const MEMORY_SEARCH: Tool = Tool {
             .and_then(|most| usize::try_from(most).ok())
             .unwrap_or(5);
         let mut ids = (stage.world.search)(&kinds, &query, most)?;
+        // After the index, whose order is the better one.
         ids.extend(new_ones(stage, &kinds, &query));
         let mut found: Vec<&Entry> = Vec::new();
         for entry in ids.iter().filter_map(|id| stage.memory.get(id)) {
@@ -75,7 +76,7 @@ pub(super) const MEMORY_SEARCH: Tool = Tool {
     },
 };
 
-/// What this very tick added is not in the index yet.
+/// Searches the entries that this tick added, which are not indexed yet.
 fn new_ones(stage: &Stage<'_>, kinds: &[EntryKind], query: &str) -> Vec<String> {
     let query = Query::read(query);
     let matches = |entry: &Entry| {
@@ -132,9 +133,10 @@ pub(super) const LOOP_OPEN: Tool = Tool {
     run: |stage, args| {
         let description = text(args, "description");
         let new = sorted(&description);
+        // Planners forget what they opened; near-duplicates would crowd out the prompt.
         let alike = |it: &&OpenLoop| it.status.is_open() && is_alike(&sorted(&it.text), &new);
         if let Some(known) = stage.memory.loops().find(alike) {
-            return Err(format!("that is open already: {}", known.id));
+            return Err(format!("this loop is already open: {}", known.id));
         }
         let importance = match text(args, "importance").as_str() {
             "low" => Importance::Low,
@@ -155,14 +157,16 @@ pub(super) const LOOP_OPEN: Tool = Tool {
     },
 };
 
-/// Says whether two texts differ in a letter or two only: door 3 is not door 9. Most differ so much in length that nothing
-/// has to be compared.
+/// Whether two texts differ only in a letter or two. Different digits make them different: door 3
+/// is not door 9.
 fn is_alike(one: &str, other: &str) -> bool {
     let digits = |text: &str| {
         text.chars()
             .filter(char::is_ascii_digit)
             .collect::<String>()
     };
+    // The length bound comes first: Levenshtein is quadratic, and most pairs differ so much in
+    // length that they cannot reach the threshold.
     let (short, long) = (
         one.len().min(other.len()) as f64,
         one.len().max(other.len()) as f64,
@@ -172,7 +176,7 @@ fn is_alike(one: &str, other: &str) -> bool {
         && strsim::normalized_levenshtein(one, other) >= SAME_LOOP
 }
 
-/// The words of a text without their order.
+/// Returns the words of a text in sorted order, to compare them without regard to word order.
 fn sorted(text: &str) -> String {
     let mut words = words(text);
     words.sort();
@@ -237,9 +241,11 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
                 .node
                 .as_deref()
                 .and_then(|node| (stage.world.prose)(node));
+            // A planner's claim is not enough: models report loops as resolved that no scene
+            // mentions.
             if !prose.is_some_and(|prose| quotes(&prose, &quote)) {
                 return Err(format!(
-                    "`evidence` does not stand in {scene}; quote its words"
+                    "`evidence` is not a quote from {scene}; quote its words"
                 ));
             }
             it.status = LoopStatus::Resolved;
@@ -253,9 +259,10 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
     },
 };
 
-/// Says whether the words of a quote stand in a text, one after the other; punctuation aside.
+/// Whether a text contains the words of a quote in sequence, ignoring punctuation and case.
 #[must_use]
 pub(crate) fn quotes(text: &str, quote: &str) -> bool {
+    // By words: models change quotation marks, dashes and line breaks when they quote.
     let (text, quote) = (words(text), words(quote));
     !quote.is_empty() && text.windows(quote.len()).any(|window| window == quote)
 }
