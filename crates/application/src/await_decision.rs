@@ -97,6 +97,7 @@ fn decided_in_reviews(
 ) -> Result<Vec<OperationView>, Failure> {
     let is_about = |subject: &str| {
         subject
+            // A review of `act-1/PHASE` is about `act-1`; one of `act-10` is not.
             .strip_prefix(path)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };

@@ -63,10 +63,14 @@ pub fn brief_explained(
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
     let status = project_status(ctx)?;
+    // Opened after the status, which takes the write lock if a file changed: a store gives one
+    // snapshot at a time.
     let trail = match trail::is_kept(ctx.profiles) {
         true => Some(trail_briefing(ctx, &*ctx.store.read()?)?),
         false => None,
     };
+    // A project that keeps only a trail has nothing to approve, and its briefing leaves those lines
+    // out.
     let has_plans = ctx
         .profiles
         .iter()
@@ -106,6 +110,8 @@ pub fn brief_explained(
         Some(0) => Budget::UNLIMITED,
         Some(characters) => Budget::UNLIMITED.at_most(characters),
     };
+    // Comments are for the agent: a person who writes one expects it to be read at the next start,
+    // without another command.
     let said = open_comments(ctx)?;
     let comments = said
         .iter()

@@ -12,6 +12,8 @@ use crate::views::{ChildView, ChildrenView, StatusCounts};
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn children_status(ctx: &Context<'_>, words: &[String]) -> Result<ChildrenView, Failure> {
+    // The family includes the files of the children: their statuses are the answer, so they have to
+    // be up to date as well.
     let seen = observed_node(ctx, words, Scope::Family)?;
     nothing_left(seen.rest)?;
     let mut children = seen.state.children(seen.id)?;

@@ -116,6 +116,8 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
                 holder: before.session,
             }));
         }
+        // Protects against a late release: the same session may have lost the lease and claimed the
+        // node again.
         if let Some(given) = request.token.filter(|given| *given != before.token) {
             return Err(refused(&ClaimRefused::OldToken {
                 node: path,
@@ -183,6 +185,7 @@ pub(crate) fn holding(
         .into_iter()
         .filter(|(_, claim)| claim_holds(ctx, state, claim, now));
     Ok(holding
+        // A key that is not a number was written by another version; it cannot block a node here.
         .filter_map(|(key, claim)| Some((NodeId(key.parse().ok()?), claim)))
         .collect())
 }

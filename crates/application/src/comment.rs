@@ -41,6 +41,8 @@ pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<Commen
         nothing_left(rest)?;
         let node = get(&*tx, id)?;
         let path = path_of(&*tx, &node)?;
+        // The number of the operation is part of the record's key, so it is needed before the
+        // operation is recorded. Under the write lock it cannot change.
         let operation = tx.next_operation()?;
         let said = Comment {
             node: id,
@@ -89,6 +91,8 @@ pub(crate) fn comments_of(
         let Some(node) = state.node(said.node)? else {
             continue;
         };
+        // Not stored: any later change of the node counts as the answer, so there is no flag to
+        // forget.
         let (path, open) = (path_of(state, &node)?, said.is_open(&node));
         found.push(CommentView {
             path,

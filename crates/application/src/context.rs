@@ -218,6 +218,7 @@ impl<'a> Context<'a> {
         let mut noticed = self.take_noticed();
         let mut files = 0;
         noticed.retain(|one| {
+            // Only these come in thousands; all other notices are few and always shown.
             let is_about_a_file =
                 matches!(one, Noticed::Misplaced { .. } | Noticed::Unavailable { .. });
             files += usize::from(is_about_a_file);
@@ -262,6 +263,8 @@ impl<'a> Context<'a> {
         self.noticed
             .borrow()
             .iter()
+            // The scan reports a transient error as a notice, and the notice is the only record of
+            // it: nothing about it goes into the state.
             .find_map(|noticed| match noticed {
                 Noticed::Unavailable { path: found, why } if found == path => Some(why.clone()),
                 _ => None,

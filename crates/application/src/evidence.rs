@@ -1,4 +1,7 @@
-//! Evidence: declare what proves a node, run it, and say whether it still holds.
+//! Evidence of a node: declare proofs, run them, and judge whether their results are still valid.
+//!
+//! A result is bound to a digest of its inputs: once an input changes, the proof is stale and the
+//! node does not count as proved.
 
 use std::time::Duration;
 
@@ -21,7 +24,7 @@ use crate::locate::{get, nothing_left, path_of};
 use crate::observe::{observed_node, with_node};
 use crate::survey::Scope;
 
-/// A node's evidence, for people and JSON.
+/// The evidence of a node.
 #[derive(Clone, Debug, Serialize)]
 pub struct EvidenceView {
     pub node: String,
@@ -46,7 +49,7 @@ pub struct ProofView {
 /// Declares another proof.
 ///
 /// # Errors
-/// When there is no such node, the proof asks for nothing, or its path leaves the project.
+/// When there is no such node, the declaration is empty, or its path leaves the project.
 pub fn add_evidence(
     ctx: &Context<'_>,
     node: &[String],
@@ -58,6 +61,8 @@ pub fn add_evidence(
         let path = path_of(&*tx, &get(&*tx, id)?)?;
         let before = record::read::<Evidence>(&*tx, &key(id))?;
         let mut after = before.clone().unwrap_or_default();
+        // Idempotent: an agent that declares the same proof twice gets the same answer and no
+        // second operation.
         if after.proofs.iter().any(|proof| proof.asks == asks) {
             return view(ctx, &*tx, id, None);
         }
@@ -77,6 +82,7 @@ pub fn add_evidence(
     })
 }
 
+/// Checks a declaration: not empty, and all paths inside the project.
 fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
     let invalid = |what: String| Err(Failure::new(FailureKind::Invalid, what));
     let paths: Vec<&String> = match asks {
@@ -96,6 +102,7 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
             Vec::new()
         }
     };
+    // Inputs are read to compute the digest, so all of them have to be inside the project.
     match paths
         .into_iter()
         .find(|path| path.starts_with('/') || ctx.files.lead(None, path).is_none())
@@ -107,7 +114,7 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
     }
 }
 
-/// Runs everything that is declared and records how it went; a command may take `most`.
+/// Runs every declared proof and records the results; each command may take `most`.
 ///
 /// # Errors
 /// When there is no such node, nothing is declared, or a command cannot be run.
@@ -116,7 +123,8 @@ pub fn run_evidence(
     node: &[String],
     most: Duration,
 ) -> Result<EvidenceView, Failure> {
-    // A command may take long, and others want to write meanwhile: it runs between two looks.
+    // Commands run between two transactions. A test suite may take minutes, and holding the write
+    // lock that long would block every other writer.
     let (id, path, declared) = {
         let found = observed_node(ctx, node, Scope::Lineage)?;
         nothing_left(found.rest)?;
@@ -139,7 +147,8 @@ pub fn run_evidence(
     }
     let mut results = Vec::new();
     for proof in &declared.proofs {
-        // What it is about is read before it runs: what changes meanwhile is not proved.
+        // The digest is taken before the command runs: an input changed meanwhile makes the result
+        // stale instead of proving a text that was never tested.
         let inputs = inputs(ctx, &*ctx.store.read()?, &proof.asks)?;
         results.push((
             proof.asks.clone(),
@@ -147,6 +156,8 @@ pub fn run_evidence(
         ));
     }
     let mut tx = ctx.store.write()?;
+    // Read again under the lock: proofs may have been declared or removed while the commands ran.
+    // Results are matched by declaration, not by position.
     let before = record::read::<Evidence>(&*tx, &key(id))?;
     let mut after = before.clone().unwrap_or_default();
     for (asks, result) in results {
@@ -173,6 +184,7 @@ pub fn run_evidence(
     Ok(seen)
 }
 
+/// Runs one proof and returns its result.
 fn outcome(
     ctx: &Context<'_>,
     node: &str,
@@ -185,13 +197,14 @@ fn outcome(
             let ran = ctx.commands.run(run, most)?.ok_or_else(|| {
                 Failure::new(
                     FailureKind::Refused,
-                    "no commands are run for whoever asks from here",
+                    "commands cannot be run through this connection",
                 )
                 .step(format!("tl evidence run {node}   # at the machine itself"))
             })?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
         }
         Asks::File { path } => {
+            // An empty file proves nothing: it is what `touch` leaves.
             let there = matches!(ctx.files.look(path), FileLook::Present(stamp) if stamp.size > 0);
             (there, None, String::new())
         }
@@ -211,7 +224,7 @@ fn outcome(
     })
 }
 
-/// Says whether a review came to a good end.
+/// Whether a review is complete.
 fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
     Ok(record::read::<Review>(state, review)?
         .is_some_and(|review| review.state == LoopState::Complete))
@@ -227,6 +240,7 @@ pub fn show_evidence(ctx: &Context<'_>, node: &[String]) -> Result<EvidenceView,
     view(ctx, &*found.state, found.id, None)
 }
 
+/// Builds the view of a node's evidence.
 fn view(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -252,7 +266,7 @@ fn view(
     })
 }
 
-/// Returns a node's proofs with how each stands now.
+/// Judges every proof of a node against its present inputs.
 pub(crate) fn standings(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -267,12 +281,13 @@ pub(crate) fn standings(
     Ok(found)
 }
 
-/// Returns why a node may not count as complete; `None` when it may.
+/// Returns why a node may not count as complete; `None` if it may.
 pub(crate) fn unproved(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<Option<String>, Failure> {
+    // Checked first: judging proofs reads files and asks git.
     if ctx.policy.gates.done == GateMode::Off {
         return Ok(None);
     }
@@ -287,7 +302,7 @@ pub(crate) fn unproved(
     Ok(objection(&node.alias, need, &proofs))
 }
 
-/// Returns what keeps a node from being completed, where the gate blocks.
+/// Returns the missing proof that prevents completion, if the gate blocks.
 pub(crate) fn held_back(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -296,7 +311,7 @@ pub(crate) fn held_back(
     Ok(unproved(ctx, state, node)?.filter(|_| ctx.policy.gates.done == GateMode::Block))
 }
 
-/// Refuses to complete a node that is not proved, where the gate blocks and no person lets it pass.
+/// Refuses to complete an unproved node, if the gate blocks and there is no override.
 pub(crate) fn refuse_unproved(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -313,6 +328,8 @@ pub(crate) fn refuse_unproved(
         return Ok(());
     }
     let path = path_of(state, node)?;
+    // The override is not consumed here: the caller may still fail, and a person's permission is
+    // for one completion.
     if state.note(&override_key("done", &path))?.is_some() {
         return Ok(());
     }
@@ -324,7 +341,7 @@ pub(crate) fn refuse_unproved(
         )))
 }
 
-/// Says that a node is being completed: what let it pass unproved is used up.
+/// Consumes the override with which an unproved node is completed.
 pub(crate) fn completing(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -337,18 +354,22 @@ pub(crate) fn completing(
     Ok(())
 }
 
+/// Returns the record key of a node's evidence.
 fn key(node: NodeId) -> String {
     node.0.to_string()
 }
 
-/// Returns a digest of what a proof is about, as it is now.
+/// Returns a digest of the inputs of a proof as they are now.
 fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest32, Failure> {
     let mut seen: Vec<String> = Vec::new();
     match asks {
         Asks::Command { inputs, .. } if inputs.is_empty() => {
-            // Without a word about it, everything the repository holds.
+            // Without declared inputs the whole repository is the input: HEAD, and the content of
+            // every uncommitted file.
             let head = match ctx.git.head() {
                 Ok(Head::At(commit)) => commit,
+                // Without git there is nothing to compare; the digest is constant, and a result
+                // stays valid until the proof runs again.
                 Ok(Head::NoRepository) => return Ok(Digest32::of(b"")),
                 Ok(Head::Unborn) | Err(_) => String::new(),
             };
@@ -362,6 +383,7 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
                 let (folder, pattern) = fixed_part(input);
                 match ctx.files.look(input) {
                     FileLook::Present(_) => seen.push(of_file(ctx, input)),
+                    // A folder or a glob pattern; a plain file was handled above.
                     _ => below(ctx, &folder, pattern.as_deref(), 0, &mut seen),
                 }
             }
@@ -379,7 +401,8 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
     Ok(Digest32::of(seen.join("\n").as_bytes()))
 }
 
-/// Returns the folder before the first pattern sign, and the pattern if there is one.
+/// Splits an input into the folder before the first glob character, and the pattern if there is
+/// one.
 fn fixed_part(input: &str) -> (String, Option<String>) {
     let fixed = input.split(['*', '?', '[', '{']).next().unwrap_or_default();
     if fixed == input {
@@ -389,12 +412,13 @@ fn fixed_part(input: &str) -> (String, Option<String>) {
     (folder.to_owned(), Some(input.to_owned()))
 }
 
-/// What is larger is told by its size and time.
+/// Maximum size of a hashed input; a larger file is compared by size and modification time.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A deeper folder is not looked into; nobody declares one as an input.
+/// Maximum folder depth of inputs; deeper folders are ignored.
 const MOST_DEPTH: usize = 32;
 
+/// Appends the digests of all matching files below a folder.
 fn below(
     ctx: &Context<'_>,
     folder: &str,
@@ -412,6 +436,7 @@ fn below(
             format!("{folder}/{}", entry.name)
         };
         match entry.kind {
+            // Both change with nearly every command, which would make every proof stale at once.
             EntryKind::Folder if entry.name != ".git" && entry.name != ".throughline" => {
                 below(ctx, &path, pattern, depth + 1, seen);
             }
@@ -428,11 +453,12 @@ fn below(
     }
 }
 
+/// Returns a file's path and content hash as one line.
 fn of_file(ctx: &Context<'_>, path: &str) -> String {
     let content = match ctx.files.read(path, MOST_BYTES) {
         Reading::Text { text, .. } => Digest32::of(text.as_bytes()).to_string(),
         Reading::Missing => "missing".to_owned(),
-        // No text: its size and time have to do.
+        // Binary or too large: size and modification time are used instead of the content.
         Reading::Unreadable { .. } => match ctx.files.look(path) {
             FileLook::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
             FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => {

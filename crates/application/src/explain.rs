@@ -1,4 +1,7 @@
-//! Why a node stands as it does: the chain of causes, with the operation and the diff.
+//! Explain the status of a node: the chain of causes, with the operation and the diff that caused
+//! it.
+//!
+//! Derived from the recorded causes; no status is computed here.
 
 use domain::approval::approval_step;
 use domain::node::{CauseKind, Node, Status};
@@ -13,17 +16,17 @@ use crate::revalidate::parent_changes;
 use crate::survey::Scope;
 use crate::views::{DiffView, OperationView, reason};
 
-/// The answer to `why`.
+/// Outcome of `tl why`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     pub path: String,
     pub status: Status,
     pub summary: String,
-    /// From the node up to where it began.
+    /// From the node up to the origin of the change.
     pub chain: Vec<Link>,
-    /// The operation in which it happened.
+    /// The operation that caused it.
     pub operation: Option<OperationView>,
-    /// What changed: the parent's text, or the node's own against the approved one.
+    /// The changed text: the parent's, or the node's own against the approved version.
     pub diff: Option<DiffView>,
     pub next_steps: Vec<String>,
 }
@@ -53,6 +56,7 @@ pub fn explain(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failu
     }
 }
 
+/// Explains an approved node.
 fn approved(node: &Node, path: String) -> Explanation {
     let summary = match &node.approval {
         Some(approval) => format!(
@@ -73,6 +77,8 @@ fn approved(node: &Node, path: String) -> Explanation {
     }
 }
 
+/// Explains a draft: never approved, changed since, or approved by an agent where only people
+/// count.
 fn draft(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -81,6 +87,8 @@ fn draft(
 ) -> Result<Explanation, Failure> {
     let mut diff = None;
     let summary = match (&node.approval, node.content.version()) {
+        // The approved text is the present one and still a draft: only the policy can be the
+        // reason.
         (Some(approval), Some(version)) if approval.version == version => format!(
             "{} approved it on {}, but only a person's approval counts here (policy.approval is `human`)",
             approval.by,
@@ -118,9 +126,11 @@ fn draft(
     })
 }
 
+/// Explains a stale or invalid node.
 fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
     let summary = reason(state, node)?.unwrap_or_else(|| "its parent is not settled".to_owned());
     let cause = node.standing.cause.as_ref();
+    // The head of the operation is enough: who, when and why.
     let operation = match cause {
         Some(cause) => match state.operation_head(cause.operation)? {
             Some(operation) => Some(OperationView::of(state, operation)?),
@@ -132,6 +142,8 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
         .chain(ancestors(state, node)?)
         .collect();
     let origin = cause.map(|cause| cause.origin);
+    // The chain ends at the origin. If the origin is not an ancestor any more (the node was moved),
+    // the node alone is shown.
     let length = lineage
         .iter()
         .position(|one| Some(one.id) == origin)
@@ -149,10 +161,12 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
         if let Some(above) = above
             && let Some(found) = parent_changes(state, one, above)?
         {
-            // The highest change is where it began.
+            // Overwritten on the way up: the diff nearest the origin explains the others.
             diff = Some(found);
         }
     }
+    // The first command must work: a node below an undecided parent cannot be revalidated yet, so
+    // its parent comes first.
     let next_steps = match node.status() {
         Status::Invalid => match cause.map(|cause| cause.kind) {
             Some(CauseKind::FileMissing) => vec![
@@ -192,9 +206,11 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
     })
 }
 
+/// Returns the reason of one node in the chain.
 fn because(node: &Node, above: Option<&Node>) -> String {
     match above {
         Some(above) => match domain::revalidation::against(node).zip(above.content.as_parent()) {
+            // By canonical hash, as the cascade judges: a reformatted parent is not a reason.
             Some((against, now)) if against.canonical != now.canonical => {
                 format!("`{}` is no longer the text this was based on", above.alias)
             }
@@ -212,7 +228,7 @@ fn because(node: &Node, above: Option<&Node>) -> String {
                 CauseKind::FileUnreadable => "its plan file cannot be read".to_owned(),
                 _ => "it changed".to_owned(),
             },
-            None => "here it began".to_owned(),
+            None => "it started here".to_owned(),
         },
     }
 }

@@ -124,6 +124,7 @@ impl From<StoreFault> for Failure {
         // Most store errors are of this kind; the arms below change only what differs.
         let unavailable = Self::new(FailureKind::Unavailable, with_sources(&fault));
         match fault {
+            // Not `Unavailable`: waiting does not help, the state has to be created again.
             StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is gone")
                 .step("tl rebuild   # from the plan files: everything is a draft again"),
             StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.step("tl repair"),
@@ -132,6 +133,8 @@ impl From<StoreFault> for Failure {
             }
             StoreFault::Locked { holder: None } => unavailable.step("try again"),
             StoreFault::Newer { .. } => unavailable.step("install a newer version of tl"),
+            // Approvals in a state from elsewhere were given by other people, so taking them over
+            // is a decision and not a default.
             StoreFault::Foreign { .. } => unavailable
                 .step("tl adopt     # take over its approvals; a person's decision")
                 .step("tl rebuild   # or start from the plan files: everything is a draft"),
@@ -165,6 +168,8 @@ impl From<StoreFault> for Failure {
 
 impl From<FileFault> for Failure {
     fn from(fault: FileFault) -> Self {
+        // A path outside the project or a missing folder is the caller's mistake, not a state of
+        // the disk.
         let kind = match &fault {
             FileFault::Outside { .. } | FileFault::NoFolder { .. } => FailureKind::Refused,
             FileFault::Exists { .. } => FailureKind::Conflict,
@@ -310,6 +315,8 @@ impl From<UndoRefused> for Failure {
             | UndoRefused::Policy { .. }
             | UndoRefused::NewFiles { .. } => FailureKind::Refused,
         };
+        // Every refused undo starts with the log: it shows which operations are left and what they
+        // did.
         let failure = Self::new(kind, error.to_string()).step("tl log");
         match error {
             UndoRefused::UndoneAlready { by, .. } => {

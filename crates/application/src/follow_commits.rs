@@ -1,4 +1,7 @@
-//! Commits move the cycle of the scenario a session works on: red, green, refactor, the next one.
+//! Advance the TDD cycle by commits: red, green, refactor, then the next scenario.
+//!
+//! The step is read from the commit's subject (`test:`, `feat:` …); the diff itself is not
+//! examined.
 
 use domain::fact::Fact;
 use domain::node::Progress;
@@ -13,7 +16,8 @@ use crate::failure::Failure;
 use crate::locate::get;
 use crate::standing::{Ticket, standing, tdd_key};
 
-/// Follows commits of this session, oldest first; `lines` were uncommitted before them. Returns what to tell.
+/// Follows this session's commits, oldest first; `lines` were uncommitted before them. Returns the
+/// messages for the agent.
 pub(crate) fn follow_commits(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -22,6 +26,7 @@ pub(crate) fn follow_commits(
 ) -> Result<Vec<String>, Failure> {
     let mut told = Vec::new();
     let mut lines = lines;
+    // Merges and checkouts move HEAD without being work of this session.
     for one in moves
         .iter()
         .filter(|one| one.kind.commits_work() && one.kind != MoveKind::Merge)
@@ -30,9 +35,11 @@ pub(crate) fn follow_commits(
             hash: &one.to,
             subject: &one.subject,
             amends: one.from.as_deref().filter(|_| one.kind == MoveKind::Amend),
+            // Only the total before all of them is known; it counts for the first commit.
             lines: std::mem::take(&mut lines),
         };
-        // A test that opens the next scenario closes this one and counts for the next: twice at most.
+        // A failing test for the next scenario closes this one, and then counts for the next: at
+        // most two rounds.
         for _ in 0..2 {
             let again = follow(ctx, tx, &commit, &mut told)?;
             if !again {
@@ -43,7 +50,7 @@ pub(crate) fn follow_commits(
     Ok(told)
 }
 
-/// Follows one commit; says whether it is to be looked at once more, for the next scenario.
+/// Follows one commit; returns whether it has to be applied again, to the next scenario.
 fn follow(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -63,7 +70,7 @@ fn follow(
     let key = tdd_key(scenario.id);
     let before = record::read::<Tdd>(&*tx, &key)?;
     let tdd = before.clone().unwrap_or_default();
-    // Another session that works on the same scenario has followed it already.
+    // Two sessions on one scenario see the same commit; the first one recorded it.
     if tdd.last_hash.as_deref() == Some(commit.hash) {
         return Ok(false);
     }
@@ -74,6 +81,8 @@ fn follow(
         Advance::DoneBefore => (tdd, true, true),
     };
     let node = get(&*tx, scenario.id)?;
+    // A scenario without its proof stays open, but its cycle advances: the commit exists either
+    // way.
     let done = done && held_back(ctx, &*tx, &node)?.is_none();
     let state = if done {
         "done"
@@ -107,6 +116,7 @@ fn follow(
             scenario.alias, after.lines
         ));
     }
+    // Loaded again: closing a scenario moved the position to the next one.
     let now = standing(ctx, &*tx)?;
     if let Some(ticket) = &now.ticket {
         let next = match &ticket.current {
@@ -135,13 +145,15 @@ fn follow(
     Ok(again && done)
 }
 
-/// Says whether a commit amends the one that closed a scenario: it was counted there, and its new name is kept.
+/// If a commit amends the one that closed a scenario, records its new hash and returns `true`: it
+/// was counted already.
 fn takes_the_place_of_a_last_one(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     ticket: &Ticket,
     commit: &Commit<'_>,
 ) -> Result<bool, Failure> {
+    // Only after an amend: looking through all complete scenarios costs a record each.
     if commit.amends.is_none() {
         return Ok(false);
     }

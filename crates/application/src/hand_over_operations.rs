@@ -1,4 +1,6 @@
-//! Give the history to a working copy elsewhere, as lines of a journal, from where it stands.
+//! Send the history to a replica: journal lines from the replica's position on, one page at a time.
+//!
+//! The counterpart, receiving operations, is `accept_operations`.
 
 use domain::access::Admitted;
 use domain::exchange::{Greeting, PAGE, SharedNote};
@@ -10,26 +12,26 @@ use domain::work::claim::{Claim, heard_key};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// From where on.
+/// The replica's position.
 #[derive(Clone, Copy, Debug)]
 pub struct HandOverRequest {
     pub after: OperationId,
-    /// The hash of that operation where it is known; `None` for who knows nothing yet.
+    /// The replica's hash of that operation; `None` for a replica that is still empty.
     pub hash: Option<Digest32>,
 }
 
-/// A stretch of the history.
+/// A page of the history.
 #[derive(Clone, Debug)]
 pub enum HandedOver {
     Page {
         greeting: Box<Greeting>,
         lines: Vec<String>,
     },
-    /// The caller has another operation in that place.
+    /// The replica has another operation at that position.
     Diverged,
 }
 
-/// Returns what follows, as much as fits a page.
+/// Returns the operations after the replica's position, up to one page.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -40,6 +42,7 @@ pub fn hand_over_operations(
 ) -> Result<HandedOver, Failure> {
     let state = ctx.store.read()?;
     let head = state.head()?;
+    // Compared before anything is sent: lines of one history cannot be appended to another.
     if request
         .hash
         .is_some_and(|hash| state.chain_hash(request.after).ok().flatten() != Some(hash))
@@ -63,10 +66,13 @@ pub fn hand_over_operations(
     })
 }
 
-/// When the sessions that hold something were last heard of: nobody else's silence matters to others.
+/// Returns the last activity of sessions that hold claims: a replica needs it to judge their
+/// leases. That of other sessions affects no one else.
 fn heard(state: &dyn Snapshot) -> Result<Vec<SharedNote>, Failure> {
     let mut notes: Vec<SharedNote> = Vec::new();
     for (_, body) in state.records(Claim::KIND, "")? {
+        // A claim written by a newer version is skipped: a heartbeat less only lets a lease look
+        // shorter.
         let Ok(claim) = serde_json::from_value::<Claim>(body) else {
             continue;
         };

@@ -1,4 +1,6 @@
-//! The log of operations.
+//! Log of operations, of the project or of one node.
+//!
+//! Lists operation heads only; the facts are read when one operation is shown.
 
 use domain::ids::{NodeId, OperationId};
 use domain::ports::Snapshot;
@@ -10,10 +12,10 @@ use crate::observe::{observed, observed_node};
 use crate::survey::Scope;
 use crate::views::OperationView;
 
-/// Which operations are asked for.
+/// Request of [`history`].
 #[derive(Clone, Debug, Default)]
 pub struct HistoryRequest {
-    /// Only those that touched this node; empty means all.
+    /// Only operations that touched this node; empty means all.
     pub node: Vec<String>,
     pub most: usize,
     pub before: Option<OperationId>,
@@ -24,7 +26,8 @@ pub struct HistoryRequest {
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<OperationView>, Failure> {
-    // The log of one node asks for no more than the files it stands on.
+    // The log of one node needs only the files that node depends on; a scan of the whole project
+    // would dominate its time.
     let (state, node) = if request.node.is_empty() {
         (observed(ctx, Scope::Everything)?, None)
     } else {
@@ -35,7 +38,8 @@ pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<Operat
     listed(&*state, node, request)
 }
 
-/// The same as it is recorded, of everything: for who looks at the files by itself.
+/// Returns the recorded operations of the project without scanning the files, for a caller that
+/// scans them itself.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -55,6 +59,7 @@ pub fn recorded_history(
     )
 }
 
+/// Loads the requested page.
 fn listed(
     state: &dyn Snapshot,
     node: Option<NodeId>,

@@ -1,4 +1,6 @@
-//! Condemn a node's text; everything below it must be looked at again.
+//! Condemn a node's text, which makes everything below it stale.
+//!
+//! A condemnation ends when the text changes; the node is not deleted.
 
 use domain::operation::Verb;
 use domain::revalidation::condemn;
@@ -12,16 +14,16 @@ use crate::settle::settle;
 use crate::transitions::transitions;
 use crate::views::CascadeView;
 
-/// What is asked.
+/// Request of [`invalidate`].
 #[derive(Clone, Debug)]
 pub struct InvalidateRequest {
     pub node: Vec<String>,
     pub reason: String,
-    /// What was shown before it was asked, where something was.
+    /// The versions shown to the person before the decision, if any were.
     pub shown: Option<Shown>,
 }
 
-/// Condemns a node: `cascade_invalidate`. The node itself is not in the returned list.
+/// Condemns a node, in MCP `cascade_invalidate`. The node itself is not in the returned list.
 ///
 /// # Errors
 /// When there is no such node, no reason, or the state cannot be written.
@@ -36,6 +38,8 @@ pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<Casc
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
         let node = get(&*tx, id)?;
+        // Compared inside the transaction, as for an approval: a text stored in between was not the
+        // one the person rejected.
         if let Some(shown) = &request.shown {
             shown.check(&node, parent(&*tx, &node)?.as_ref())?;
         }

@@ -1,4 +1,4 @@
-//! What happened since an operation: for who follows along.
+//! List the operations since a given one, for clients that follow the project live.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,24 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::path_of;
 
-/// An operation, by what it touched.
+/// An operation and the nodes it touched.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangeView {
     pub operation: OperationId,
     pub verb: Verb,
     pub by: Principal,
     pub summary: String,
-    /// The nodes it touched, as far as they are few enough to be named.
+    /// The nodes it touched, up to a limit.
     pub paths: Vec<String>,
-    /// Whether there were more.
+    /// Whether there are more.
     pub more: bool,
 }
 
-/// So many nodes of one operation are named.
+/// Maximum number of nodes listed per operation.
 const MOST_PATHS: usize = 50;
 
-/// Returns the operations after `since`, the oldest first; `None` when there are more than `most`, or the state is another
-/// one than it was.
+/// Returns the operations after `since`, oldest first; `None` if there are more than `most`, or the
+/// state was replaced by an earlier one. The client then loads everything again.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -39,6 +39,8 @@ pub fn list_changes(
     most: usize,
 ) -> Result<Option<Vec<ChangeView>>, Failure> {
     let state = ctx.store.read()?;
+    // Operation numbers have no gaps, so the difference is the count. A head below `since` is a
+    // restored state.
     let new = state
         .head()?
         .0
@@ -55,6 +57,8 @@ pub fn list_changes(
         .filter(|operation| operation.id > since)
     {
         let mut touched: BTreeSet<_> = operation.facts.iter().flat_map(Fact::nodes).collect();
+        // A comment is a record, not a fact about the node, but the page of that node has to
+        // refresh.
         touched.extend(operation.facts.iter().filter_map(commented));
         let mut paths = Vec::new();
         for id in touched.iter().take(MOST_PATHS) {
@@ -82,7 +86,7 @@ pub fn list_changes(
     Ok(Some(changes))
 }
 
-/// Returns the node a comment is about.
+/// Returns the node of a comment.
 fn commented(fact: &Fact) -> Option<domain::ids::NodeId> {
     let Fact::RecordChanged { record, .. } = fact else {
         return None;

@@ -1,4 +1,4 @@
-//! The versions of a node's text.
+//! List the versions of a node's text.
 
 use domain::ids::{NodeId, VersionHash};
 use domain::node::Node;
@@ -25,18 +25,18 @@ pub struct VersionsView {
 /// One version.
 #[derive(Clone, Debug, Serialize)]
 pub struct VersionView {
-    /// `-1`, `-2` …; `None` for the present one.
+    /// `-1`, `-2` …; `None` for the present version.
     pub back: Option<String>,
     pub version_hash: VersionHash,
     pub at: Timestamp,
-    /// The time as backups are named by it.
+    /// The time in the format of backup names.
     pub timestamp: String,
     pub size: Option<u64>,
-    /// Whether the stored text has masks in the place of secrets.
+    /// Whether the stored text has masks in place of secrets.
     pub masked: bool,
     pub current: bool,
     pub approved: bool,
-    /// Who brought it in, and how.
+    /// Summary of the operation that recorded it.
     pub operation: String,
     pub backups: Vec<String>,
 }
@@ -53,6 +53,7 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
     let mut back = 0;
     let mut versions = Vec::new();
     for entry in entries(&*state, &node)? {
+        // The head has the summary; the facts of a large operation would be read for nothing.
         let operation = state.operation_head(entry.version.operation)?;
         if !entry.current {
             back += 1;
@@ -68,6 +69,8 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
             approved: node
                 .approval
                 .as_ref()
+                // By canonical hash: a version that differs from the approved one in formatting
+                // only is approved too.
                 .is_some_and(|approval| approval.canonical == entry.version.canonical),
             operation: operation
                 .map(|operation| operation.summary)
@@ -82,7 +85,7 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
     })
 }
 
-/// Returns a node's versions with their backups, newest first, the present one before all others.
+/// Returns the versions of a node with their backups, newest first, the present one at the top.
 pub(crate) fn entries(state: &dyn Snapshot, node: &Node) -> Result<Vec<VersionEntry>, StoreFault> {
     let backups = state.backups(node.id)?;
     let current = node.content.version();
@@ -95,10 +98,13 @@ pub(crate) fn entries(state: &dyn Snapshot, node: &Node) -> Result<Vec<VersionEn
             version,
         })
         .collect();
+    // After a restore the present version is not the newest. A stable sort moves it to the top and
+    // keeps the others by age, so that `-1` is the newest of the others.
     entries.sort_by_key(|entry| !entry.current);
     Ok(entries)
 }
 
+/// Returns the paths of the backups of a version.
 fn paths(backups: &[domain::fact::Backup], node: NodeId, version: VersionHash) -> Vec<String> {
     backups
         .iter()

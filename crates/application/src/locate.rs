@@ -80,6 +80,8 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
     if let [_] = candidates.as_slice() {
         return Ok(candidates.swap_remove(0));
     }
+    // Several matches, or none. The domain decides between them by their paths, which are only
+    // built here.
     let mut paths = candidates
         .iter()
         .map(|node| path_of(state, node))
@@ -117,6 +119,8 @@ fn chained(state: &dyn Snapshot, reference: &NodeReference) -> Result<Vec<Node>,
         Some(first) => state.nodes_by_alias(first)?,
         None => Vec::new(),
     };
+    // Segment by segment from the top: every step is one index lookup, and a deep path reads no
+    // siblings.
     for alias in segments {
         let mut below = Vec::new();
         for parent in &found {
@@ -142,6 +146,8 @@ pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, 
     let mut found: Vec<Node> = Vec::new();
     let mut above = node.parent;
     while let Some(id) = above {
+        // A missing parent is a finding of `tl check`. The path up to it is still the best name to
+        // show.
         let Some(parent) = state.node(id)? else { break };
         // A cycle can only come from a damaged store; without the check the loop would not end.
         if found.iter().any(|known| known.id == id) {
@@ -206,6 +212,8 @@ impl<'s> PathNames<'s> {
         let mut parts = vec![node.alias.clone()];
         let mut above = node.parent;
         while let Some(id) = above {
+            // Siblings share their whole lineage, so a list of a hundred nodes loads each ancestor
+            // once instead of a hundred times.
             if !self.known.contains_key(&id) {
                 let parent = get(self.state, id)?;
                 self.known.insert(id, (parent.parent, parent.alias));

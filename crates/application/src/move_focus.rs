@@ -1,4 +1,7 @@
 //! Move the focus of a session: enter a node, leave it, go back, park a root, switch to another.
+//!
+//! The rules of movement are in `domain::work::focus`; this adds claims, evidence and the ticket's
+//! context.
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal};
@@ -21,12 +24,12 @@ use crate::standing::{SHARED_FOCUS, focus_of, remember_work, standing, work_memo
 use crate::survey::Scope;
 use crate::where_am_i::{WhereView, where_view};
 
-/// Where to go.
+/// A move of the focus.
 #[derive(Clone, Debug)]
 pub enum FocusMove {
     Enter {
         node: Vec<String>,
-        /// Also take it for this session.
+        /// Whether to claim it for this session as well.
         claim: bool,
     },
     Exit,
@@ -39,20 +42,20 @@ pub enum FocusMove {
     },
 }
 
-/// Where the session stands now.
+/// The session's new position.
 #[derive(Clone, Debug, Serialize)]
 pub struct FocusOutcome {
     #[serde(flatten)]
     pub place: WhereView,
-    /// Nodes that are complete now, because all below them is.
+    /// Nodes completed by the move, because everything below them is complete.
     pub completed: Vec<String>,
-    /// Why a node could not be completed.
+    /// The missing proof that prevented completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproved: Option<String>,
-    /// What the ticket's size was judged to be, when it was entered for the first time.
+    /// The estimated size of the ticket, when it was entered for the first time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assessed: Option<Assessment>,
-    /// What there is to know about what was entered.
+    /// The context of the entered ticket.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,16 +65,19 @@ pub struct FocusOutcome {
 /// Moves the focus.
 ///
 /// # Errors
-/// When the node is not known, was not visited, or there is nothing to leave.
+/// When the node is unknown or was not visited, or there is nothing to leave.
 pub fn move_focus(ctx: &Context<'_>, request: &FocusMove) -> Result<FocusOutcome, Failure> {
     with_observed(ctx, Scope::Everything, |tx| moved(ctx, tx, request))
 }
 
+/// Applies a move in a running transaction.
 fn moved(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     request: &FocusMove,
 ) -> Result<FocusOutcome, Failure> {
+    // The recorded focus is needed besides the effective one, which may be the shared focus: the
+    // fact must name what it replaces.
     let own = record::read::<Focus>(&*tx, &ctx.session)?;
     let mut focus = focus_of(&*tx, &ctx.session)?;
     let tree = Tree::new(tx.all_nodes()?);
@@ -85,13 +91,15 @@ fn moved(
     let (summary, claims) = match request {
         FocusMove::Enter { node, claim } => {
             let node = named(node)?;
+            // Refused on entry rather than at the first edit: by then the agent would have planned
+            // its work there.
             if let Some((_, held)) = claim_node::holder(ctx, &*tx, &node)? {
                 let path = path_of(&*tx, &node)?;
                 return Err(Failure::new(
                     FailureKind::Refused,
                     format!("`{path}` is claimed by {}", held.session),
                 )
-                .step("tl next   # what nobody holds"));
+                .step("tl next   # unclaimed work"));
             }
             focus.enter(&tree, node.id);
             (format!("enter {}", tree.path(&node)), claim.then_some(node))
@@ -126,7 +134,7 @@ fn moved(
                 .and_then(|id| tree.get(id))
                 .map(|node| tree.path(node))
                 .unwrap_or_default();
-            // What proves a node is asked once for each that might be completed.
+            // Proofs are judged once per node: it reads files, and `exit` asks for every ancestor.
             let mut answers: Vec<(NodeId, Option<String>)> = Vec::new();
             for node in focus.stack(&tree) {
                 answers.push((node.id, held_back(ctx, &*tx, node)?));
@@ -144,6 +152,7 @@ fn moved(
                 .and_then(|id| answers.into_iter().find(|(other, _)| *other == id))
                 .and_then(|(_, why)| why);
             completed = left.completed;
+            // Without this check leaving an unfinished root succeeded and changed nothing.
             if focus.cursor() == before && completed.is_empty() && why_unproved.is_none() {
                 return Err(nowhere_to_go(&from));
             }
@@ -154,7 +163,8 @@ fn moved(
     operation
         .facts
         .extend(record::changed(&ctx.session, own.as_ref(), Some(&focus)));
-    // What is entered at a terminal is where an agent that starts here begins.
+    // The focus set at a terminal is where a new agent session starts. Agents do not set it: two of
+    // them would move each other.
     if matches!(ctx.actor, Principal::Human(_)) || !is_a_host(&ctx.actor) {
         let shared = record::read::<Focus>(&*tx, SHARED_FOCUS)?;
         operation
@@ -169,6 +179,7 @@ fn moved(
             after: Progress::Complete,
         });
     }
+    // Entering is the start of work; going back to a node is not.
     if let Some(active) = focus.cursor().and_then(|id| tree.get(id))
         && active.progress == Progress::Pending
         && matches!(request, FocusMove::Enter { .. })
@@ -187,8 +198,10 @@ fn moved(
     };
     if let Some(node) = claims {
         let path = path_of(&*tx, &node)?;
+        // In the same transaction: two sessions that enter at once cannot both get the node.
         claim_node::take(ctx, tx, &node, &path)?;
     }
+    // After the operation is recorded: the position is derived from the new focus.
     let (assessed, context) = arrived(ctx, tx, request)?;
     claim_node::hear(ctx, tx)?;
     Ok(FocusOutcome {
@@ -205,7 +218,7 @@ fn moved(
     })
 }
 
-/// Judges the size of a ticket that is entered for the first time, and gives its context.
+/// Assesses the size of a ticket entered for the first time, and returns its context.
 fn arrived(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -220,6 +233,7 @@ fn arrived(
     };
     let key = ticket.node.id.0.to_string();
     let mut assessed = None;
+    // Recorded on first entry, so that the size does not change with every edit of the ticket.
     if record::read::<Assessment>(&*tx, &key)?.is_none() {
         let found = ticket.assessment(&*tx)?;
         let summary = format!(
@@ -236,7 +250,8 @@ fn arrived(
         assessed = Some(found);
     }
     let text = ticket.context_text(ctx, &*tx)?;
-    // An agent that entered it itself reads this; a session that only shares the place does not.
+    // The agent that entered reads this text, so the context gate need not show it again. A session
+    // that only shares the focus has not read it.
     if !matches!(ctx.actor, Principal::Human(_)) {
         let phase = ticket.phase().unwrap_or_default().to_owned();
         let id = ticket.node.id;
@@ -247,22 +262,23 @@ fn arrived(
     Ok((assessed, Some(text)))
 }
 
-/// Says whether an agent host acts, not a script or a person's shell.
+/// Whether an agent host acts, rather than a script or a person's shell.
 pub(crate) fn is_a_host(actor: &Principal) -> bool {
     matches!(actor, Principal::Agent { host, .. } if host != "shell")
 }
 
-/// What is not complete is left upward, and above a root there is nothing.
+/// Builds the refusal to leave an unfinished root.
 fn nowhere_to_go(root: &str) -> Failure {
     Failure::new(
         FailureKind::Refused,
-        format!("`{root}` is not complete, and nothing stands above it"),
+        format!("`{root}` is not complete, and it has no parent to return to"),
     )
     .step(format!("tl progress {root} complete   # when it is done"))
     .step("tl focus park   # leave it and come back later")
     .step("tl next   # what else is ready")
 }
 
+/// Builds the refusal of a move.
 fn not_moved(refused: &MoveRefused) -> Failure {
     let failure = Failure::new(FailureKind::Refused, refused.to_string());
     match refused {

@@ -1,4 +1,6 @@
-//! What is ready to be worked on.
+//! Ready queue: the nodes that can be worked on now.
+//!
+//! Nodes claimed by other sessions are left out; readiness itself is a rule of `domain::needs`.
 
 use domain::ids::NodeId;
 use domain::needs::{Needs, ready};
@@ -17,7 +19,7 @@ use crate::observe::observed_tree;
 #[derive(Clone, Debug, Serialize)]
 pub struct NextWork {
     pub ready: Vec<ReadyView>,
-    /// `needs` entries that were not taken, each with the reason.
+    /// Ignored `needs` entries, each with the reason.
     pub problems: Vec<String>,
 }
 
@@ -29,11 +31,11 @@ pub struct ReadyView {
     pub path: String,
     pub title: Option<String>,
     pub progress: Progress,
-    /// What to do with it.
+    /// The next command.
     pub action: String,
 }
 
-/// Returns what is ready, in the order of the tree.
+/// Returns the ready nodes in tree order.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -42,18 +44,20 @@ pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
     ready_in(ctx, &*state, &tree)
 }
 
-/// Returns what is ready in a tree.
+/// Returns the ready nodes of a tree.
 pub(crate) fn ready_in(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
 ) -> Result<NextWork, Failure> {
     let needs = Needs::of(tree, ctx.profiles);
+    // The session's own claims stay in the queue: it claimed them to work on them.
     let held: Vec<NodeId> = claim_node::holding(ctx, state)?
         .into_iter()
         .filter(|(_, claim)| claim.session != ctx.session)
         .map(|(id, _)| id)
         .collect();
+    // A claim covers the nodes below it.
     let is_free = |node: &&Node| {
         !held.contains(&node.id)
             && !tree
@@ -83,7 +87,8 @@ pub(crate) fn ready_in(
     })
 }
 
-/// A node with planned levels below is planned on; one at the bottom is carried out.
+/// Returns the next command: a node with plannable levels below it is planned further, one at the
+/// bottom is carried out.
 fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
     let below = profile.and_then(|profile| {
         profile
@@ -94,6 +99,8 @@ fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
     let has_children = tree.children(node.id).next().is_some();
     match below {
         Some(level) if !has_children => {
+            // The command names the first child, ready to paste; without a number pattern the
+            // person has to choose a name.
             let number = u32::try_from(node.order).ok();
             let id = level
                 .alias

@@ -1,4 +1,7 @@
-//! Gates that stand in somebody's way now: from what the hooks noted, as far as it is still so.
+//! Gates that currently block a session, derived from the hook ledger.
+//!
+//! The ledger tells which steps were blocked; whether a gate is still unresolved is decided here,
+//! from the tree.
 
 use domain::gates;
 use domain::node::{Node, Status};
@@ -7,7 +10,7 @@ use serde::Serialize;
 
 use crate::known_tree::KnownTree;
 
-/// A step that a gate stopped, as the hooks noted it.
+/// A step that a gate blocked, from the hook ledger.
 #[derive(Clone, Debug)]
 pub struct Blocked {
     pub at: Timestamp,
@@ -16,38 +19,39 @@ pub struct Blocked {
     pub gate: String,
     /// The plan, or the file, that was to be changed.
     pub plan: Option<String>,
-    /// The session did something else since, and was let.
+    /// Whether the session has taken another step since that was allowed.
     pub heeded: bool,
 }
 
-/// A gate that stands in a session's way.
+/// A gate that blocks a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpenGate {
     pub gate: String,
-    /// What it stops and what clears it.
+    /// What it blocks and what clears it.
     pub rule: &'static str,
     pub host: String,
     pub session: String,
     pub at: Timestamp,
     pub plan: Option<String>,
-    /// The plan a person has to decide about, so that the session can go on.
+    /// The plan a person has to decide, so that the session can continue.
     pub waits_for: Option<WaitsFor>,
 }
 
-/// A plan that has to be decided about.
+/// A plan with a pending decision.
 #[derive(Clone, Debug, Serialize)]
 pub struct WaitsFor {
     pub path: String,
     pub status: Status,
 }
 
-/// So long something that was stopped counts as being in the way.
+/// Age in milliseconds after which a blocked step is ignored: its session has most likely ended.
 const KEPT_FOR_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Returns what stands in somebody's way, the latest first.
+/// Returns the unresolved gates, latest first.
 ///
-/// The hierarchy gate is open as long as a plan above is not approved, whatever the session does meanwhile. Of the others
-/// nobody knows before the next step: they are open until the session was let do something else.
+/// The hierarchy gate is unresolved as long as an ancestor is not approved, whatever the session
+/// does meanwhile. The others depend on the next step and cannot be evaluated here: they count as
+/// unresolved until the session takes a step that is allowed.
 #[must_use]
 pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec<OpenGate> {
     let mut open: Vec<OpenGate> = Vec::new();
@@ -62,6 +66,7 @@ pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec
         let same = |other: &OpenGate| {
             (&other.session, &other.gate, &other.plan) == (&block.session, &block.gate, &block.plan)
         };
+        // A retrying agent is blocked again and again; only the latest block of a plan is listed.
         if open.iter().any(same) {
             continue;
         }
@@ -89,10 +94,12 @@ pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec
     open
 }
 
-/// Returns the uppermost plan above this one that is not approved: the one to begin with.
+/// Returns the topmost ancestor that is not approved: the one to decide first.
 fn undecided_above(known: &KnownTree, plan: &str) -> Option<WaitsFor> {
     let mut siblings: Vec<&Node> = known.tree.tops().collect();
     let mut path = String::new();
+    // By alias path, because the blocked plan may not exist yet: an agent is stopped before it
+    // writes the file.
     let (above, _) = plan.rsplit_once('/')?;
     for alias in above.split('/') {
         let node = siblings.iter().find(|node| node.alias == alias)?;

@@ -1,4 +1,4 @@
-//! Let one step pass a gate, once: a person's decision, recorded with its reason.
+//! Override a gate: let the next step on a node pass once, by a person's decision with a reason.
 
 use domain::gates;
 use domain::ids::OperationId;
@@ -12,7 +12,7 @@ use crate::handle_host_event::override_key;
 use crate::locate::{get, nothing_left, path_of};
 use crate::observe::with_node;
 
-/// What is asked.
+/// Request of [`override_gate`].
 #[derive(Clone, Debug)]
 pub struct OverrideRequest {
     pub gate: String,
@@ -20,7 +20,7 @@ pub struct OverrideRequest {
     pub reason: String,
 }
 
-/// What was done.
+/// Outcome of [`override_gate`].
 #[derive(Clone, Debug, Serialize)]
 pub struct OverrideOutcome {
     pub gate: &'static str,
@@ -52,10 +52,11 @@ pub fn override_gate(
     if gate.name == "frozen" {
         return Err(Failure::new(
             FailureKind::Refused,
-            "a frozen plan document is changed by nobody",
+            "a frozen plan document cannot be changed",
         )
         .step("tl doc revise   # a new revision that starts from it"));
     }
+    // An agent that could override its own gates would have none.
     if !ctx.actor.is_human() {
         return Err(Failure::new(
             FailureKind::Refused,
@@ -78,6 +79,8 @@ pub fn override_gate(
             request.reason.trim()
         );
         let operation = tx.record(ctx.operation(Verb::Override, summary))?;
+        // The permission is a note, consumed by the step that uses it; that it was given, by whom
+        // and why, stays in the history.
         tx.keep_note(
             &override_key(gate.name, &path),
             Some(request.reason.trim()),

@@ -1,4 +1,4 @@
-//! Where the whole project stands.
+//! Status of the whole project: counts per level, and the nodes that need a decision.
 
 use domain::approval::approval_step;
 use domain::briefing::TrailPlace;
@@ -22,25 +22,26 @@ pub struct ProjectStatus {
     pub status_counts: StatusCounts,
     /// Counts per level, from the top down.
     pub levels: Vec<LevelCounts>,
-    /// What needs someone: invalid and stale nodes, and drafts whose parent is approved.
+    /// Nodes that need a decision: invalid and stale ones, and drafts below an approved parent.
     pub attention: Vec<Attention>,
-    /// How many those are, where not all are listed.
+    /// Number of such nodes, where the list is limited.
     #[serde(skip)]
     pub attention_total: usize,
-    /// From the trajectory to the cursor, where the project keeps a trail; empty when nothing is under way.
+    /// From the trajectory to the cursor, if the project keeps a trail; empty if no session has
+    /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trail: Option<Vec<TrailPlace>>,
     pub last_operation: Option<OperationView>,
 }
 
-/// How many nodes of a level have which status.
+/// Number of nodes of a level, per status.
 #[derive(Clone, Debug, Serialize)]
 pub struct LevelCounts {
     pub level: String,
     pub status_counts: StatusCounts,
 }
 
-/// A node that needs someone, and what to do.
+/// A node that needs a decision, and the next command.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attention {
     pub path: String,
@@ -49,7 +50,7 @@ pub struct Attention {
     pub next_step: String,
 }
 
-/// Returns the project's state.
+/// Returns the status of the project.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -67,7 +68,7 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
     Ok(status)
 }
 
-/// Returns the state of these nodes of a tree, with at most so many that need someone.
+/// Returns the status of these nodes of a tree, with at most `most` nodes that need a decision.
 pub(crate) fn status_in(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -94,7 +95,8 @@ pub(crate) fn status_in(
             .is_none_or(|parent| parent.status() == Status::Approved);
         let waits = match node.status() {
             Status::Invalid => true,
-            // Below a stale parent there is nothing to decide yet.
+            // Below an undecided parent the decision would have to be repeated once the parent is
+            // decided.
             Status::RequiresRevalidation => parent_ok,
             Status::Draft => parent_ok && waits_for_approval(ctx, node),
             Status::Approved => false,
@@ -103,6 +105,7 @@ pub(crate) fn status_in(
             waiting.push(node);
         }
     }
+    // A stable sort: within a status the order of the tree remains, parents before children.
     waiting.sort_by_key(|node| match node.status() {
         Status::Invalid => 0,
         Status::RequiresRevalidation => 1,
@@ -111,6 +114,7 @@ pub(crate) fn status_in(
     });
     let attention_total = waiting.len();
     let mut attention = Vec::with_capacity(attention_total.min(most));
+    // Reasons and paths are built for the listed nodes only; each reason may read another node.
     for node in waiting.into_iter().take(most) {
         let path = tree.path(node);
         let next_step = match node.status() {
@@ -131,6 +135,8 @@ pub(crate) fn status_in(
     let last_operation = newest
         .map(|operation| OperationView::of(state, operation))
         .transpose()?;
+    // Levels without nodes are left out at the end, not at the start, so that the order of the
+    // profile is kept.
     levels.retain(|counts| counts.status_counts != StatusCounts::default());
     Ok(ProjectStatus {
         profiles: ctx
@@ -148,7 +154,7 @@ pub(crate) fn status_in(
     })
 }
 
-/// Says whether work on a node waits for its approval.
+/// Whether work on a node requires its approval.
 fn waits_for_approval(ctx: &Context<'_>, node: &Node) -> bool {
     ctx.profile(&node.profile)
         .is_none_or(|profile| profile.approval == ApprovalNeed::Required)

@@ -32,9 +32,12 @@ pub(crate) fn settle(
     note: Option<&str>,
 ) -> Result<(), Failure> {
     let tops = tops(tx, facts)?;
+    // Undoing a comment or a change of progress, for example, concerns no status.
     if tops.is_empty() {
         return Ok(());
     }
+    // The cause of a status names the operation that is about to be recorded; under the write lock
+    // its number is known.
     let occasion = Occasion {
         operation: tx.next_operation()?,
         now,
@@ -304,6 +307,8 @@ fn names_of(ctx: &Context<'_>, node: &Node) -> Vec<String> {
         && let Some(bare) = node.alias.split_once('-').map(|(_, bare)| bare)
         && pattern.is_numbered()
     {
+        // `chapter-02` is called "chapter 02" in prose as well as "chapter 2", which is in the list
+        // already.
         names.push(format!("{} {bare}", node.level));
     }
     names.extend(node.description.title.clone());

@@ -124,6 +124,8 @@ pub(crate) fn ticket(
         .into_iter()
         .filter(|child| child.level == node.level)
         .collect();
+    // A complete scenario at the cursor is not the current one: its cycle is over, and the next
+    // commit belongs to the next scenario.
     let at_cursor = scenarios
         .iter()
         .find(|one| Some(one.id) == cursor && one.progress != Progress::Complete);
@@ -201,6 +203,8 @@ impl Ticket {
     pub(crate) fn cycle(&self) -> Option<Cycle> {
         self.current.as_ref().map(|_| match self.tdd.cycle {
             None => Cycle::Red,
+            // The record holds the last committed step; shown is the one being worked on, which is
+            // one further.
             Some(Cycle::Red) => Cycle::Green,
             Some(Cycle::Green | Cycle::Refactor) => Cycle::Refactor,
         })
@@ -218,6 +222,8 @@ impl Ticket {
             .work
             .as_ref()
             .and_then(|work| work.work_level.as_deref());
+        // An unknown word is ignored rather than refused: the file belongs to the user, and the
+        // estimate below is a usable answer.
         if let Some(level) = said.and_then(WorkLevel::from_word) {
             let reasons = vec!["set in its front matter".to_owned()];
             return Ok(Assessment {

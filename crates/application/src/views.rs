@@ -52,6 +52,8 @@ impl NodeView {
     pub(crate) fn of(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
         let parent = parent(state, node)?;
         let children = state.child_names(node.id)?;
+        // The version it was approved against, or else written against: the one a revalidation
+        // compares with.
         let against = domain::revalidation::against(node);
         Ok(Self {
             path: path_of(state, node)?,
@@ -87,6 +89,8 @@ pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>
     let Some(cause) = &node.standing.cause else {
         return Ok(None);
     };
+    // In a cascade every descendant has the same origin; a cause in the node itself needs no second
+    // read.
     let origin = if cause.origin == node.id {
         None
     } else {
