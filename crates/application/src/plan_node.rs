@@ -1,4 +1,6 @@
-//! Plan a node: the prompt with the parent's plan, or why it may not be planned yet.
+//! Plan a node: compose the planning prompt with the parent's plan, or refuse with the reason.
+//!
+//! No plan is written here. The agent writes the file, and the next scan records it.
 
 use domain::approval::approval_step;
 use domain::ids::{NodeId, VersionHash};
@@ -17,18 +19,18 @@ use crate::locate::{Lookup, ancestors, resolve};
 use crate::observe::observed_tree;
 use crate::views::reason;
 
-/// What is asked.
+/// Request of [`plan_node`].
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
     /// The level: `chapter`.
     pub kind: String,
     /// The node: `2`, `chapter-02`, `act-1/chapter-02`.
     pub id: String,
-    /// The parent, where the id does not tell.
+    /// The parent, if the id does not determine it.
     pub under: Option<String>,
 }
 
-/// The prompt.
+/// The planning prompt.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanOutcome {
     pub entity_id: String,
@@ -36,10 +38,10 @@ pub struct PlanOutcome {
     pub path: String,
     pub file_path: Option<String>,
     pub parent_id: Option<String>,
-    /// Whether there is a plan already.
+    /// Whether the node has a plan already.
     pub exists: bool,
     pub prompt: String,
-    /// The parent whose plan is in the prompt, and which version of it.
+    /// The parent whose plan is in the prompt, and its version.
     #[serde(skip)]
     pub parent: Option<(NodeId, VersionHash)>,
 }
@@ -47,7 +49,7 @@ pub struct PlanOutcome {
 /// Returns the planning prompt of a node.
 ///
 /// # Errors
-/// When the id is wrong, the parent is missing, ambiguous or not approved.
+/// When the id is invalid, or the parent is missing, ambiguous or not approved.
 pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome, Failure> {
     let (state, tree) = observed_tree(ctx)?;
     let Planned {
@@ -83,7 +85,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
     })
 }
 
-/// A node that may be planned: where it is or would be.
+/// A node that may be planned: its place in the tree, whether it exists or not.
 pub(crate) struct Planned<'a, 't> {
     profile: &'a Profile,
     level: &'a Level,
@@ -94,7 +96,7 @@ pub(crate) struct Planned<'a, 't> {
     parent: Option<Node>,
 }
 
-/// Finds the place of a node, whether it is there or not.
+/// Finds the place of a node in the tree, whether it exists or not.
 ///
 /// # Errors
 /// As [`plan_node`].
@@ -105,6 +107,7 @@ pub(crate) fn place<'a, 't>(
     request: &PlanRequest,
 ) -> Result<Planned<'a, 't>, Failure> {
     let (profile, level) = level_named(ctx, &request.kind)?;
+    // A path in the id wins over `--under`: it is the more specific of the two.
     let (under, id) = match request.id.rsplit_once('/') {
         Some((parent, id)) => (Some(parent.to_owned()), id),
         None => (request.under.clone(), request.id.as_str()),
@@ -121,6 +124,8 @@ pub(crate) fn place<'a, 't>(
         Some(parent) => format!("{}/{}", tree.path(parent), wanted.alias),
         None => wanted.alias.clone(),
     };
+    // The central rule of planning: a plan is only written against an approved parent, because
+    // everything below an unapproved one may have to be written again.
     if let Some(parent) = &parent
         && parent.status() != Status::Approved
     {
@@ -129,6 +134,8 @@ pub(crate) fn place<'a, 't>(
     let existing = tree.nodes().find(|node| {
         node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id)
     });
+    // A known node keeps its recorded file, even where the profile's pattern would name another one
+    // today.
     let file = match (existing.and_then(|node| node.path.clone()), &level.file) {
         (Some(path), _) => Some(path),
         (None, Some(pattern)) => {
@@ -151,6 +158,7 @@ pub(crate) fn place<'a, 't>(
     })
 }
 
+/// Gathers the inputs of the prompt and composes it.
 #[expect(
     clippy::too_many_arguments,
     reason = "gathers what the prompt is made of, once"
@@ -201,6 +209,9 @@ fn prompt_text(
                 path: &paths[index],
                 file: node.path.as_deref(),
                 approved_by: approved_by[index].as_deref(),
+                // Only the parent's text is included. Further ancestors are named with their files:
+                // their texts would multiply the size of the prompt, and the parent's plan already
+                // follows from them.
                 text: if index == 0 {
                     parent_text.as_deref()
                 } else {
@@ -213,6 +224,7 @@ fn prompt_text(
     Ok(compose(&prompt))
 }
 
+/// Returns the paths and titles of the other nodes below the same parent.
 fn siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Option<String>)> {
     let nodes: Vec<&Node> = match parent {
         Some(parent) => tree.children(parent).collect(),
@@ -225,6 +237,7 @@ fn siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Opt
         .collect()
 }
 
+/// Finds a level by name in any profile.
 fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Level), Failure> {
     let levels = || {
         ctx.profiles
@@ -232,6 +245,7 @@ fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Le
             .flat_map(|profile| profile.levels.iter().map(move |level| (profile, level)))
     };
     levels()
+        // People type `Act` as well as `act`.
         .find(|(_, level)| level.name.to_lowercase() == kind.to_lowercase())
         .ok_or_else(|| {
             let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
@@ -251,7 +265,7 @@ fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Le
         })
 }
 
-/// Reads `--under`: a node, or just the number of one of the levels above.
+/// Resolves `--under`: a node, or only the number of a node one level above.
 fn parent_named(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -269,6 +283,8 @@ fn parent_named(
         Ok(node) => Ok(node),
         Err(Lookup::Fault(fault)) => Err(fault.into()),
         Err(Lookup::Unresolved(unresolved)) => {
+            // A missing parent has to be planned first; that is the more useful next step than the
+            // list of the tree.
             let mut failure = Failure::from(unresolved);
             if let Some(above) = level.under.first() {
                 failure
@@ -282,7 +298,7 @@ fn parent_named(
 
 /// Finds the parent in the tree; it is never assumed.
 ///
-/// `under` is the parent itself or a node further up, which narrows the choice.
+/// `under` is the parent itself or a further ancestor, which narrows the choice.
 fn find_parent<'t>(
     ctx: &Context<'_>,
     tree: &'t Tree,
@@ -295,6 +311,8 @@ fn find_parent<'t>(
         wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number
     };
     if let Some(parent) = under.filter(|node| level.under.contains(&node.level)) {
+        // In profiles where an alias contains the parent's number, a contradiction is more likely a
+        // typing error than an intention.
         if !number_fits(parent) {
             return Err(Failure::new(
                 FailureKind::Invalid,
@@ -306,6 +324,8 @@ fn find_parent<'t>(
         }
         return Ok(tree.get(parent.id));
     }
+    // A level that may also be a root becomes one, unless a node of that name already exists below
+    // another.
     if under.is_none() && level.under.is_empty()
         || (level.root
             && !tree
@@ -317,6 +337,8 @@ fn find_parent<'t>(
     let within = |node: &Node| {
         under.is_none_or(|top| tree.ancestors(node).iter().any(|above| above.id == top.id))
     };
+    // An existing node determines its parent: planning it again must not offer the other
+    // candidates.
     let existing: Vec<&Node> = tree
         .nodes()
         .filter(|node| {
@@ -334,6 +356,8 @@ fn find_parent<'t>(
     } else {
         existing
     };
+    // Several candidates are an error with one command each. Guessing would create a plan in the
+    // wrong place, which is expensive to notice.
     match candidates.as_slice() {
         [one] => Ok(Some(*one)),
         [] => Err(parent_missing(ctx, profile, level, wanted)),
@@ -357,6 +381,7 @@ fn find_parent<'t>(
     }
 }
 
+/// Builds the refusal for a missing parent.
 fn parent_missing(
     ctx: &Context<'_>,
     profile: &Profile,
@@ -385,6 +410,7 @@ fn parent_missing(
     failure.step(format!("tl plan {above} {id}")).step(approve)
 }
 
+/// Builds the refusal for a parent that is not approved.
 fn not_approved(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -417,26 +443,27 @@ fn not_approved(
         .as_deref()
         .map(|under| format!(" --under {under:?}"))
         .unwrap_or_default();
+    // The original command comes last, so that the steps can be run from top to bottom.
     Ok(failure.step(format!("tl plan {} {}{under}", request.kind, request.id)))
 }
 
-/// The menu of `tl plan` alone.
+/// The plannable nodes, for `tl plan` without arguments.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanMenu {
     pub entries: Vec<MenuEntry>,
 }
 
-/// One thing that can be planned.
+/// A plannable node.
 #[derive(Clone, Debug, Serialize)]
 pub struct MenuEntry {
     pub level: String,
     pub purpose: String,
     pub command: String,
-    /// Why it cannot be planned now, where it cannot.
+    /// Why it cannot be planned now, if so.
     pub blocked: Option<String>,
 }
 
-/// Returns what can be planned now: for each level, the next free number below each parent.
+/// Returns the plannable nodes: for each level, the next free number below each parent.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -456,6 +483,8 @@ pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
                     .map(Some)
                     .collect()
             };
+            // Listed although it cannot be planned: a level missing from the menu looks like a
+            // missing feature.
             if parents.is_empty() {
                 let above = level.under.join(" or ");
                 entries.push(MenuEntry {
@@ -475,11 +504,14 @@ pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
     Ok(PlanMenu { entries })
 }
 
+/// Returns the next node of a level below a parent; `None` if its numbers are used up.
 fn menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuEntry> {
     let siblings: Vec<&Node> = match parent {
         Some(parent) => tree.children(parent.id).collect(),
         None => tree.tops().collect(),
     };
+    // After the highest number, not in the first gap: a gap is usually a plan that was removed, and
+    // its number is in the history.
     let last = siblings
         .iter()
         .filter(|node| node.level == level.name)

@@ -1,4 +1,4 @@
-//! Read a plan: its text beside that of the plan above it, and what is inconsistent between the two.
+//! Read a plan: its text, its parent's text, and the inconsistencies between the two.
 
 use serde::Serialize;
 
@@ -18,15 +18,15 @@ pub struct PlanText {
     pub text: Option<String>,
 }
 
-/// A plan, and what it stands below.
+/// A plan and its parent.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlanView {
     #[serde(flatten)]
     pub plan: PlanText,
     pub parent: Option<PlanText>,
-    /// What the plan names that its parent does not.
+    /// Consistency warnings against the parent.
     pub warnings: Vec<String>,
-    /// The paths from the root down to it, itself last.
+    /// The paths from the root down to the node itself.
     pub lineage: Vec<String>,
 }
 
@@ -59,9 +59,10 @@ pub fn read_plan(ctx: &Context<'_>, words: &[String]) -> Result<PlanView, Failur
                 .map_or_else(|| alias.to_owned(), |above| format!("{above}/{alias}")),
         );
     }
-    // A store gives one view at a time.
+    // A store gives one snapshot at a time, and the check below opens its own.
     drop(seen.state);
-    // A plan that cannot be checked has nothing to warn of.
+    // Without both texts there is nothing to compare, and the check would only scan the files a
+    // second time.
     let warnings = if plan.text.is_some() && parent.is_some() {
         check_plan(ctx, words)?
     } else {

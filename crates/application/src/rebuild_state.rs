@@ -1,4 +1,6 @@
-//! Rebuild: the state anew from the plan files on disk.
+//! Rebuild the state from the plan files on disk.
+//!
+//! The history stays: a rebuild is one more operation, and it can be seen in the log.
 
 use domain::fact::Fact;
 use domain::node::Content;
@@ -13,28 +15,31 @@ use crate::observe::observe_within;
 use crate::survey::Scope;
 use crate::views::StatusCounts;
 
-/// What was done.
+/// Outcome of [`rebuild_state`].
 #[derive(Clone, Debug, Serialize)]
 pub struct RebuildOutcome {
     pub success: bool,
     pub nodes: usize,
     pub levels: Vec<(String, usize)>,
     pub status_counts: StatusCounts,
-    /// Nodes that were forgotten because their files are gone.
+    /// Nodes removed because their files are missing.
     pub forgotten: Vec<String>,
 }
 
-/// Reads every plan file; what has no file is forgotten; approvals hold where the text is exactly
-/// the approved one, everything else is a draft.
+/// Reads every plan file and removes the nodes without one. Approvals stay valid where the text is
+/// exactly the approved one; everything else becomes a draft.
 ///
 /// # Errors
 /// When the state cannot be written.
 pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
     let mut tx = ctx.store.write()?;
+    // File stamps are part of the state that is in doubt, so every file is read.
     observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
     let tree = Tree::new(tx.all_nodes()?);
     let mut facts = Vec::new();
     let mut forgotten = Vec::new();
+    // From the bottom up: a node is removed only after everything below it, so that no child loses
+    // its parent.
     for node in tree.all_in_order().into_iter().rev() {
         let below_is_gone = tree.children(node.id).all(|child| {
             facts
@@ -60,6 +65,7 @@ pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
     tx.record(operation)?;
     let tree = Tree::new(tx.all_nodes()?);
     tx.commit()?;
+    // The outcome reports the result; the notice of the observation would repeat it.
     ctx.take_noticed();
     ctx.sync_mirror();
 

@@ -1,4 +1,4 @@
-//! Record that something happened to the store itself: it was made, or adopted.
+//! Record an event of the store itself: it was created, or adopted.
 
 use domain::ids::OperationId;
 use domain::operation::Verb;
@@ -8,12 +8,14 @@ use crate::failure::Failure;
 use crate::observe::observe_within;
 use crate::survey::Scope;
 
-/// Records an operation without facts of its own, then what the plan files are.
+/// Records an operation without facts of its own, then the present plan files.
 ///
 /// # Errors
 /// When the state cannot be written.
 pub fn record_event(ctx: &Context<'_>, verb: Verb, summary: &str) -> Result<OperationId, Failure> {
     let mut tx = ctx.store.write()?;
+    // Before the files are observed: the first operation of a history names its beginning, and undo
+    // stops there.
     let id = tx.record(ctx.operation(verb, summary.to_owned()))?;
     observe_within(ctx, &mut *tx, Scope::Everything)?;
     tx.commit()?;

@@ -1,7 +1,8 @@
 //! Record the trust policy in the history, and judge every status by it.
 //!
-//! Statuses are stored for speed; whose approval counts is part of what they follow from. So a change of policy is an
-//! operation that holds the old and the new values and every status that changes with them.
+//! Statuses are stored for speed, and the policy decides whose approvals count for them. So a
+//! change of policy is an operation that holds the old and the new values together with every
+//! status that changes.
 
 use domain::fact::Fact;
 use domain::ids::{OperationId, Principal};
@@ -23,14 +24,14 @@ pub fn recorded_policy(state: &dyn Snapshot) -> Result<Option<TrustPolicy>, Stor
     record::read(state, POLICY_RECORD)
 }
 
-/// Returns whose approvals count for a status: the stricter of what this process knows and what is recorded, because a server
-/// that runs for weeks may know an older policy.
+/// Returns whose approvals count for a status: the stricter of this process's policy and the
+/// recorded one, because a server that runs for weeks may have loaded an older policy.
 pub(crate) fn judging_policy(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     facts: &[Fact],
 ) -> Result<ApprovalPolicy, StoreFault> {
-    // The policy's own operation is judged by the policy it brings.
+    // The operation that changes the policy is judged by the new one.
     for fact in facts {
         if let Fact::RecordChanged {
             record,
@@ -50,7 +51,7 @@ pub(crate) fn judging_policy(
     Ok(recorded.max(ctx.judged_by))
 }
 
-/// Returns the policy an approval is decided by: never looser than the recorded one.
+/// Returns the policy an approval is decided by, never looser than the recorded one.
 pub(crate) fn deciding_policy(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -62,16 +63,16 @@ pub(crate) fn deciding_policy(
     })
 }
 
-/// Who changes the policy.
+/// The origin of a policy change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyOrigin {
-    /// `config.toml` was found stricter, or differs where nothing is protected.
+    /// `config.toml` is stricter, or differs where nothing is protected.
     File,
     /// A person accepted looser values.
     Accepted,
 }
 
-/// Records the policy that is in force, if it is not the recorded one; returns the operation.
+/// Records the policy in force, unless it is recorded already; returns the operation.
 ///
 /// A state that never had another policy than `anyone` has no such record.
 ///
@@ -86,6 +87,8 @@ pub fn record_policy(
         Some(recorded) => recorded != policy,
         None => policy.approval != ApprovalPolicy::Anyone,
     };
+    // Called without knowing whether anything changed, so the common case must not take the write
+    // lock. It is checked again under the lock.
     if !differs(recorded_policy(&*ctx.store.read()?)?.as_ref()) {
         return Ok(None);
     }
@@ -101,7 +104,8 @@ pub fn record_policy(
         before.as_ref(),
         Some(policy),
     ));
-    // From a thing to itself: makes `settle` judge every tree, and rows of earlier versions say whose approval it is.
+    // A change to the same value makes the cascade judge every tree. It also rewrites the rows of
+    // earlier versions, which do not say whether a person approved.
     for node in tx.all_nodes()? {
         let by_no_person = node
             .approval
@@ -127,6 +131,7 @@ pub fn record_policy(
         .collect();
     let mut operation = ctx.operation(Verb::Policy, changes.join(", "));
     operation.at = now;
+    // A stricter file takes effect with the next command of any user, who did not decide it.
     if origin == PolicyOrigin::File {
         operation.by = Principal::System;
     }

@@ -1,4 +1,4 @@
-//! Repair: mend what `check` found, as far as it can be done without a person's judgement.
+//! Repair the findings of `check_state` that need no person's judgement.
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
@@ -18,28 +18,29 @@ use crate::settle::settle;
 use crate::survey::Scope;
 use crate::whole_text::whole_text;
 
-/// What is asked.
+/// Which repairs to make.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RepairRequest {
-    /// Record every file as it is now and judge every status anew.
+    /// Record every file as it is now, and compute every status again.
     pub fix_hashes: bool,
-    /// Put back the plan files of parents that are gone while there are plans below them.
+    /// Restore missing plan files of nodes that have children.
     pub rebuild_orphans: bool,
-    /// Forget nodes whose file is gone and that have nothing below them.
+    /// Remove nodes without a file and without children.
     pub forget_missing: bool,
 }
 
-/// What was done.
+/// Outcome of [`repair_state`].
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairOutcome {
     pub success: bool,
     pub actions: Vec<String>,
     pub operations: Vec<OperationId>,
-    /// What a check finds now.
+    /// The findings that remain.
     pub remaining: CheckOutcome,
 }
 
-/// Repairs. The store's own damage was mended when it was opened; the mirror is brought up to date.
+/// Makes the repairs and brings the mirror up to date. Damage of the store itself was repaired when
+/// it was opened.
 ///
 /// # Errors
 /// When the state cannot be written.
@@ -61,6 +62,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
             .unwrap_or_default();
         actions.push(format!("recorded the files as they are ({summary})"));
     }
+    // Before the statuses, so that none is corrected for a node about to be removed.
     if request.forget_missing
         && let Some((operation, names)) = forget_missing(ctx, &mut *tx)?
     {
@@ -80,7 +82,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         let restored = rebuild_orphans(ctx, &planned, &*tx)?;
         if !restored.is_empty() {
             let summary = format!(
-                "put back {}",
+                "restore {}",
                 count(restored.len(), "missing plan", "missing plans")
             );
             operations.extend(record_planned(
@@ -94,6 +96,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         }
         actions.extend(restored);
     }
+    // All repairs are one transaction: an interrupted repair leaves the state as it was.
     planned.commit(ctx, tx)?;
     let files = ctx.sync_mirror();
     if files > 0 {
@@ -102,6 +105,8 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
             count(files, "file", "files")
         ));
     }
+    // Checked afterwards rather than assumed: some findings are only visible once others are
+    // repaired.
     let remaining = check_state(ctx)?;
     Ok(RepairOutcome {
         success: remaining.ok,
@@ -111,7 +116,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
     })
 }
 
-/// Puts the last known text of missing parents back into their files.
+/// Plans the last recorded text of missing parents back into their files.
 fn rebuild_orphans(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
@@ -128,7 +133,8 @@ fn rebuild_orphans(
             continue;
         };
         if state.text(version.hash)?.is_some() {
-            // A file that is gone has no secrets to fill in: one that was masked is not made up.
+            // The secrets of a masked version can only be taken from the file, which is missing; a
+            // file with masks in their place is not written.
             let text = match whole_text(ctx, state, version.hash, file) {
                 Err(failure) if failure.is_answer() => {
                     ctx.notice(Noticed::NotWritten {
@@ -141,7 +147,7 @@ fn rebuild_orphans(
             };
             planned.put(file, Some(&text))?;
             actions.push(format!(
-                "put `{file}` back as it was last seen ({})",
+                "restored `{file}` as last recorded ({})",
                 version.hash.short()
             ));
         }
@@ -149,7 +155,7 @@ fn rebuild_orphans(
     Ok(actions)
 }
 
-/// Takes nodes out of the tree whose files are gone, from the bottom up.
+/// Removes nodes whose files are missing, from the bottom up.
 fn forget_missing(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -182,7 +188,7 @@ fn forget_missing(
     Ok(Some((tx.record(operation)?, names)))
 }
 
-/// Judges every status anew.
+/// Computes every status again.
 fn judge_anew(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -192,7 +198,8 @@ fn judge_anew(
         .into_iter()
         .filter(|node| node.parent.is_none())
         .collect();
-    // A change from a thing to itself says nothing, but makes settle look at the whole tree.
+    // A change to the same value has no effect of its own, but makes the cascade visit the whole
+    // tree. These facts are dropped again below.
     let touch = roots.into_iter().map(|root| Fact::ApprovalChanged {
         node: root.id,
         before: root.approval.clone(),

@@ -1,4 +1,7 @@
-//! Put an earlier version back into the plan file.
+//! Restore an earlier version of a node's text into its plan file.
+//!
+//! A restore is an ordinary change of the text: approvals and the cascade follow from it as from an
+//! edit.
 
 use domain::ids::{NodeId, VersionHash};
 use domain::observation::{Found, Place, Sighting, decide};
@@ -21,18 +24,19 @@ use crate::transitions::transitions;
 use crate::views::{CascadeView, NodeView, node_view};
 use crate::whole_text::whole_text;
 
-/// What was done.
+/// Outcome of [`restore_version`].
 #[derive(Clone, Debug, Serialize)]
 pub struct RestoreOutcome {
     pub success: bool,
     pub restored: VersionHash,
-    /// The readable copy of what was there before.
+    /// The readable backup of the replaced text.
     pub backup: Option<String>,
     pub node: NodeView,
     pub cascade: CascadeView,
 }
 
-/// Restores a version: `words` are the node and the version, `replaces` the text that was shown as the present one.
+/// Restores a version. `words` are the node and the version; `replaces` is the text that was shown
+/// as the present one.
 ///
 /// # Errors
 /// When there is no such node or version, or a file cannot be written.
@@ -41,6 +45,8 @@ pub fn restore_version(
     words: &[String],
     replaces: Option<&Shown>,
 ) -> Result<RestoreOutcome, Failure> {
+    // Identifies the request: `restore act-1 -1` repeated after a kill would otherwise do the
+    // opposite, because `-1` now is the text that was replaced.
     let request = request(&("restore", words));
     with_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
         let [selector] = rest else {
@@ -57,6 +63,7 @@ pub fn restore_version(
         }
         let entries = entries(&*tx, &node)?;
         let version = pick(&node.alias, &entries, selector)?.version.hash;
+        // An error rather than a silent success: the person meant another version.
         if node.content.version() == Some(version) {
             return Err(Failure::new(
                 FailureKind::Refused,
@@ -67,6 +74,7 @@ pub fn restore_version(
     })
 }
 
+/// Plans the file and records the change.
 fn restore(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
@@ -82,10 +90,11 @@ fn restore(
             format!("`{path}` has no file to restore"),
         ));
     };
+    // A plan document's file can be reached by this way too, around the commands that guard it.
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
     let text = whole_text(ctx, &*tx, version, &file)?;
     let now = ctx.clock.now();
-    // The text is in the store already; the readable copy is for people.
+    // The store has the replaced text as a version; the readable copy is for people.
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
     planned.put(&file, Some(&text))?;
 
@@ -96,6 +105,8 @@ fn restore(
         Some(level) => level.read_text(&text),
         None => (canonical_hash(&text), describe(&text)),
     };
+    // An old text returns with the parent's version it was written against. Taken as new, it would
+    // count as based on the present parent and would not be stale.
     let known_basis = tx.version(id, version)?.map(|version| version.basis);
     let sighting = Sighting {
         place: Place::Known(id),
@@ -107,6 +118,7 @@ fn restore(
             known_basis,
         },
     };
+    // The decision needs only the node and its parent, so the tree is not read.
     let tree = Tree::new(std::iter::once(node.clone()).chain(parent(&*tx, &node)?));
     let mut facts = decide(&tree, &[sighting], now);
     settle(ctx, tx, &mut facts, &[], now, None)?;

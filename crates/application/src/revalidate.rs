@@ -1,4 +1,6 @@
-//! Revalidate stale nodes: see what changed above them, and keep them or write them anew.
+//! Revalidate stale nodes: show what changed in their parents, and keep them as they are.
+//!
+//! The other choices, editing or planning again, are ordinary changes of the text.
 
 use domain::approval::{Force, Request, decide};
 use domain::ids::{NodeId, OperationId, VersionHash};
@@ -21,7 +23,7 @@ use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::{DiffView, NodeView, TransitionView, reason};
 
-/// A stale node with what it is to be compared with.
+/// A stale node and the change it has to be compared with.
 #[derive(Clone, Debug, Serialize)]
 pub struct StaleView {
     pub entity_id: String,
@@ -29,18 +31,18 @@ pub struct StaleView {
     pub path: String,
     pub title: Option<String>,
     pub file_path: Option<String>,
-    /// The text to judge, and the parent's text to judge it against: a decision names both.
+    /// The text to judge, and the parent's text to judge it against. A decision names both.
     pub version_hash: Option<VersionHash>,
     pub current_parent_hash: Option<VersionHash>,
     pub reason: Option<String>,
-    /// What changed in the parent since this was written or approved; `None` when it did not.
+    /// The change of the parent since this was written or approved, if there is one.
     pub parent_changes: Option<DiffView>,
     pub warnings: Vec<String>,
-    /// What can be done, as commands: keep, edit, regenerate.
+    /// The possible next commands: keep, edit, plan again.
     pub choices: Vec<String>,
 }
 
-/// Returns one stale node with its parent's changes.
+/// Returns one stale node with the changes of its parent.
 ///
 /// # Errors
 /// When there is no such node, or it is not stale.
@@ -75,6 +77,7 @@ pub fn review_all(ctx: &Context<'_>, words: &[String]) -> Result<Vec<StaleView>,
         .collect()
 }
 
+/// Returns a subtree, or the whole tree.
 fn within(tree: &Tree, top: Option<NodeId>) -> Vec<&Node> {
     match top {
         Some(top) => tree.preorder(top),
@@ -82,6 +85,7 @@ fn within(tree: &Tree, top: Option<NodeId>) -> Vec<&Node> {
     }
 }
 
+/// Builds the view of a stale node.
 fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<StaleView, Failure> {
     let path = path_of(state, node)?;
     let parent = parent(state, node)?;
@@ -96,11 +100,13 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
         hash.map(|hash| format!(" --{name} {}", hash.short()))
             .unwrap_or_default()
     };
+    // The command carries the shown versions, so that pasted later it cannot keep a text that was
+    // not compared.
     let bound = option("version", version_hash) + &option("parent-version", current_parent_hash);
     let mut choices = vec![
         format!("tl revalidate {path} --keep{bound}   # it still holds as it is"),
         format!("edit {file}"),
-        format!("tl plan {} {path}   # plan it anew", node.level),
+        format!("tl plan {} {path}   # plan it again", node.level),
     ];
     if let Some(parent) = &parent
         && matches!(
@@ -108,6 +114,8 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
             Status::RequiresRevalidation | Status::Invalid | Status::Draft
         )
     {
+        // Keeping a node below an undecided parent is refused, so the command that works is listed
+        // first.
         let verb = if parent.status() == Status::RequiresRevalidation {
             "revalidate"
         } else {
@@ -136,7 +144,8 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
     })
 }
 
-/// Returns how the parent differs from what the node was written or approved against.
+/// Returns the diff between the present parent and the version the node was written or approved
+/// against.
 pub(crate) fn parent_changes(
     state: &dyn Snapshot,
     node: &Node,
@@ -145,6 +154,8 @@ pub(crate) fn parent_changes(
     let (Some(before), Some(now)) = (against(node), parent.content.version()) else {
         return Ok(None);
     };
+    // The same version: the node is stale for another reason, such as a parent that lost its
+    // approval.
     if before.version == now {
         return Ok(None);
     }
@@ -160,12 +171,12 @@ pub(crate) fn parent_changes(
     )))
 }
 
-/// What was kept.
+/// Outcome of [`keep_one`] and [`keep_all`].
 #[derive(Clone, Debug, Serialize)]
 pub struct KeepOutcome {
     pub success: bool,
     pub kept: Vec<NodeView>,
-    /// Descendants that follow: their own parent did not change.
+    /// Descendants that become approved again, because their own parent did not change.
     pub reinstated_entities: Vec<TransitionView>,
     /// Nodes that could not be kept, with the reason.
     pub refused: Vec<RefusedView>,
@@ -179,19 +190,20 @@ pub struct RefusedView {
     pub reason: String,
 }
 
-/// A stale node to be kept as it is.
+/// Request of [`keep_one`].
 #[derive(Clone, Debug)]
 pub struct KeepRequest {
     pub node: Vec<String>,
     pub force: Force,
-    /// What was shown before it was asked, where something was.
+    /// The versions shown to the person before the decision, if any were.
     pub shown: Option<Shown>,
 }
 
 /// Keeps one stale node as it is.
 ///
 /// # Errors
-/// When another text was shown, it is not stale, its parent is not settled, or policy says no.
+/// When another version was shown, the node is not stale, its parent is undecided, or policy
+/// forbids it.
 pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome, Failure> {
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
@@ -215,6 +227,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
     with_observed(ctx, Scope::Everything, |tx| {
         let top = find_top(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
+        // Ids instead of nodes: the nodes change while the loop below runs.
         let order: Vec<NodeId> = by_urgency(&tree, &within(&tree, top))
             .into_iter()
             .map(|node| node.id)
@@ -227,7 +240,8 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
             operation: None,
         };
         for id in order {
-            // Keeping a parent settles what stands on it: look again before each.
+            // Keeping a parent may make its descendants approved again, so each status is read when
+            // its turn comes.
             let node = get(&*tx, id)?;
             if node.status() != Status::RequiresRevalidation {
                 continue;
@@ -238,6 +252,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
                     outcome.reinstated_entities.extend(reinstated);
                     outcome.operation = Some(operation);
                 }
+                // One refused node does not stop the others; they are independent decisions.
                 Err(failure) if failure.is_answer() => {
                     outcome.refused.push(RefusedView {
                         path: path_of(&*tx, &node)?,
@@ -252,6 +267,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
     })
 }
 
+/// Keeps one node in a running transaction.
 fn keep_within(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -262,11 +278,13 @@ fn keep_within(
     let node = get(&*tx, id)?;
     let parent = parent(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
-    // Also for a draft, which is kept without an approval.
+    // Checked here as well, because a stale draft is kept without an approval and skips the check
+    // in `decide`.
     if let Some(shown) = shown {
         shown.check(&node, parent.as_ref())?;
     }
     let now = ctx.clock.now();
+    // A refusal is passed on to `keep`, which needs it only if there was an approval to renew.
     let approval = decide(
         Request {
             node: &node,

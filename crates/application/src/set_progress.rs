@@ -1,4 +1,4 @@
-//! Say how far the work on a node is.
+//! Set the progress of a node: pending, active, blocked, complete.
 
 use domain::fact::Fact;
 use domain::node::Progress;
@@ -11,7 +11,7 @@ use crate::locate::{get, nothing_left, path_of};
 use crate::observe::with_node;
 use crate::views::{NodeView, node_view};
 
-/// What is asked.
+/// Request of [`set_progress`].
 #[derive(Clone, Debug)]
 pub struct ProgressRequest {
     pub node: Vec<String>,
@@ -21,11 +21,12 @@ pub struct ProgressRequest {
 /// Sets a node's progress.
 ///
 /// # Errors
-/// When there is no such node, or the state cannot be written.
+/// When there is no such node, it is not proved, or the state cannot be written.
 pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
         let node = get(&*tx, id)?;
+        // Setting the same progress again records nothing, so that scripts may repeat it.
         if node.progress != request.progress {
             if request.progress == Progress::Complete {
                 refuse_unproved(ctx, &*tx, &node)?;

@@ -7,7 +7,7 @@ use crate::observe::observed_node;
 use crate::survey::Scope;
 use crate::views::{NodeView, node_view};
 
-/// Returns a node as it is now.
+/// Returns a node after observing its file.
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be read.

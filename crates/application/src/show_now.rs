@@ -1,4 +1,5 @@
-//! What goes on now: where the agents are, what waits for a person, what was said.
+//! Live overview for the dashboard: positions of the sessions, pending decisions, open comments,
+//! blocking gates.
 
 use domain::ids::NodeId;
 use domain::node::Node;
@@ -21,45 +22,45 @@ use crate::reviews::status::{EscalatedItem, escalated};
 use crate::sessions::list_sessions::{SessionView, list_sessions};
 use crate::sessions::list_signals::{SessionSignal, list_signals};
 
-/// Where a session stands.
+/// Position of a session.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlaceView {
     pub session: String,
     pub path: String,
-    /// What it holds, and until when.
+    /// The nodes it holds.
     pub claims: Vec<ClaimPlace>,
 }
 
-/// A node a session holds.
+/// A node held by a session, and the end of the lease.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClaimPlace {
     pub path: String,
     pub until: Timestamp,
 }
 
-/// What goes on.
+/// The live overview.
 #[derive(Clone, Debug, Serialize)]
 pub struct NowView {
     #[serde(flatten)]
     pub status: ProjectStatus,
     pub places: Vec<PlaceView>,
     pub sessions: Vec<SessionView>,
-    /// How many plans wait for a person, where not all are listed.
+    /// Number of plans that need a decision, where the list is limited.
     pub attention_total: usize,
     pub ready: Vec<ReadyView>,
     pub ready_total: usize,
     pub comments: Vec<CommentView>,
-    /// What stands in a session's way.
+    /// Gates that block a session.
     pub gates: Vec<OpenGate>,
     pub signals: Vec<SessionSignal>,
-    /// Findings of reviews that a person has to decide about.
+    /// Review findings that a person has to decide.
     pub escalated: Vec<EscalatedItem>,
 }
 
-/// So many of each kind are listed; how many there are is said beside it.
+/// Maximum number of items per list; the totals are given beside them.
 const MOST_LISTED: usize = 100;
 
-/// Returns what goes on now, in a tree that is kept up to date.
+/// Returns the overview, from a cached tree that is up to date.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -80,8 +81,9 @@ pub fn show_now(
         Vec::new()
     };
     let escalated = escalated(ctx)?;
-    // After the others: a store gives one view at a time.
+    // Opened last: a store gives one snapshot at a time, and the calls above open their own.
     let state = ctx.store.read()?;
+    // The trail is not planned work: thousands of its actions would dominate the counts.
     let is_plan = |node: &&Node| node.profile != domain::trail::PROFILE;
     let plans: Vec<&Node> = known
         .order
@@ -91,6 +93,7 @@ pub fn show_now(
         .collect();
     let status = status_in(ctx, &*state, &known.tree, &plans, MOST_LISTED)?;
     let mut ready = ready_in(ctx, &*state, &known.tree)?.ready;
+    // Counted before the cut, so that a limited list still tells its size.
     let ready_total = ready.len();
     ready.truncate(MOST_LISTED);
     let mut comments = comments_of(&*state, None)?;
@@ -113,6 +116,7 @@ pub fn show_now(
     })
 }
 
+/// Returns the position and the claims of every session with a focus.
 fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
     let claims = record::read_all::<Claim>(state, "")?;
     let path = |id: NodeId| -> Result<Option<String>, Failure> {
@@ -123,6 +127,7 @@ fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
     };
     let mut places = Vec::new();
     for (session, focus) in record::read_all::<Focus>(state, "")? {
+        // A focus whose node was removed has no position to show.
         let Some(here) = focus.cursor().map(path).transpose()?.flatten() else {
             continue;
         };

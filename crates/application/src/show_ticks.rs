@@ -1,4 +1,4 @@
-//! Show what the loop did: its ticks, the scenes it wrote, and what the models cost.
+//! Show the tick loop: its ticks, the scenes it wrote, and the cost of the models.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::failure::Failure;
 use crate::generation::view::{GenerationView, generations};
 use crate::tick::spending::{SpendingView, spending};
 
-/// What the loop did.
+/// The ticks and scenes so far.
 #[derive(Clone, Debug, Serialize)]
 pub struct TicksView {
     pub novel: Option<String>,
     pub current_tick: u64,
     pub active_character: Option<String>,
-    /// The latest first.
+    /// Latest first.
     pub ticks: Vec<TickView>,
     pub ticks_total: usize,
-    /// Scenes that were begun.
+    /// Every scene that was started.
     pub scenes: Vec<SceneView>,
-    /// What everything cost together.
+    /// Total cost.
     pub spent: SpendingView,
 }
 
@@ -32,11 +32,11 @@ pub struct TickView {
     #[serde(flatten)]
     pub record: TickRecord,
     pub spent: Option<SpendingView>,
-    /// Whether it may be run again, or left out.
+    /// Whether it can be run again or skipped.
     pub is_open: bool,
 }
 
-/// A scene that is written, or was.
+/// A scene, in progress or complete.
 #[derive(Clone, Debug, Serialize)]
 pub struct SceneView {
     #[serde(flatten)]
@@ -49,6 +49,7 @@ pub struct SceneView {
 /// # Errors
 /// When the state cannot be read.
 pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> {
+    // Before the snapshot is opened: this opens its own, and a store gives one at a time.
     let written = generations(ctx)?;
     let state = ctx.store.read()?;
     let accounts = spending(&*state)?;
@@ -64,6 +65,8 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
         novel,
     } = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     let ticks = ticks.into_iter().take(most).map(|record| TickView {
+        // The spending ledger names a tick this way and a scene by its id; calls for anything else
+        // count in the total only.
         spent: accounts.get(&format!("tick {}", record.tick)).cloned(),
         is_open: matches!(
             record.status,
@@ -86,6 +89,7 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
     })
 }
 
+/// Adds up the spending of all accounts.
 fn sum(accounts: &BTreeMap<String, SpendingView>) -> SpendingView {
     accounts
         .values()
@@ -94,6 +98,8 @@ fn sum(accounts: &BTreeMap<String, SpendingView>) -> SpendingView {
             input_tokens: sum.input_tokens + account.input_tokens,
             output_tokens: sum.output_tokens + account.output_tokens,
             cost_micros: sum.cost_micros + account.cost_micros,
+            // Kept apart, because an unknown price is unknown and not zero: a total without it
+            // would look exact.
             calls_without_price: sum.calls_without_price + account.calls_without_price,
             calls_without_tokens: sum.calls_without_tokens + account.calls_without_tokens,
         })

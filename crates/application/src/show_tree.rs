@@ -1,4 +1,4 @@
-//! Show the tree, or a part of it.
+//! Show the tree, or a subtree.
 
 use domain::node::Node;
 use domain::tree::Tree;
@@ -16,6 +16,8 @@ use crate::views::TreeView;
 pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, Failure> {
     let (state, tree) = observed_tree(ctx)?;
     let top = find_top(ctx, &*state, words)?;
+    // Every kind of tree, the trail included: a caller that asks for the forest gets all roots of
+    // all profiles.
     let views = match top.and_then(|id| tree.get(id)) {
         Some(node) => vec![view(&tree, node, tree.path(node))],
         None => tree
@@ -26,6 +28,7 @@ pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, F
     Ok(views)
 }
 
+/// Builds the nested view. The path is passed down, which spares a walk to the root for every node.
 fn view(tree: &Tree, node: &Node, path: String) -> TreeView {
     TreeView {
         entity_id: node.alias.clone(),

@@ -1,4 +1,6 @@
-//! Record every plan file as it is now, whatever its stamp says.
+//! Record every plan file as it is now, ignoring the file stamps.
+//!
+//! For changes that keep size and times, which a stamp cannot detect.
 
 use domain::ids::OperationId;
 use serde::Serialize;
@@ -8,23 +10,24 @@ use crate::failure::Failure;
 use crate::observe::observe_within;
 use crate::survey::Scope;
 
-/// What was done.
+/// Outcome of [`sync_hashes`].
 #[derive(Clone, Debug, Serialize)]
 pub struct SyncOutcome {
     pub success: bool,
     pub nodes: usize,
-    /// The operation that recorded the differences; `None` when there were none.
+    /// The operation that recorded the differences; `None` if there were none.
     pub operation: Option<OperationId>,
-    /// One line about what changed.
+    /// One-line summary of the changes.
     pub summary: Option<String>,
 }
 
-/// Reads every plan file and records what differs.
+/// Reads every plan file and records the differences.
 ///
 /// # Errors
 /// When the state cannot be written.
 pub fn sync_hashes(ctx: &Context<'_>) -> Result<SyncOutcome, Failure> {
     let mut tx = ctx.store.write()?;
+    // The usual scan trusts the stamps, which is why it reads no file in an unchanged project.
     let operation = observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
     let nodes = tx.all_nodes()?.len();
     let summary = match operation {

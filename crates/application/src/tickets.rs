@@ -1,4 +1,6 @@
-//! Tickets: make one, split one, set its phase or its size. Files are edited by the key; every other byte stays.
+//! Tickets: create one, split one, set its phase or size, and finish scenarios.
+//!
+//! Files are edited by front matter key; every other byte stays.
 
 use domain::fact::Fact;
 use domain::front_matter;
@@ -22,18 +24,18 @@ use crate::observe::{observed, record_planned, with_node_files, with_observed_fi
 use crate::standing::{goes_through_phases, ticket};
 use crate::survey::Scope;
 
-/// What is to be made.
+/// Request of [`new_ticket`].
 #[derive(Clone, Debug)]
 pub struct NewTicket {
     pub title: String,
-    /// The id; without one the next free one is taken.
+    /// The id; by default the next free one.
     pub id: Option<String>,
     pub parent: Option<Vec<String>>,
     /// The front matter's `type`.
     pub kind: String,
 }
 
-/// A ticket that was made or changed.
+/// A ticket that was created or changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct TicketView {
     pub id: String,
@@ -48,14 +50,14 @@ pub struct TicketView {
     pub operation: Option<OperationId>,
 }
 
-/// What a split made.
+/// Outcome of [`split_ticket`].
 #[derive(Clone, Debug, Serialize)]
 pub struct SplitOutcome {
     pub parent: String,
     pub children: Vec<TicketView>,
 }
 
-/// Returns the profile and level of tickets: the one whose nodes go through phases.
+/// Returns the profile, level and file pattern of tickets: the level with work phases.
 fn kind_of_ticket<'p>(
     ctx: &Context<'p>,
 ) -> Result<(&'p Profile, &'p Level, &'p FilePattern), Failure> {
@@ -76,15 +78,18 @@ fn kind_of_ticket<'p>(
     })
 }
 
-/// Makes a ticket with its folder and file.
+/// Creates a ticket with its folder and file.
 ///
 /// # Errors
-/// When the id is taken, the parent is not known, or the file cannot be written.
+/// When the id is taken, the parent is unknown, or the file cannot be written.
 pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, Failure> {
+    // Before the transaction: input errors need no lock, and no scan of the project.
     let (_, level, _) = kind_of_ticket(ctx)?;
     if request.title.trim().is_empty() {
         return Err(Failure::new(FailureKind::Invalid, "a ticket needs a title"));
     }
+    // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
+    // the next id.
     let asked = file_writes::request(&("ticket new", request));
     with_observed_files(ctx, Scope::Everything, Some(asked), |planned, tx| {
         let (id, title) = new_id(ctx, &*tx, level, request)?;
@@ -96,13 +101,14 @@ pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, 
     })
 }
 
-/// The id of a ticket that is to be made, and its parent.
+/// The id of a new ticket, and its parent.
 struct NewId {
     id: String,
     parent: Option<Node>,
 }
 
-/// Allocates the id of a new ticket. Nobody else allocates one meanwhile: the transaction holds the write lock.
+/// Allocates the id of a new ticket. The transaction holds the write lock, so no other process can
+/// allocate the same one.
 fn new_id(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
@@ -120,10 +126,12 @@ fn new_id(
     let taken = taken(ctx, tx, level)?;
     let id = match &request.id {
         Some(id) => {
+            // Exactly as the pattern formats it, because the id becomes part of the folder's name,
+            // and a scan recognises only that form.
             let read = level.alias.read_exact(id, &level.numbers).ok_or_else(|| {
                 Failure::new(
                     FailureKind::Invalid,
-                    format!("`{id}` is no id: expected one such as 017a"),
+                    format!("`{id}` is not a ticket id; expected one such as 017a"),
                 )
             })?;
             if taken.contains(&read.alias) {
@@ -134,6 +142,7 @@ fn new_id(
             }
             read.alias
         }
+        // A child's id continues its parent's, so that a plain file listing shows the tree.
         None => match &parent {
             Some(parent) => next_child(&parent.alias, &taken),
             None => next_root(&taken),
@@ -142,7 +151,7 @@ fn new_id(
     Ok((NewId { id, parent }, clean(&request.title)))
 }
 
-/// Splits a ticket: a child for each title, and the parent's `children` names them.
+/// Splits a ticket: one child per title, listed in the parent's `children`.
 ///
 /// # Errors
 /// When there is no such ticket or no title.
@@ -173,11 +182,13 @@ pub fn split_ticket(
         {
             let id = next_child(&parent.alias, &taken);
             create(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
+            // The files exist only as planned writes, so the scan for taken ids does not see them.
             taken.push(id.clone());
             ids.push(id);
         }
         let file = parent.path.clone().unwrap_or_default();
         let text = read(ctx, &file)?;
+        // Appended to the present list, which people reorder and edit by hand.
         let mut children = front_matter::read(&text).list("children");
         children.extend(
             ids.iter()
@@ -187,6 +198,7 @@ pub fn split_ticket(
         );
         let list = children
             .iter()
+            // Quoted: YAML reads a bare `017` as an octal number.
             .map(|id| format!("'{id}'"))
             .collect::<Vec<_>>()
             .join(", ");
@@ -211,7 +223,7 @@ pub fn split_ticket(
     })
 }
 
-/// Sets a ticket's phase: one key of its file.
+/// Sets the phase of a ticket: one key of its file.
 ///
 /// # Errors
 /// When there is no such ticket or phase, or the last phase is not proved.
@@ -222,6 +234,7 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
         .iter()
         .map(|phase| phase.name.as_str())
         .collect();
+    // A misspelt phase would end up in the file, where no guide and no gate knows it.
     if !names.contains(&phase) {
         let near = nearest(phase, names.iter().copied(), 1);
         let hint = near
@@ -237,6 +250,7 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
     with_node_files(ctx, node, None, |planned, tx, id, rest| {
         nothing_left(rest)?;
         let node = parent_ticket(ctx, get(&*tx, id)?)?;
+        // The last phase means done, so it requires the same proof as `tl progress complete`.
         if names.last() == Some(&phase) {
             refuse_unproved(ctx, &*tx, &node)?;
         }
@@ -249,7 +263,8 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
     })
 }
 
-/// Says how large a ticket is, or with `None` judges it anew. What somebody says counts until it has more scenarios.
+/// Sets the size of a ticket, or with `None` estimates it again. A size set by a person or agent
+/// holds until the ticket has more scenarios.
 ///
 /// # Errors
 /// When there is no such ticket.
@@ -267,12 +282,14 @@ pub fn set_level(
         let after = match level {
             Some(level) => Assessment {
                 level,
-                reasons: vec![reason.map_or_else(|| format!("{} said so", ctx.actor), clean)],
+                reasons: vec![reason.map_or_else(|| format!("set by {}", ctx.actor), clean)],
+                // The size was set in view of this many scenarios; with more of them the ticket has
+                // grown, and the estimate counts again.
                 accepted_scenarios: Some(found.scenarios.len()),
             },
             None => {
                 let mut operation =
-                    ctx.operation(Verb::Ticket, format!("judge {} anew", found.node.alias));
+                    ctx.operation(Verb::Ticket, format!("assess {} again", found.node.alias));
                 operation
                     .facts
                     .extend(record::changed::<Assessment>(&key, before.as_ref(), None));
@@ -282,6 +299,8 @@ pub fn set_level(
                 found.assessment(&*tx)?
             }
         };
+        // Read again: the branch above may have removed the record, and a fact names the value it
+        // replaces.
         let before = record::read::<Assessment>(&*tx, &key)?;
         let (node, judged) = (&found.node, after.level);
         let summary = format!(
@@ -293,15 +312,18 @@ pub fn set_level(
         let facts: Vec<Fact> = record::changed(&key, before.as_ref(), Some(&after))
             .into_iter()
             .collect();
-        // The file says it too, for whoever reads only that.
+        // Also written to the file, for readers without this program.
         let known = node
             .description
             .work
             .as_ref()
             .and_then(|work| work.work_level.as_deref());
+        // An estimate is not written to the file: there it would look like a decision, and override
+        // later estimates.
         if level.is_some() && known != Some(judged.word()) {
             let file = node.path.clone().unwrap_or_default();
             let text = read(ctx, &file)?;
+            // Both spellings exist in projects; a second key beside the first would contradict it.
             let key = if front_matter::written(&text, "workLevel").is_some() {
                 "workLevel"
             } else {
@@ -339,15 +361,16 @@ pub struct ScenariosView {
     pub scenarios: Vec<ScenarioView>,
 }
 
-/// Lists the scenarios of a ticket, or of the one this session works on.
+/// Lists the scenarios of a ticket, or of the session's current one.
 ///
 /// # Errors
-/// When there is no such ticket, or none is worked on.
+/// When there is no such ticket, or the session has none.
 pub fn list_scenarios(ctx: &Context<'_>, node: &[String]) -> Result<ScenariosView, Failure> {
     let state = observed(ctx, Scope::Everything)?;
     scenarios(ctx, &*state, node)
 }
 
+/// Builds the list of scenarios.
 fn scenarios(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -390,7 +413,7 @@ fn scenarios(
     })
 }
 
-/// Says that a scenario is done: the named one, or the one this session works on.
+/// Completes a scenario: the named one, or the session's current one.
 ///
 /// # Errors
 /// When there is no such scenario or it is not proved.
@@ -427,13 +450,14 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
     })
 }
 
-/// A scenario of the present ticket by its bare name, or any by its path.
+/// Finds a scenario of the current ticket by its bare name, or any by its path.
 fn named_scenario(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     at: Option<&crate::standing::Ticket>,
     words: &[String],
 ) -> Result<Node, Failure> {
+    // People copy the title from the file; its slug is the alias.
     let wanted = slug(&words.join(" "));
     if let Some(node) =
         at.and_then(|ticket| ticket.scenarios.iter().find(|node| node.alias == wanted))
@@ -443,6 +467,7 @@ fn named_scenario(
     let (id, rest) = find(ctx, state, words)?;
     nothing_left(rest)?;
     let node = get(state, id)?;
+    // A ticket is completed by its phase or progress; closing it as a scenario would skip both.
     if goes_through_phases(ctx, &node) {
         let name = node.alias;
         return Err(Failure::new(
@@ -462,22 +487,25 @@ fn parent_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
     }
     Err(Failure::new(
         FailureKind::Invalid,
-        format!("`{}` is no ticket but a {}", node.alias, node.level),
+        format!("`{}` is not a ticket but a {}", node.alias, node.level),
     ))
 }
 
+/// Collapses whitespace.
 fn clean(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the ids that are taken: by recorded tickets, and by folders that are none yet.
+/// Returns the ids in use: of recorded tickets, and of folders that are not tickets yet.
 fn taken(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level) -> Result<Vec<String>, Failure> {
+    // The trail has no tickets and can have thousands of nodes.
     let nodes = state.nodes_outside(&[domain::trail::PROFILE])?;
     let mut taken: Vec<String> = nodes
         .into_iter()
         .filter(|node| node.level == level.name)
         .map(|node| node.alias)
         .collect();
+    // A folder without its file is not recorded, but a ticket with its id would be written into it.
     for entry in level
         .file
         .iter()
@@ -506,8 +534,10 @@ fn next_root(taken: &[String]) -> String {
     format!("{next:03}")
 }
 
-/// Returns the next child of a ticket: `017a`, `017b` … `017z`, `017aa`; below `017a` it is `017a1`, `017a2`.
+/// Returns the id of the next child: `017a`, `017b` … `017z`, `017aa`; below `017a` it is `017a1`.
 fn next_child(parent: &str, taken: &[String]) -> String {
+    // Letters and digits alternate per level, so that an id can be split into its ancestors without
+    // a separator.
     let letters = parent.ends_with(|c: char| c.is_ascii_digit());
     let name = |index: usize| match letters {
         true => format!("{parent}{}", letters_of(index)),
@@ -530,11 +560,13 @@ fn letters_of(mut index: usize) -> String {
         if index == 0 {
             break;
         }
+        // Bijective base 26: there is no zero digit, so `aa` follows `z`.
         index -= 1;
     }
     letters.into_iter().rev().collect()
 }
 
+/// Plans the file of a new ticket.
 fn create(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
@@ -543,6 +575,7 @@ fn create(
     parent: Option<&str>,
     kind: &str,
 ) -> Result<(), Failure> {
+    // The title becomes a folder name as well, which no later masking could reach.
     let title = &ctx.mask(title, "title");
     let (profile, level, pattern) = kind_of_ticket(ctx)?;
     let phase = profile
@@ -565,6 +598,7 @@ fn create(
     Ok(planned.create(&file, &text)?)
 }
 
+/// Reads a ticket's file.
 fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     match ctx.files.read(file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Ok(text),
@@ -579,13 +613,14 @@ fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     }
 }
 
-/// Returns a ticket as it is recorded.
+/// Loads a ticket as recorded.
 fn view(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     alias: &str,
     operation: Option<OperationId>,
 ) -> Result<TicketView, Failure> {
+    // Read back from the transaction: the outcome shows the recorded ticket, not the request.
     let (id, _) = find(ctx, tx, &[alias.to_owned()])?;
     let found = ticket(ctx, tx, get(tx, id)?, None)?;
     let assessment = found.assessment(tx)?;

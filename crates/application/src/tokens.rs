@@ -1,6 +1,7 @@
-//! Tokens of people and agents who work through a server: given, listed and taken back where the database is.
+//! API tokens: create, list and revoke them, and read the audit log, on the machine with the
+//! database.
 //!
-//! The secret is made by the edge and shown once; what is kept here is its hash.
+//! The edge generates the secret and shows it once; only its hash is stored.
 
 use domain::access::Scope;
 use domain::ids::Principal;
@@ -13,20 +14,20 @@ use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 use crate::move_focus::is_a_host;
 
-/// What is asked.
+/// Request of [`create_token`].
 #[derive(Clone, Debug)]
 pub struct CreateTokenRequest {
     pub name: String,
     /// `human:anna` or `agent:ci/1`.
     pub principal: String,
     pub scope: Scope,
-    /// For how long it is good, in milliseconds; without it until it is taken back.
+    /// Lifetime in milliseconds; without it the token is valid until it is revoked.
     pub lasts: Option<i64>,
-    /// 256 bits nobody can guess, after [`domain::token::SECRET_PREFIX`].
+    /// 256 random bits after [`domain::token::SECRET_PREFIX`].
     pub secret: String,
 }
 
-/// A token, as shown.
+/// A token, without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TokenView {
     pub id: u64,
@@ -41,7 +42,7 @@ pub struct TokenView {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// A line of the audit log, as shown.
+/// A line of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditView {
     pub at: Timestamp,
@@ -56,6 +57,7 @@ pub struct AuditView {
 }
 
 impl TokenView {
+    /// Builds the view of a token at a point in time.
     fn of(token: Token, now: Timestamp) -> Self {
         let state = token.state(now);
         let scope = token.scope.word();
@@ -85,36 +87,40 @@ impl TokenView {
     }
 }
 
-/// Returns the book, where there is one.
+/// Opens the token store of the database.
 fn book<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn AccessBook + 'c>, Failure> {
+    // Neither a `json` store nor a replica has tokens: they belong to the database that the servers
+    // use.
     ctx.store.access().ok_or_else(|| {
         Failure::new(
             FailureKind::Refused,
-            "no tokens are kept here: they are in a database, on the machine that has it",
+            "there is no token store here: tokens are in the database, on the machine that has it",
         )
         .step("tl move --to sqlite        # from storage = \"json\"")
         .step("tl move --to postgres://…  # for several machines")
     })
 }
 
-/// Who comes in is decided by a person, or by a script of theirs: an agent could make itself a person's token.
+/// Refuses agents. Tokens are created by a person or a script of theirs: an agent could issue
+/// itself a person's token.
 fn by_a_person(ctx: &Context<'_>) -> Result<(), Failure> {
     if !is_a_host(&ctx.actor) {
         return Ok(());
     }
     Err(Failure::new(
         FailureKind::Refused,
-        "tokens are given and taken back by a person, not by an agent",
+        "tokens are created and revoked by a person, not by an agent",
     )
     .step("ask the person who works with you"))
 }
 
+/// Returns the database's clock, by which tokens expire, or the local one.
 fn now(ctx: &Context<'_>, book: &dyn AccessBook) -> Result<Timestamp, Failure> {
     Ok(book.now()?.unwrap_or_else(|| ctx.clock.now()))
 }
 
-/// Notes what was done to a token, in the same log as what is done with it.
-/// Writes a line of the audit log. What was done is done: a line that cannot be written is reported, not a failure.
+/// Writes a line to the audit log. The change is made already: a line that cannot be written is a
+/// notice, not a failure.
 fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, token: &Token) {
     let line = Audited {
         at,
@@ -126,6 +132,7 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
             "{} `{}` of {}, {}",
             token.id, token.name, token.principal, token.scope
         ),
+        // The log also holds requests from other addresses; local commands have none.
         from: "this machine".to_owned(),
         trace: None,
         times: 1,
@@ -138,18 +145,23 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
     }
 }
 
-/// Gives a token.
+/// Creates a token.
 ///
 /// # Errors
-/// When there may be no such token, it is an agent who asks, or the book cannot be written.
+/// When the request is invalid, an agent asks, or the token store cannot be written.
 pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<TokenView, Failure> {
     by_a_person(ctx)?;
+    // Validated before the database is opened for it: a refused request leaves no trace in the
+    // token store.
     let new = NewToken::decide(&request.name, &request.principal, request.scope)?;
     let book = book(ctx)?;
+    // By the database's clock, because servers on other machines compare the expiry with it.
     let at = now(ctx, &*book)?;
     let entry = TokenEntry {
         new,
         hash: secret_hash(&request.secret),
+        // The browser's cookie is derived from the secret and hashed as well: neither a stolen
+        // cookie nor read access to the database reveals the token.
         cookie: secret_hash(&cookie_of(&request.secret)),
         at,
         by: ctx.actor.clone(),
@@ -162,10 +174,10 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
     Ok(TokenView::of(token, at))
 }
 
-/// Lists the tokens, also those that are over.
+/// Lists the tokens, including expired and revoked ones.
 ///
 /// # Errors
-/// When there is no book, or it cannot be read.
+/// When there is no token store, or it cannot be read.
 pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
     let book = book(ctx)?;
     let at = now(ctx, &*book)?;
@@ -176,10 +188,10 @@ pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
         .collect())
 }
 
-/// Takes a token back. Every server turns it away within two seconds.
+/// Revokes a token. Every server rejects it within two seconds.
 ///
 /// # Errors
-/// When there is no such token, it is an agent who asks, or the book cannot be written.
+/// When there is no such token, an agent asks, or the token store cannot be written.
 pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     by_a_person(ctx)?;
     let book = book(ctx)?;
@@ -188,7 +200,7 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
         Failure::new(FailureKind::NotFound, format!("there is no token `{id}`"))
             .step("tl token list")
     })?;
-    // A second time nothing happens, and nothing is noted.
+    // Revoking is idempotent; only the first time is an event for the audit log.
     if token.revoked_at == Some(at) {
         note(ctx, &*book, at, "token revoke", &token);
     }
@@ -198,7 +210,7 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
 /// Returns the last lines of the audit log, newest first.
 ///
 /// # Errors
-/// When there is no book, or it cannot be read.
+/// When there is no token store, or it cannot be read.
 pub fn list_audit(ctx: &Context<'_>, most: usize) -> Result<Vec<AuditView>, Failure> {
     let lines = book(ctx)?.audited(most)?;
     let view = |line: Audited| {

@@ -1,19 +1,23 @@
-//! A part of the tree as a list, in the order of the tree: for who shows a window of ten thousand.
+//! A page of the tree as a filtered list in tree order, for views that scroll through ten thousand
+//! nodes.
+//!
+//! Works on the cached tree alone; no store access, no file scan.
 
 use domain::node::{Node, Progress, Status};
 use serde::{Deserialize, Serialize};
 
 use crate::known_tree::KnownTree;
 
-/// So many rows are given at once at most.
+/// Maximum number of rows per page.
 const MOST_ROWS: usize = 500;
+/// Number of rows per page without a given limit.
 const USUAL_ROWS: usize = 100;
 
-/// Which part of the tree is asked for.
+/// Request of [`tree_window`].
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct WindowRequest {
-    /// Part of a path or title; in small letters or capitals.
+    /// Part of a path or title; case-insensitive.
     pub text: String,
     pub status: String,
     pub phase: String,
@@ -21,16 +25,16 @@ pub struct WindowRequest {
     pub limit: Option<usize>,
 }
 
-/// A part of the tree.
+/// A page of the tree.
 #[derive(Clone, Debug, Serialize)]
 pub struct TreeWindow {
-    /// The last operation this is the state after.
+    /// The last operation included.
     pub head: u64,
-    /// How many fit what was asked for.
+    /// Number of matching nodes.
     pub total: usize,
     pub offset: usize,
     pub rows: Vec<RowView>,
-    /// The phases there are to filter by.
+    /// The phases to filter by.
     pub phases: Vec<String>,
 }
 
@@ -44,23 +48,23 @@ pub struct RowView {
     pub title: Option<String>,
     pub status: Status,
     pub progress: Progress,
-    /// The phase the work on it is in, where its file says so.
+    /// The work phase, if its file names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How far below its root.
+    /// Distance from its root.
     pub depth: usize,
     pub children: usize,
 }
 
 impl WindowRequest {
-    /// Says whether some nodes may be left out.
+    /// Whether the request has a filter.
     #[must_use]
     pub fn is_filtered(&self) -> bool {
         !(self.text.trim().is_empty() && self.status.is_empty() && self.phase.is_empty())
     }
 }
 
-/// Returns a part of the tree; a parent comes before its children.
+/// Returns a page of the tree; a parent comes before its children.
 #[must_use]
 pub fn tree_window(known: &KnownTree, request: &WindowRequest) -> TreeWindow {
     let limit = request.limit.unwrap_or(USUAL_ROWS).clamp(1, MOST_ROWS);
@@ -71,7 +75,8 @@ pub fn tree_window(known: &KnownTree, request: &WindowRequest) -> TreeWindow {
         };
         filter.fitting(known)
     } else {
-        // Most often nothing is left out: then only what is asked for is looked at.
+        // Without a filter the page is a slice of the order: only its rows are built, whatever the
+        // size of the tree.
         let wanted = known.order.iter().skip(request.offset).take(limit);
         let rows = wanted
             .filter_map(|id| known.tree.get(*id))
@@ -88,7 +93,9 @@ pub fn tree_window(known: &KnownTree, request: &WindowRequest) -> TreeWindow {
     window(known, request.offset, fitting.len(), rows)
 }
 
+/// Builds the page.
 fn window(known: &KnownTree, offset: usize, total: usize, rows: Vec<RowView>) -> TreeWindow {
+    // Of all nodes, not of the matching ones: a filter must not remove the other choices.
     let mut phases: Vec<&str> = known.tree.nodes().filter_map(phase).collect();
     phases.sort_unstable();
     phases.dedup();
@@ -102,6 +109,7 @@ fn window(known: &KnownTree, offset: usize, total: usize, rows: Vec<RowView>) ->
     }
 }
 
+/// Returns the work phase of a node.
 fn phase(node: &Node) -> Option<&str> {
     node.description
         .work
@@ -109,6 +117,7 @@ fn phase(node: &Node) -> Option<&str> {
         .and_then(|work| work.phase.as_deref())
 }
 
+/// Builds the row of a node.
 fn row(known: &KnownTree, node: &Node) -> RowView {
     RowView {
         path: known.tree.path(node),
@@ -124,17 +133,21 @@ fn row(known: &KnownTree, node: &Node) -> RowView {
     }
 }
 
+/// A filter with its text in lower case.
 struct Filter<'r> {
     request: &'r WindowRequest,
-    /// In small letters.
+    /// In lower case.
     text: String,
 }
 
 impl Filter<'_> {
+    /// Returns the matching nodes in tree order.
     fn fitting<'t>(&self, known: &'t KnownTree) -> Vec<&'t Node> {
         let mut fitting = Vec::new();
         let mut title = String::new();
-        // The path in small letters, with the nodes it leads through and how long it is up to each.
+        // The lower-case path of the present node and the length up to each of its ancestors. Nodes
+        // come in tree order, so a path is extended from its parent's instead of being built from
+        // the root for each of ten thousand nodes.
         let (mut path, mut way): (String, Vec<(domain::ids::NodeId, usize)>) = Default::default();
         for node in known.order.iter().filter_map(|id| known.tree.get(*id)) {
             while way
@@ -156,7 +169,7 @@ impl Filter<'_> {
         fitting
     }
 
-    /// `buffer` spares one for every title.
+    /// Whether a node matches. `buffer` is reused, so that no title needs an allocation.
     fn fits(&self, node: &Node, path: &str, buffer: &mut String) -> bool {
         let WindowRequest {
             status,
@@ -171,13 +184,14 @@ impl Filter<'_> {
             );
             buffer.contains(&self.text)
         };
+        // Cheapest comparison first; the title is only lowered if the path does not match.
         (status.is_empty() || node.status().word() == status)
             && (wanted.is_empty() || phase(node) == Some(wanted))
             && (path.contains(&self.text) || has_title())
     }
 }
 
-/// Appends a text in small letters. Most of ten thousand names are plain, and then nothing is allocated.
+/// Appends a text in lower case, without an allocation for the usual ASCII names.
 fn push_lower(out: &mut String, text: &str) {
     if text.is_ascii() {
         out.extend(

@@ -1,4 +1,7 @@
-//! Take an operation back: its facts, and the plan files it changed.
+//! Undo operations: invert their facts, and revert the files they wrote.
+//!
+//! The decision is in `domain::undo`; this loads its inputs and plans the files. An undo is an
+//! operation and can be undone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,36 +27,38 @@ use crate::transitions::transitions;
 use crate::views::{OperationView, TransitionView};
 use crate::whole_text::whole_text;
 
-/// What to take back.
+/// Which operations to undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UndoTarget {
     /// The newest decision still in force.
     Newest,
-    /// Just this one.
+    /// Only this one.
     Operation(OperationId),
     /// Everything after this one.
     BackTo(OperationId),
 }
 
-/// What was done.
+/// Outcome of [`undo`].
 #[derive(Clone, Debug, Serialize)]
 pub struct UndoOutcome {
     pub success: bool,
     pub undone: Vec<OperationView>,
-    /// Plan files that were changed back.
+    /// Reverted files.
     pub files: Vec<String>,
-    /// Files that were changed since: they are left as they are.
+    /// Files edited since, which are left as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kept_files: Vec<String>,
     pub changed_entities: Vec<TransitionView>,
     pub operation: OperationId,
 }
 
-/// Undoes.
+/// Undoes operations.
 ///
 /// # Errors
-/// When there is nothing to undo, or something later stands in the way.
+/// When there is nothing to undo, or a later operation changed the same values.
 pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failure> {
+    // Identifies the request: a repeated bare `undo` after a kill would otherwise undo the decision
+    // before it as well.
     let request = request(&("undo", target));
     with_observed_files(ctx, Scope::Everything, Some(request), |planned, tx| {
         let operations = chosen(&*tx, target)?;
@@ -72,6 +77,8 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         let mut facts = decided.facts;
         let mut files = Vec::new();
         for change in &decided.files {
+            // On the planned files: several undone operations may concern one file, and each step
+            // has to see the result of the one before.
             let changed = ctx.on_files(planned, |ctx| {
                 change_file(ctx, planned, tx, change, &facts, now)
             });
@@ -82,6 +89,8 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         let mut kept_files: Vec<String> = decided.kept;
         for write in &decided.writes {
             match take_back(ctx, planned, &*tx, write)? {
+                // Plan files are reverted above, by their content; the same path here is not listed
+                // twice.
                 true if files.contains(&write.path) => {}
                 true => files.push(write.path.clone()),
                 false => kept_files.push(write.path.clone()),
@@ -89,6 +98,8 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         }
         kept_files.sort();
         kept_files.dedup();
+        // The inverted facts restore the statuses of that time; the cascade corrects them where a
+        // later change elsewhere has made them wrong.
         settle(ctx, tx, &mut facts, &[], now, None)?;
         let summary = match operations.as_slice() {
             [one] => format!("undo {} ({})", one.id, one.summary),
@@ -119,6 +130,8 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
 fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Failure> {
     match target {
         UndoTarget::Newest => {
+            // By pages: the newest decision is nearly always among the last few operations, behind
+            // some observations.
             let mut before = None;
             loop {
                 let page = state.operations(before, 100)?;
@@ -152,7 +165,8 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
             }
             let mut found = Vec::new();
             for operation in state.operations(None, usize::MAX)? {
-                // What was undone already and the undo itself cancel out: both go back as they came.
+                // Undone operations and their undo are both included: inverted together they cancel
+                // out.
                 if operation.id > id {
                     found.push(operation);
                 }
@@ -166,11 +180,11 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
     }
 }
 
-/// Returns every node the operations touched, with those above them.
+/// Loads every node the operations touched, with its ancestors.
 fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, StoreFault> {
     let facts = || operations.iter().flat_map(|operation| &operation.facts);
     let mut wanted: Vec<NodeId> = facts().flat_map(Fact::nodes).collect();
-    // A node that is to come back stands on one that may not have been touched.
+    // A removed node returns below its parent, which the operations may not have touched.
     wanted.extend(facts().filter_map(|fact| match fact {
         Fact::NodeRemoved { node } => node.parent,
         _ => None,
@@ -178,7 +192,7 @@ fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, Store
     with_ancestors(state, wanted)
 }
 
-/// Returns every record the operations touched.
+/// Loads every record the operations touched.
 fn touched_records(
     state: &dyn Snapshot,
     operations: &[Operation],
@@ -194,14 +208,15 @@ fn touched_records(
     Ok(found)
 }
 
-/// Plans the way back of a file that is no node's content, if it is still as it was written. Says whether it is.
+/// Plans the reversal of a file that is not a node's content, if it is still as it was written.
+/// Returns whether it is.
 fn take_back(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
     tx: &dyn Transaction,
     write: &FileWrite,
 ) -> Result<bool, Failure> {
-    // As it will be: a plan's later edits are taken back before it is.
+    // Read from the planned files: later edits of the same file are reverted before this one.
     let found = match planned.read(&write.path, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Some(VersionHash::of(text.as_bytes())),
         Reading::Missing => None,
@@ -212,7 +227,7 @@ fn take_back(
     }
     let text = match write.after {
         Some(version) => Some(tx.text(version)?.ok_or_else(|| StoreFault::Damaged {
-            what: "a kept text is gone".to_owned(),
+            what: "a stored text is missing".to_owned(),
         })?),
         None => None,
     };
@@ -220,7 +235,7 @@ fn take_back(
     Ok(true)
 }
 
-/// Puts a plan file back. What is in it now is kept first.
+/// Reverts a plan file; its present text is backed up first.
 fn change_file(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
@@ -233,7 +248,8 @@ fn change_file(
         Fact::NodeAdded { node } if node.id == change.node => Some(node),
         _ => None,
     });
-    // A node that comes back brings its file; what somebody put there meanwhile is not ours to replace.
+    // A returning node brings its file. `create` fails if a user has put another file there
+    // meanwhile, which must not be replaced.
     if let (Some(node), Content::Text { version, .. }) = (returning, &change.after) {
         let file = node.path.clone().unwrap_or_default();
         let text = whole_text(ctx, tx, *version, &file)?;
@@ -248,9 +264,9 @@ fn change_file(
             let text = whole_text(ctx, tx, *version, &file)?;
             planned.put(&file, Some(&text))?;
         }
-        // It was not there before: the copy just written is all that remains of it.
+        // The file did not exist before: the backup just written is its only readable copy.
         Content::Missing => planned.put(&file, None)?,
-        // What could not be read was never kept, so it cannot be put back.
+        // An unreadable content was never stored, so it cannot be restored.
         Content::Unreadable { .. } => {}
     }
     Ok((file, backup))

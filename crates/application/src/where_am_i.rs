@@ -1,4 +1,7 @@
-//! Where a session stands: the stack, the roots, what is not committed; whole, flat, or in one line.
+//! Position of a session for tools: the stack, the roots, the uncommitted lines; whole, flat, or in
+//! one line.
+//!
+//! Field names are those that the hosts' own status scripts already read.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +23,13 @@ use crate::standing::{
 };
 use crate::survey::Scope;
 
-/// Where a session stands, with the field names the hosts' own scripts know.
+/// Position of a session, with the field names known to the hosts' scripts.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WhereView {
     pub session: String,
     pub active_root: Option<String>,
-    /// The path of the node it stands at.
+    /// The path of the node at the cursor.
     pub cursor: Option<String>,
     pub stack: Vec<StackItem>,
     pub roots: BTreeMap<String, RootView>,
@@ -35,7 +38,7 @@ pub struct WhereView {
     pub gate: Option<GateView>,
     /// One line for a prompt.
     pub line: String,
-    /// Why nothing is counted, where nothing is.
+    /// Why lines are not counted, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -84,7 +87,7 @@ pub struct RootView {
     pub history_stack: BTreeMap<String, HistoryItem>,
 }
 
-/// A node that was visited, as it can be gone back to.
+/// A visited node, to which the session can go back.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryItem {
@@ -96,7 +99,7 @@ pub struct HistoryItem {
     pub current_scenario: Option<String>,
 }
 
-/// A gate that would stop the next edit.
+/// A gate that would block the next edit.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateView {
@@ -108,7 +111,7 @@ pub struct GateView {
     pub context_file: Option<String>,
 }
 
-/// The same for tools that know only one active item.
+/// The position for tools that know only one active item.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatView {
@@ -119,7 +122,7 @@ pub struct FlatView {
     pub tdd: FlatTdd,
 }
 
-/// How far the test-driven work is.
+/// Progress of the test-driven work.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatTdd {
@@ -128,7 +131,7 @@ pub struct FlatTdd {
     pub scenarios_total: usize,
 }
 
-/// Returns where this session stands.
+/// Returns the position of this session.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -137,19 +140,21 @@ pub fn where_am_i(ctx: &Context<'_>) -> Result<WhereView, Failure> {
     where_view(ctx, &*state)
 }
 
-/// Returns where this session stands, if it stands anywhere, in what was last seen of the files.
+/// Returns the position of this session if it has one, without scanning the files.
 ///
 /// # Errors
 /// When the state cannot be read.
 pub fn where_if_anywhere(ctx: &Context<'_>) -> Result<Option<WhereView>, Failure> {
     let state = ctx.store.read()?;
+    // Without a focus this costs one read: the MCP tool asks in every project, including those that
+    // never set one.
     match focus_of(&*state, &ctx.session)?.cursor() {
         Some(_) => where_view(ctx, &*state).map(Some),
         None => Ok(None),
     }
 }
 
-/// Returns where this session stands, for tools that know only one active item.
+/// Returns the position of this session for tools that know only one active item.
 ///
 /// # Errors
 /// When the state cannot be read.
@@ -171,9 +176,12 @@ pub fn where_flat(ctx: &Context<'_>) -> Result<FlatView, Failure> {
     })
 }
 
+/// Builds the position from a snapshot.
 pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<WhereView, Failure> {
     let place = standing(ctx, state)?;
     let memory = work_memory(state, &ctx.session)?;
+    // Counting lines may need a `git` process (15 ms), so it is left out where no profile has the
+    // gate.
     let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
     let (uncommitted, note) = if counts {
         uncommitted(ctx, state)
@@ -187,6 +195,8 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
             continue;
         };
         let is_active = place.focus.active_root == Some(*root);
+        // The active root's stack is built already; building it again would load the ticket and its
+        // texts twice.
         let stack = if is_active {
             stack.clone()
         } else {
@@ -224,7 +234,7 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
     })
 }
 
-/// Counts what this session has not committed; says why when nobody can.
+/// Counts this session's uncommitted lines, or returns why they cannot be counted.
 pub(crate) fn uncommitted(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -235,22 +245,25 @@ pub(crate) fn uncommitted(
     }
 }
 
-/// Returns every file that is not committed, or why nobody can say.
+/// Returns every uncommitted file, or why they cannot be listed.
 pub(crate) fn changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
     match ctx.git.head() {
         Ok(Head::NoRepository) => {
             return Err("there is no git repository: lines and commits are not counted".to_owned());
         }
         Err(fault) => return Err(fault.to_string()),
+        // Before the first commit every file is uncommitted, and the gate applies as usual.
         Ok(Head::At(_) | Head::Unborn) => {}
     }
+    // During a rebase or merge the working tree holds lines of other commits, which are not this
+    // session's.
     if let Some(what) = ctx.git.under_way() {
         return Err(format!("a {what} is under way: lines are not counted"));
     }
     ctx.git.uncommitted(&[]).map_err(|fault| fault.to_string())
 }
 
-/// Counts of these files what is this session's.
+/// Counts the lines of these files that belong to this session.
 pub(crate) fn of_session(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -261,21 +274,25 @@ pub(crate) fn of_session(
     })
 }
 
-/// Returns which session wrote what, as far as it was seen.
+/// Loads which session wrote which file, as far as hooks have seen it.
 pub(crate) fn authors(state: &dyn Snapshot) -> Authors {
     let note = state.note(AUTHORS).ok().flatten();
     note.and_then(|body| serde_json::from_str(&body).ok())
         .unwrap_or_default()
 }
 
-/// Says whether a file's lines count: no plan, no ticket, nothing of ours, nothing a tool made.
+/// Whether the lines of a file count: not those of plans, tickets, our own files, or generated
+/// ones.
 pub(crate) fn counts(ctx: &Context<'_>, path: &str) -> bool {
     !is_exempt(ctx, path)
         && !domain::work::uncommitted::is_excluded(path, &ctx.policy.gates.loc_exclude)
 }
 
-/// Says whether a file is a plan, lies in a ticket's folder, or is ours: such files are never held back.
+/// Whether a file is a plan, lies in a ticket's folder, or belongs to this program or a host. Such
+/// files are never blocked.
 pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
+    // Settings of hosts and our own files change as a side effect of working, and plans are under
+    // their own gates.
     let ours = [
         ".throughline/",
         ".claude/",
@@ -303,7 +320,8 @@ pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
         })
 }
 
-/// Returns the stack as items: nodes from the root down, and the cycle of the scenario that is worked on.
+/// Returns the stack as items: nodes from the root down, then the TDD cycle of the current
+/// scenario.
 fn items(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -315,6 +333,7 @@ fn items(
         let next = stack.get(index + 1);
         if goes_through_phases(ctx, node) {
             let is_last = at.is_some_and(|ticket| ticket.node.id == node.id);
+            // The deepest ticket is loaded already; the ones above it have another current child.
             let found = match at.filter(|_| is_last) {
                 Some(ticket) => ticket.clone(),
                 None => ticket(ctx, state, node.clone(), next.map(|node| node.id))?,
@@ -323,6 +342,7 @@ fn items(
             if is_last && (found.phase() == Some("implement") || next.is_some()) {
                 items.extend(tdd_item(ctx, &found));
             }
+        // A scenario at the cursor is shown as the `tdd` item, not as a node of its own.
         } else if !at.is_some_and(|ticket| ticket.scenarios.iter().any(|one| one.id == node.id)) {
             items.push(StackItem {
                 r#type: node.level.clone(),
@@ -337,6 +357,7 @@ fn items(
     Ok(items)
 }
 
+/// Builds the item of a ticket.
 fn ticket_item(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -349,6 +370,7 @@ fn ticket_item(
             .map(|node| node.alias.clone())
             .collect::<Vec<_>>()
     };
+    // The next node on the stack may be a scenario, which has a field of its own.
     let child = next.filter(|next| found.children.iter().any(|child| child.id == next.id));
     let has = |nodes: &[Node]| (!nodes.is_empty()).then(|| names(nodes));
     Ok(StackItem {
@@ -375,6 +397,7 @@ fn ticket_item(
     })
 }
 
+/// Builds the item of the current scenario's TDD cycle.
 fn tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
     let current = found.current.as_ref()?;
     Some(StackItem {
@@ -386,9 +409,10 @@ fn tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
     })
 }
 
-/// Returns the word before the colon of the cycle's last commit.
+/// Returns the type of the cycle's last commit: the word before the colon of its subject.
 fn commit_type(ctx: &Context<'_>, found: &Ticket) -> Option<String> {
     let subject = found.tdd.last_commit.as_deref()?;
+    // Only a subject that counted as a step has a type; others would show any word before a colon.
     step_of(subject, &ctx.policy.commits)?;
     subject
         .split([':', '(', '!'])
@@ -396,6 +420,7 @@ fn commit_type(ctx: &Context<'_>, found: &Ticket) -> Option<String> {
         .map(|word| word.trim().to_lowercase())
 }
 
+/// Builds the stack of a parked root.
 fn parked(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -418,7 +443,7 @@ fn parked(
     items(ctx, state, &stack, at.as_ref())
 }
 
-/// Returns what was visited in a root: its phase, and which way was taken below it.
+/// Returns the visited nodes of a root: the phase of each, and the child taken below it.
 fn history(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -452,6 +477,7 @@ fn history(
             };
             found
                 .entry(one.alias.clone())
+                // An ancestor is met once per visited node below it; the latest way down wins.
                 .and_modify(|known| {
                     known.current_child = item.current_child.clone().or(known.current_child.take());
                     known.current_scenario = item
@@ -466,7 +492,7 @@ fn history(
     Ok(found)
 }
 
-/// Returns one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
+/// Renders the position in one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
 pub(crate) fn line(
     ctx: &Context<'_>,
     place: &Standing,
@@ -480,6 +506,8 @@ pub(crate) fn line(
     if let Some(ticket) = &place.ticket {
         match (&ticket.current, ticket.cycle()) {
             (Some(current), Some(cycle))
+                // Outside the implementation phase the phase is more informative than a cycle that
+                // has not begun.
                 if ticket.phase() == Some("implement") || names.last() == Some(&current.alias) =>
             {
                 if names.last() != Some(&current.alias) {
@@ -506,13 +534,15 @@ pub(crate) fn line(
     text
 }
 
-/// Returns the gate that would stop the next edit, if one would.
+/// Returns the gate that would block the next edit, if any.
 fn open_gate(
     ctx: &Context<'_>,
     place: &Standing,
     memory: &WorkMemory,
     uncommitted: Option<&Uncommitted>,
 ) -> Option<GateView> {
+    // First, because it blocks every edit; the other two end as soon as the agent has read the
+    // context.
     if let Some(found) = uncommitted.filter(|found| found.lines > ctx.policy.gates.loc_limit) {
         let reason = format!("{} changed lines are not committed", found.lines);
         return Some(GateView {
@@ -527,6 +557,8 @@ fn open_gate(
     let profile = ctx.profile(&ticket.node.profile)?;
     let context_file =
         crate::standing::phase_of(profile, ticket.phase()).map(|phase| phase.guide.clone());
+    // The phase and context gates block once, until the agent has been given the text of this
+    // ticket and phase.
     match memory.guided.get(&ticket.node.id) {
         Some(known) if known != phase => Some(GateView {
             r#type: "phase",

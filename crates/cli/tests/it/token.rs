@@ -85,11 +85,11 @@ fn what_may_not_be_is_refused() {
     };
     refused(
         &["--as", "agent:ci/1", "--scope", "approve"],
-        "an agent is never a person's word",
+        "agents cannot decide for a person",
     );
     refused(
         &["--as", "agent:ci/1", "--scope", "admin"],
-        "an agent is never a person's word",
+        "agents cannot decide for a person",
     );
     refused(
         &["--as", "anna", "--scope", "read"],
@@ -164,7 +164,7 @@ fn json_files_keep_no_tokens() {
         "read",
     ]);
     assert!(
-        output.stderr.contains("no tokens are kept here"),
+        output.stderr.contains("there is no token store here"),
         "{}",
         output.stderr
     );
