@@ -125,7 +125,7 @@ impl From<StoreFault> for Failure {
         let unavailable = Self::new(FailureKind::Unavailable, with_sources(&fault));
         match fault {
             // Not `Unavailable`: waiting does not help, the state has to be created again.
-            StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is gone")
+            StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is missing")
                 .step("tl rebuild   # from the plan files: everything is a draft again"),
             StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.step("tl repair"),
             StoreFault::Locked { holder: Some(pid) } => {

@@ -43,7 +43,7 @@ fn without_any_state_everything_is_a_draft() {
     fs::remove_dir_all(state.join("state")).expect("removed");
     let output = project.refused(&["status"]);
     assert!(
-        output.stderr.contains("its state is gone") && output.stderr.contains("tl rebuild"),
+        output.stderr.contains("its state is missing") && output.stderr.contains("tl rebuild"),
         "{}",
         output.stderr
     );
