@@ -83,7 +83,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         own.into_iter()
             .filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)),
     );
-    // A store gives one snapshot at a time, and `verify` opens its own.
+    // A store gives one snapshot at a time, and its integrity check opens its own.
     drop(state);
     for found in ctx.store.verify()? {
         findings.push(Finding {

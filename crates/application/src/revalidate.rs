@@ -279,12 +279,12 @@ fn keep_within(
     let parent = parent(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
     // Checked here as well, because a stale draft is kept without an approval and skips the check
-    // in `decide`.
+    // in the approval rules.
     if let Some(shown) = shown {
         shown.check(&node, parent.as_ref())?;
     }
     let now = ctx.clock.now();
-    // A refusal is passed on to `keep`, which needs it only if there was an approval to renew.
+    // Not returned at once: a refusal matters only if there is an approval to renew.
     let approval = decide(
         Request {
             node: &node,

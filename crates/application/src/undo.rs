@@ -248,8 +248,8 @@ fn change_file(
         Fact::NodeAdded { node } if node.id == change.node => Some(node),
         _ => None,
     });
-    // A returning node brings its file. `create` fails if a user has put another file there
-    // meanwhile, which must not be replaced.
+    // A returning node brings its file. It is created exclusively: if a user has put another file
+    // there meanwhile, the undo fails instead of replacing it.
     if let (Some(node), Content::Text { version, .. }) = (returning, &change.after) {
         let file = node.path.clone().unwrap_or_default();
         let text = whole_text(ctx, tx, *version, &file)?;
