@@ -1,21 +1,27 @@
-//! Writing files so that a crash leaves the old or the new one.
+//! Atomic file replacement: a crash leaves the old content or the new, never a mixture.
+//!
+//! Measured with replayed power cuts: a temporary file and a rename alone left torn files; with the
+//! file's `fsync`, acknowledged writes could still be lost; with the directory's `fsync` as well,
+//! nothing was.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// How much a write must survive.
+/// What a write must survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
     /// A power cut.
     Synced,
-    /// A killed process. For copies that are made again when they are found wanting.
+    /// A killed process. For caches and copies that are regenerated when damaged.
     Atomic,
 }
 
-/// Replaces a file's content: temporary file beside it, then rename.
+/// Replaces a file's content: writes a temporary file in the same directory, then renames it.
 pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let folder = folder_of(path);
+    // In the same directory, because a rename across file systems is a copy. `tempfile` creates it
+    // with mode 0600 and a random name, so nobody can prepare a link under it.
     let mut file = tempfile::Builder::new()
         .prefix(".tl-")
         .tempfile_in(folder)?;
@@ -23,6 +29,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::
     if durability == Durability::Synced {
         file.as_file().sync_all()?;
     }
+    // Synced before the rename: the other order can leave an empty file after a power cut.
     file.persist(path).map_err(|error| error.error)?;
     if durability == Durability::Synced {
         sync_folder(folder)?;
@@ -30,20 +37,20 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::
     Ok(())
 }
 
-/// Writes a file a person asked for, whole or not at all.
+/// Writes a file the user asked for, completely or not at all.
 ///
 /// # Errors
-/// When it cannot be written; a file that was there is then as it was.
+/// When it cannot be written; an existing file is then unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace(path, bytes, Durability::Synced)
 }
 
-/// Makes a folder's entries durable.
+/// Syncs a directory, so that its renames survive a power cut.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Moves a file into `aside` under its own name with the first free number, and returns where it is.
+/// Moves a file into the folder `aside`, appending the first free number, and returns its path.
 pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::PathBuf> {
     crate::private::create_directory(aside)?;
     let name = path
@@ -52,6 +59,7 @@ pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::Path
         .unwrap_or_default();
     for number in 1_u32.. {
         let target = aside.join(format!("{name}.{number}"));
+        // `symlink_metadata`, because a dangling link counts as taken.
         if target.symlink_metadata().is_err() {
             fs::rename(path, &target)?;
             sync_folder(aside)?;

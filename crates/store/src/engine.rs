@@ -1,4 +1,4 @@
-//! What every engine shares: its settings, and turning an operation into its recorded form.
+//! Shared by all engines: settings, the chained form of an operation, I/O error classification.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use domain::ports::{NewOperation, StoreFault};
 use crate::journal;
 use crate::known_heads::KnownHeads;
 
-/// How an engine is to behave.
+/// Settings of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineSettings {
-    /// How long to wait for another writer.
+    /// How long to wait for the write lock.
     pub patience: Duration,
-    /// Whether the mirror is kept.
+    /// Whether the JSON mirror is written.
     pub mirror: bool,
-    /// The least time between two updates of the mirror.
+    /// Minimum time between two updates of the mirror.
     pub mirror_interval: Duration,
-    /// Where the user's known heads are kept; nothing is compared without them.
+    /// The user's known heads, for rollback detection; `None` skips the comparison.
     pub heads: Option<KnownHeads>,
 }
 
@@ -33,7 +33,7 @@ impl Default for EngineSettings {
     }
 }
 
-/// An operation with its number, its bytes and its place in the chain.
+/// An operation with its id, its serialised body, its texts and its link in the hash chain.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) operation: Operation,
@@ -44,7 +44,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Gives an operation its number and its place after `prev`.
+    /// Assigns an operation its id and chains it to `prev`.
     pub(crate) fn new(
         id: OperationId,
         prev: Digest32,
@@ -60,6 +60,8 @@ impl Recorded {
             key: new.key,
             facts: new.facts,
         };
+        // Serialised once: the hash covers these bytes, and journal, database and server store them
+        // verbatim, so that a later change of the serialiser's output breaks no chain.
         let body = serde_json::to_string(&operation).map_err(|error| StoreFault::Io {
             action: format!("cannot write operation {id} as JSON"),
             source: error.into(),
@@ -79,18 +81,18 @@ impl Recorded {
         })
     }
 
-    /// Reads a line that was written elsewhere: it must be operation `id`, and follow `prev`.
+    /// Parses a journal line from elsewhere; it must be operation `id` and follow `prev`.
     pub(crate) fn read(line: &str, id: OperationId, prev: Digest32) -> Result<Self, StoreFault> {
         let entry =
             journal::read_line(line, prev).map_err(|what| StoreFault::DoesNotFit { what })?;
         if entry.operation.id != id {
-            let what = format!("operation {} was expected, not {}", id, entry.operation.id);
+            let what = format!("expected operation {}, found {}", id, entry.operation.id);
             return Err(StoreFault::DoesNotFit { what });
         }
         Ok(entry.into())
     }
 
-    /// Returns the journal line.
+    /// Renders the journal line.
     pub(crate) fn line(&self) -> Result<String, StoreFault> {
         let texts: Vec<(VersionHash, &str)> = self
             .texts
@@ -104,9 +106,11 @@ impl Recorded {
     }
 }
 
-/// Turns an I/O error into the fault people can act on.
+/// Classifies an I/O error: read-only, disk full, or other.
 pub(crate) fn io_fault(action: &str, path: &std::path::Path, error: std::io::Error) -> StoreFault {
     use std::io::ErrorKind;
+    // Read-only and full have their own faults because the remedy differs: reading still works, and
+    // neither is a reason to rebuild anything.
     match error.kind() {
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => StoreFault::ReadOnly {
             path: path.to_owned(),

@@ -1,8 +1,11 @@
-//! The journal: every operation, one JSON line each, chained by hashes.
+//! The journal: an append-only log with one JSON line per operation, linked into a hash chain.
 //!
 //! A line is `{"op":…,"texts":{hash: text},"prev":"…","hash":"…"}`; `hash` is the SHA-256 of `prev`
-//! and the bytes of `op`, and stands last so that the end of the file tells where the chain stands.
-//! Texts are checked by their own hashes. The first line names the store.
+//! and the bytes of `op`, and comes last so that the file's tail shows the head of the chain. Texts
+//! are verified by their own hashes. The first line is a header with the format and the store id.
+//!
+//! The chain has no key: it detects damage and careless edits, not a forger who rewrites the whole
+//! file. That is what `known_heads` is for.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,12 +23,13 @@ use serde_json::value::RawValue;
 /// The journal format this program reads and writes.
 const JOURNAL_FORMAT: u32 = 1;
 
-/// The hash that stands before the first operation.
+/// Returns the hash that the first operation is chained to.
 pub(crate) fn chain_start(store: &StoreId) -> Digest32 {
+    // Derived from the store id, so that operations of one store do not verify in another.
     Digest32::of(format!("throughline-journal 1 {store}").as_bytes())
 }
 
-/// The hash of an operation in the chain.
+/// Returns the chain hash of an operation that follows `prev`.
 pub(crate) fn chain(prev: Digest32, body: &str) -> Digest32 {
     let mut bytes = Vec::with_capacity(32 + body.len());
     bytes.extend_from_slice(&prev.0);
@@ -33,7 +37,7 @@ pub(crate) fn chain(prev: Digest32, body: &str) -> Digest32 {
     Digest32::of(&bytes)
 }
 
-/// A header is a number and an id: anything longer is another file.
+/// Maximum header length: it holds a number and an id, so anything longer is another kind of file.
 const MAX_HEADER_BYTES: u64 = 4096;
 
 #[derive(Serialize, Deserialize)]
@@ -60,7 +64,7 @@ struct LineIn<'a> {
     hash: Digest32,
 }
 
-/// One operation as it stands in the journal.
+/// One operation as stored in the journal.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalEntry {
     pub(crate) operation: Operation,
@@ -70,19 +74,19 @@ pub(crate) struct JournalEntry {
     pub(crate) hash: Digest32,
 }
 
-/// Everything that could be read, and where reading had to stop.
+/// The readable entries of a journal, and where reading stopped.
 pub(crate) struct JournalContents {
     pub(crate) store: Option<StoreId>,
     pub(crate) entries: Vec<JournalEntry>,
-    /// Bytes of the file up to the last good line.
+    /// Bytes of the file up to the last valid line.
     pub(crate) good_size: u64,
     pub(crate) damage: Option<JournalDamage>,
-    /// The format its header names, when a newer program wrote it.
+    /// The header's format version, when a newer program wrote it.
     pub(crate) newer: Option<u32>,
 }
 
 impl JournalContents {
-    /// Refuses a journal that a newer program wrote: it is not damaged, and must not be replaced.
+    /// Refuses a journal of a newer format: it is not damaged and must not be replaced.
     pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
         match self.newer {
             Some(found) => Err(StoreFault::Newer {
@@ -94,12 +98,12 @@ impl JournalContents {
     }
 }
 
-/// What is wrong with a journal, and at which line.
+/// Damage of a journal, with its line number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JournalDamage {
     pub(crate) line: usize,
     pub(crate) what: String,
-    /// The last line is cut off: a crash while it was written, not damage.
+    /// The last line is truncated: a crash during an append, not corruption.
     pub(crate) torn: bool,
 }
 
@@ -109,7 +113,7 @@ pub(crate) struct Journal {
     path: PathBuf,
 }
 
-/// A journal file as it was seen.
+/// Stat data of a journal file, to detect that it was changed or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) size: u64,
@@ -129,7 +133,7 @@ impl Journal {
         &self.path
     }
 
-    /// Writes a new journal with these lines, durably.
+    /// Writes a new journal with these lines, synced.
     pub(crate) fn write_whole(&self, store: &StoreId, lines: &[String]) -> io::Result<u64> {
         let mut bytes = header(store)?.into_bytes();
         for line in lines {
@@ -139,8 +143,9 @@ impl Journal {
         Ok(bytes.len() as u64)
     }
 
-    /// Returns the store that the first line names, without a look at the rest.
+    /// Returns the store id from the header, without reading the rest.
     pub(crate) fn store(&self) -> Option<StoreId> {
+        // A header of ours has about 90 bytes; one read is enough.
         let mut start = [0; 256];
         let length = File::open(&self.path).ok()?.read(&mut start).ok()?;
         let line = start[..length]
@@ -154,7 +159,8 @@ impl Journal {
         Ok(self.mark()?.map(|mark| mark.size))
     }
 
-    /// Returns what tells cheaply whether the file is the one that was looked at before.
+    /// Returns the file's stat data, a cheap test for whether it is unchanged; `None` without a
+    /// file.
     pub(crate) fn mark(&self) -> io::Result<Option<Mark>> {
         match self.path.metadata() {
             Ok(found) => Ok(Some(Mark {
@@ -168,12 +174,13 @@ impl Journal {
         }
     }
 
-    /// Refuses a journal whose header names a newer format.
+    /// Refuses a journal whose header has a newer format version.
     pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
         let mut header = Vec::new();
         let read = File::open(&self.path).and_then(|file| {
             BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut header)
         });
+        // An unreadable or foreign header is not "newer": recovery deals with it as damage.
         let newer = read
             .ok()
             .and_then(|_| newer_format(std::str::from_utf8(&header).ok()?));
@@ -186,9 +193,9 @@ impl Journal {
         }
     }
 
-    /// Says whether the bytes before `size` end in `hash`: the chain stands where it should.
+    /// Whether the bytes before `size` end with `hash`, the expected head of the chain.
     ///
-    /// A journal without operations ends in its header, which is compared instead.
+    /// A journal without operations ends with its header, which is compared instead.
     pub(crate) fn ends_in(&self, store: &StoreId, size: u64, hash: Digest32) -> io::Result<bool> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
@@ -201,6 +208,7 @@ impl Journal {
             format!("\"hash\":\"{hash}\"}}\n")
         };
         let length = expected.len() as u64;
+        // Only the tail is read, so that opening a long history stays O(1).
         let Some(start) = size.checked_sub(length) else {
             return Ok(false);
         };
@@ -210,37 +218,39 @@ impl Journal {
         Ok(tail == expected.as_bytes())
     }
 
-    /// Appends lines and waits until they are on disk. Returns the new size.
+    /// Appends lines and syncs them. Returns the new size.
     pub(crate) fn append(&self, lines: &[String]) -> io::Result<u64> {
         let mut file = OpenOptions::new()
             .append(true)
             .mode(0o600)
             .open(&self.path)?;
         let mut size = file.metadata()?.len();
-        // One write: a crash leaves a torn last line at worst.
+        // One write, so that a crash leaves at worst a torn last line.
         let bytes: Cow<'_, str> = match lines {
             [line] => line.into(),
             lines => lines.concat().into(),
         };
         file.write_all(bytes.as_bytes())?;
         size += bytes.len() as u64;
+        // `fdatasync` also writes the new size, which is all the metadata that replaying needs.
         file.sync_data()?;
         Ok(size)
     }
 
-    /// Cuts the file back to a size it had.
+    /// Truncates the file to an earlier size, synced.
     pub(crate) fn cut(&self, size: u64) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
         file.set_len(size)?;
         file.sync_data()
     }
 
-    /// Reads and checks the whole journal.
+    /// Reads and verifies the whole journal.
     pub(crate) fn read_all(&self) -> io::Result<JournalContents> {
         self.read_from(0, None)
     }
 
-    /// Reads and checks the lines after `size`, which follow `prev`; `(0, None)` reads everything.
+    /// Reads and verifies the lines after `size`, which follow `prev`; `(0, None)` reads
+    /// everything.
     pub(crate) fn read_from(
         &self,
         size: u64,
@@ -252,9 +262,11 @@ impl Journal {
     }
 }
 
-/// Reads and checks the lines of a journal after `size`, which follow `prev`; `(0, None)` when they begin with its header.
+/// Reads and verifies journal lines after `size`, which follow `prev`; `(0, None)` when they begin
+/// with the header.
 ///
-/// A line above `max_line` bytes or more than `max_entries` operations are an error: no more than that is ever in memory.
+/// A line above `max_line` bytes or more than `max_entries` operations are an error, which bounds
+/// the memory a hostile file can take.
 pub(crate) fn read_lines(
     reader: &mut dyn BufRead,
     size: u64,
@@ -278,12 +290,16 @@ pub(crate) fn read_lines(
         } else {
             max_line
         };
+        // `take` before `read_until`: the limit applies while reading, not after a line of any
+        // length is in memory.
         let length = (&mut *reader).take(max).read_until(b'\n', &mut line)? as u64;
         if length == 0 {
             break;
         }
         if length == max && line.last() != Some(&b'\n') {
             let what = format!("line {number} is longer than {max} bytes");
+            // After the header this is an error, not damage: damage would be salvaged up to here
+            // and the rest dropped.
             if prev.is_some() {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
@@ -294,11 +310,11 @@ pub(crate) fn read_lines(
             });
             break;
         }
-        // Only a crash while the last line was written leaves it without its line end.
+        // Only a crash during an append leaves a line without its line feed.
         if line.last() != Some(&b'\n') {
             contents.damage = Some(JournalDamage {
                 line: number,
-                what: "the last line is cut off".to_owned(),
+                what: "the last line is truncated".to_owned(),
                 torn: true,
             });
             break;
@@ -313,6 +329,7 @@ pub(crate) fn read_lines(
                 })
             }
             (Ok(text), Some(before)) => read_line(text, before).and_then(|entry| {
+                // The chain alone would accept a gap in the ids, and ids are what users refer to.
                 let expected = contents.entries.last().map(|last| last.operation.id.next());
                 if expected.is_some_and(|expected| expected != entry.operation.id) {
                     return Err(format!("operation {} is out of order", entry.operation.id));
@@ -333,6 +350,7 @@ pub(crate) fn read_lines(
             });
             break;
         }
+        // Counted only for verified lines: the file is truncated to this size on the next write.
         contents.good_size += length;
     }
     Ok(contents)
@@ -350,13 +368,14 @@ fn read_header(text: &str) -> Result<StoreId, String> {
     let header: Header =
         serde_json::from_str(text).map_err(|error| format!("no journal header: {error}"))?;
     if header.format != JOURNAL_FORMAT {
-        return Err(format!("journal format {} is not known", header.format));
+        return Err(format!("unknown journal format {}", header.format));
     }
     Ok(header.store)
 }
 
-/// Returns the format a header names if it is above ours, whatever else is in it.
+/// Returns a header's format version if it is above ours, whatever other fields it has.
 fn newer_format(text: &str) -> Option<u32> {
+    // Only the one field: a newer header may have lost or changed all the others.
     #[derive(Deserialize)]
     struct Format {
         #[serde(rename = "throughline-journal")]
@@ -366,22 +385,23 @@ fn newer_format(text: &str) -> Option<u32> {
     (header.format > JOURNAL_FORMAT).then_some(header.format)
 }
 
-/// Reads one line, which follows `prev`.
+/// Parses and verifies one line, which follows `prev`.
 pub(crate) fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
+    // `op` stays raw, because the hash covers the bytes as written, not a re-serialisation.
     let line: LineIn<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let body = line.op.get();
     if line.prev != prev {
-        return Err("the chain is broken: this line does not follow the one before".to_owned());
+        return Err("broken hash chain: this line does not follow the one before".to_owned());
     }
     if chain(prev, body) != line.hash {
-        return Err("the line's hash does not fit its operation".to_owned());
+        return Err("hash mismatch: the operation was changed".to_owned());
     }
     let operation: Operation = serde_json::from_str(body).map_err(|error| error.to_string())?;
     let mut texts = Vec::with_capacity(line.texts.len());
     for (hash, text) in line.texts {
         let found = VersionHash::of(text.as_bytes());
         if found.to_string() != hash {
-            return Err(format!("a text does not fit its hash {hash}"));
+            return Err(format!("hash mismatch of text {hash}"));
         }
         texts.push((found, text));
     }
@@ -394,7 +414,7 @@ pub(crate) fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, Stri
     })
 }
 
-/// Returns the line of an operation whose JSON is `body`.
+/// Renders the journal line of an operation whose JSON is `body`.
 pub(crate) fn line(
     body: &str,
     texts: &[(VersionHash, &str)],
@@ -406,7 +426,8 @@ pub(crate) fn line(
         .iter()
         .map(|(hash, text)| (hash.to_string(), *text))
         .collect();
-    // A text of a megabyte would be moved again and again while the line grows.
+    // Reserved up front, an eighth more for JSON escapes: with a text of a megabyte the growing
+    // buffer would be copied again and again.
     let size = body.len()
         + texts
             .values()

@@ -1,7 +1,7 @@
-//! The JSON engine: the journal is the authority, the mirror its readable form. No database.
+//! The JSON engine: the journal is the source of truth, the mirror its readable form, no database.
 //!
-//! For places where SQLite cannot be used. Every command replays the journal, so it is slower with
-//! age; the promises are the same.
+//! For file systems on which SQLite's WAL mode is not safe. Every command replays the whole
+//! journal, so it slows down as the history grows; durability and atomicity are the same.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -22,20 +22,20 @@ use crate::layout::Layout;
 use crate::memory::{MemoryState, MemoryTransaction, take_all};
 use crate::mirror::Mirror;
 
-/// A project's state in JSON files, open.
+/// A project's open state in JSON files.
 pub(crate) struct JsonStore {
     layout: Layout,
     journal: Journal,
     mirror: Mirror,
     settings: EngineSettings,
     recoveries: RefCell<Vec<Recovery>>,
-    /// What became of the history this user knew.
+    /// Result of the rollback check against this user's known head.
     history: Cell<History>,
     warnings: Mutex<Vec<String>>,
 }
 
 impl JsonStore {
-    /// Opens the state; damage of the journal is found here.
+    /// Opens the state; fails when the journal is damaged.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
         let store = Self {
             journal: Journal::at(&layout.journal),
@@ -46,11 +46,12 @@ impl JsonStore {
             history: Cell::default(),
             warnings: Mutex::default(),
         };
+        // Replayed once just to check: damage has to surface while the caller can still rebuild.
         store.load()?;
         Ok(store)
     }
 
-    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    /// Passes the store id to `accept`, then compares the history with this user's known head.
     pub(crate) fn compare_history(
         &self,
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
@@ -66,7 +67,7 @@ impl JsonStore {
         Ok(())
     }
 
-    /// Returns the state as the journal makes it.
+    /// Replays the journal into a state.
     pub(crate) fn state(&self) -> Result<MemoryState, StoreFault> {
         Ok(self.load()?.0)
     }
@@ -78,10 +79,12 @@ impl JsonStore {
         })
     }
 
-    /// Replays the journal. A torn last line is an operation that never was.
+    /// Replays the journal, ignoring a torn last line.
     fn load(&self) -> Result<(MemoryState, JournalContents), StoreFault> {
         let contents = self.contents()?;
         contents.check_format()?;
+        // A torn last line is the trace of a crash during an append that was never acknowledged, so
+        // it is no damage. Anything else is.
         if let Some(JournalDamage {
             line,
             what,
@@ -109,7 +112,8 @@ impl JsonStore {
                     what: format!("operation {}: {what}", entry.operation.id),
                 })?;
         }
-        // Notes that cannot be read are notes that were lost.
+        // Notes are session memory and pending overrides, no part of the history: losing them costs
+        // a repeated hint, refusing to open would cost all work.
         let notes = std::fs::read(&self.layout.notes).ok();
         state.notes = notes
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
@@ -118,7 +122,7 @@ impl JsonStore {
     }
 }
 
-/// Takes the write lock of the JSON engine, which is held as long as the file is open.
+/// Acquires the write lock of the JSON engine, held until the returned file is closed.
 pub(crate) fn write_lock(layout: &Layout, patience: Duration) -> Result<File, StoreFault> {
     let path = &layout.lock;
     let file = crate::private::open_options()
@@ -127,6 +131,7 @@ pub(crate) fn write_lock(layout: &Layout, patience: Duration) -> Result<File, St
         .write(true)
         .open(path)
         .map_err(|error| io_fault("cannot write", path, error))?;
+    // Polled, because a blocking `flock` knows no timeout and a signal would need a handler.
     let deadline = Instant::now() + patience;
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -143,8 +148,11 @@ impl Store for JsonStore {
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        // Loaded after the lock is held: a state read before it could miss another writer's commit.
         let lock = write_lock(&self.layout, self.settings.patience)?;
         let (draft, contents) = self.load()?;
+        // Truncated here and not when reading: only the holder of the write lock knows that the
+        // torn line is not being written at this moment.
         if contents.damage.is_some() {
             let path = self.journal.path();
             self.journal
@@ -155,6 +163,7 @@ impl Store for JsonStore {
         let notes_before = draft.notes.clone();
         let head_before = (draft.head(), draft.head_hash);
         let keep = Box::new(move |state: MemoryState, lines: Vec<String>| {
+            // Moved into the closure, so that the lock is released after the commit or the drop.
             let _held_until_here = lock;
             if state.notes != notes_before {
                 let notes = serde_json::to_vec(&state.notes).unwrap_or_default();
@@ -166,7 +175,8 @@ impl Store for JsonStore {
             }
             let path = self.journal.path();
             if let Err(error) = self.journal.append(&lines) {
-                // Nothing was acknowledged: leave no half-written line behind.
+                // Nothing was acknowledged, so the partial line goes. If this fails too (disk
+                // gone), the next writer finds a torn line and truncates it.
                 let _ = self.journal.cut(size);
                 return Err(io_fault("cannot append to", path, error));
             }
@@ -186,6 +196,8 @@ impl Store for JsonStore {
                 .take(lines.len())
                 .map(|one| one.operation.clone())
                 .collect();
+            // Best effort: the operation is durable in the journal, and a mirror that is behind is
+            // caught up with by the next commit.
             let _ = self
                 .mirror
                 .catch_up(&state, &recent, self.settings.mirror_interval);

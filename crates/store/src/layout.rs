@@ -1,4 +1,6 @@
-//! Where everything lies in a project.
+//! File layout of a project: the paths of its state, and where a shared or remote state is.
+//!
+//! Only computes paths; nothing is opened or created, except the name of the working copy.
 
 use std::path::{Path, PathBuf};
 
@@ -17,20 +19,20 @@ pub struct Layout {
     pub journal: PathBuf,
     pub mirror: PathBuf,
     pub lock: PathBuf,
-    /// Notes of the JSON engine.
+    /// Notes of the JSON engine (session memory, overrides).
     pub notes: PathBuf,
-    /// Vectors of the memory's entries: a cache, made again where it is missing.
+    /// Embedding vectors of memory entries: a cache, regenerated when missing.
     pub vectors: PathBuf,
-    /// Where damaged files are put aside.
+    /// Quarantine folder for damaged or replaced state.
     pub damaged: PathBuf,
     pub log: PathBuf,
-    /// Where the shared database is, and what the project is called there.
+    /// The project in a shared PostgreSQL database, if it is there.
     pub shared: Option<Shared>,
-    /// Names this working copy to a shared store.
+    /// File with the random name of this working copy in a shared store.
     pub place: PathBuf,
-    /// The team server the state is on; what is here is a replica of it.
+    /// The team server that has the state; the local database is then a replica.
     pub server: Option<ServerAddress>,
-    /// What is done while it does not answer.
+    /// Whether operations are queued or refused while the server is unreachable.
     pub offline: OfflinePolicy,
 }
 
@@ -38,13 +40,13 @@ pub struct Layout {
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub url: DatabaseUrl,
-    /// What it is called there.
+    /// Its name there.
     pub project: String,
-    /// Which one it is; `None` for a project that was made before they had ids.
+    /// Its id; `None` for a project from before projects had ids.
     pub id: Option<String>,
 }
 
-/// The folder that makes a directory a project.
+/// The folder that marks a directory as a project.
 pub(crate) const HOME: &str = ".throughline";
 
 impl Layout {
@@ -53,7 +55,8 @@ impl Layout {
     pub fn new(root: &Path, settings: &Settings) -> Self {
         let home = root.join(HOME);
         let server = settings.server.address.clone();
-        // Apart from a state of this machine's own, which stays as it is.
+        // A replica gets a folder of its own, so that a local state from before `tl join` survives
+        // and `tl leave` can return to it.
         let replica = server.as_ref().map(|_| home.join("remote"));
         Self {
             root: root.to_owned(),
@@ -80,7 +83,7 @@ impl Layout {
         }
     }
 
-    /// Returns this project with its state elsewhere.
+    /// Returns the layout of this project with its state in another database.
     #[must_use]
     pub fn in_database(&self, url: DatabaseUrl, project: &str) -> Self {
         let id = self.shared.as_ref().and_then(|shared| shared.id.clone());
@@ -94,7 +97,7 @@ impl Layout {
         }
     }
 
-    /// Returns this project under an id in the shared database.
+    /// Returns this layout with another project id in the shared database.
     #[must_use]
     pub fn with_project_id(mut self, id: &str) -> Self {
         if let Some(shared) = &mut self.shared {
@@ -103,8 +106,9 @@ impl Layout {
         self
     }
 
-    /// Returns the name of this working copy, making one when there is none.
+    /// Returns the name of this working copy, generating one on first use.
     pub(crate) fn working_copy(&self) -> Result<String, StoreFault> {
+        // The file may have come with a repository: anything but our own form is replaced.
         let is_name = |text: &str| {
             (1..=64).contains(&text.len())
                 && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
@@ -133,7 +137,7 @@ impl Layout {
             .map(Path::to_owned)
     }
 
-    /// Shows a path relative to the project.
+    /// Renders a path relative to the project root, for messages.
     #[must_use]
     pub fn relative(&self, path: &Path) -> String {
         path.strip_prefix(&self.root)
@@ -143,7 +147,7 @@ impl Layout {
     }
 }
 
-/// Returns what a project is called in a shared database.
+/// Returns the name of a project in a shared database: the given one, or the directory's name.
 fn project_name(root: &Path, given: &str) -> String {
     let directory = || {
         root.file_name().map_or_else(

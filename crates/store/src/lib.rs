@@ -1,7 +1,7 @@
-//! All that touches disk: the database, the journal, the JSON mirror, the plan files, the repository.
+//! Storage: database engines, journal, JSON mirror, plan files and the git repository.
 //!
-//! The rules live in `domain`; nothing here decides. Every engine keeps the contract of
-//! `domain::ports::Store`, and the same story in `testkit` is told to each.
+//! Makes no decisions; the rules live in `domain`. Every engine implements the contract of
+//! `domain::ports::Store`, and `testkit::store_story` runs the same tests against each.
 
 mod backup_file;
 mod chosen_databases;

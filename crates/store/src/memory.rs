@@ -1,7 +1,8 @@
-//! The state in memory: what replaying a journal gives.
+//! In-memory state: the result of replaying a journal.
 //!
 //! The JSON engine works on it, `verify` and `recovery` replay into it, and tests use it as the
-//! engine that cannot be wrong about a disk.
+//! reference engine without a disk. Not meant to be fast: lookups that are indexed in SQL are
+//! linear scans here.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +29,7 @@ use serde_json::Value;
 use crate::engine::Recorded;
 use crate::journal;
 
-/// A whole state.
+/// A complete state: tree, versions, texts, history, records, notes.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryState {
     pub(crate) store: StoreId,
@@ -47,7 +48,7 @@ pub(crate) struct MemoryState {
     applying: (OperationId, Timestamp),
 }
 
-/// An operation with its bytes and its place in the chain.
+/// An operation with its serialised body and its link in the hash chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedOperation {
     pub(crate) operation: Operation,
@@ -75,7 +76,7 @@ impl MemoryState {
         }
     }
 
-    /// Applies one operation with its texts.
+    /// Applies one chained operation with its texts.
     pub(crate) fn apply(&mut self, recorded: &Recorded) -> Result<(), Misfit> {
         self.replay(
             &recorded.operation,
@@ -95,6 +96,7 @@ impl MemoryState {
         prev: Digest32,
         hash: Digest32,
     ) -> Result<(), Misfit> {
+        // Texts first: applying a fact looks up the size of the version it names.
         for (hash, text) in texts {
             self.texts.entry(*hash).or_insert_with(|| text.clone());
         }
@@ -102,6 +104,8 @@ impl MemoryState {
         for fact in &operation.facts {
             apply(self, fact, operation.at)?;
         }
+        // After the facts, so that a fact that does not apply leaves the head where it was. The
+        // tree is then half changed: callers drop the state or work on a copy.
         self.head_hash = hash;
         self.operations.push(RecordedOperation {
             operation: operation.clone(),
@@ -112,6 +116,7 @@ impl MemoryState {
         Ok(())
     }
 
+    /// Returns the id of the last operation; 0 for an empty history.
     pub(crate) fn head(&self) -> OperationId {
         self.operations
             .last()
@@ -119,12 +124,13 @@ impl MemoryState {
             .unwrap_or_default()
     }
 
+    /// Returns the id for the next new node.
     pub(crate) fn next_node(&self) -> NodeId {
         NodeId(self.next_node)
     }
 }
 
-/// Says that a record is not what a fact says it was.
+/// Message for a fact whose "before" does not match the stored record.
 pub(crate) fn misplaced(record: &RecordKey) -> String {
     format!(
         "the record {}/{} is not what the fact says it was",
@@ -140,6 +146,7 @@ impl NodeTable for MemoryState {
     }
 
     fn insert(&mut self, node: Node) -> Result<(), Misfit> {
+        // Never decreases: the id of a removed node must not be assigned to another one.
         self.next_node = self.next_node.max(node.id.0 + 1);
         self.tree.insert(node)
     }
@@ -178,6 +185,8 @@ impl NodeTable for MemoryState {
         let (operation, at) = self.applying;
         self.versions
             .entry((node, *version))
+            // A text that returns keeps its first operation and time; only the parent's text it
+            // counts against is new.
             .and_modify(|known| known.basis = *basis)
             .or_insert(Version {
                 node,
@@ -202,6 +211,7 @@ impl NodeTable for MemoryState {
         before: Option<&Value>,
         after: Option<&Value>,
     ) -> Result<(), Misfit> {
+        // Optimistic concurrency: a fact decided on another value must not overwrite this one.
         if self.records.get(record) != before {
             return Err(Misfit(misplaced(record)));
         }
@@ -309,6 +319,7 @@ impl Snapshot for MemoryState {
             .filter(|version| version.node == node)
             .cloned()
             .collect();
+        // Newest first; the hash makes the order deterministic within one operation.
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
         Ok(found)
     }
@@ -321,6 +332,7 @@ impl Snapshot for MemoryState {
         if let Some(text) = self.texts.get(&hash) {
             return Ok(Some(text.clone()));
         }
+        // A version whose text held secrets is stored masked, under the hash of the masked text.
         let masked = MaskedText::read(self, hash)?;
         Ok(masked.and_then(|masked| self.texts.get(&masked.kept).cloned()))
     }
@@ -394,11 +406,14 @@ impl Snapshot for MemoryState {
             .iter()
             .filter(|recorded| recorded.operation.id > after)
         {
+            // Checked before the line is rendered, so that at least one line is returned however
+            // long it is.
             if bytes >= most {
                 break;
             }
             let id = recorded.operation.id;
-            // A text goes with the operation that first had a version of it.
+            // A text is attached to the operation that introduced it, so that each is transferred
+            // once.
             let first = |hash: VersionHash| {
                 self.versions
                     .values()
@@ -414,7 +429,7 @@ impl Snapshot for MemoryState {
                 .collect();
             let mut texts: Vec<(VersionHash, &str)> = Vec::new();
             for hash in hashes.into_iter().filter(|hash| first(*hash) == Some(id)) {
-                // The text of a masked version is kept, and travels, under its own hash.
+                // The text of a masked version is stored and transferred under its own hash.
                 let hash = match self.texts.contains_key(&hash) {
                     true => hash,
                     false => MaskedText::read(self, hash)?.map_or(hash, |masked| masked.kept),
@@ -474,6 +489,8 @@ impl Snapshot for MemoryState {
         matching: Matching,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
+        // All searchable kinds are ranked and filtered afterwards: word frequencies, and so the
+        // order, must not depend on the kinds asked for.
         let searched: Vec<&RecordKey> = self
             .records
             .keys()
@@ -497,14 +514,14 @@ impl Snapshot for MemoryState {
     }
 }
 
-/// A kept note.
+/// A stored note with the time it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) body: String,
     pub(crate) at: Timestamp,
 }
 
-/// A store that lives as long as the process: for tests and for trying things out.
+/// An in-memory store, for tests and dry runs.
 #[derive(Debug)]
 pub struct MemoryStore {
     state: Mutex<MemoryState>,
@@ -518,6 +535,7 @@ impl MemoryStore {
         Self::holding(MemoryState::new(store))
     }
 
+    /// Returns a store with this state.
     pub(crate) fn holding(state: MemoryState) -> Self {
         Self {
             state: Mutex::new(state),
@@ -526,7 +544,8 @@ impl MemoryStore {
     }
 
     fn held(&self) -> MutexGuard<'_, MemoryState> {
-        // The state is replaced whole or not at all, so a panic elsewhere left it right.
+        // The state is replaced as a whole, so a panic in another thread left it consistent: a
+        // poisoned lock is safe to use.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -537,6 +556,9 @@ impl Store for MemoryStore {
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        // Copy-on-write instead of a lock held by the transaction: readers never wait, and a drop
+        // without commit changes nothing. Two concurrent writers would lose one commit; the store
+        // has a single owner.
         let draft = self.held().clone();
         Ok(Box::new(MemoryTransaction {
             draft,
@@ -568,20 +590,20 @@ impl Store for MemoryStore {
     }
 }
 
-/// Empties a list of warnings.
+/// Drains a list of warnings.
 pub(crate) fn take_all(warnings: &Mutex<Vec<String>>) -> Vec<String> {
     std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What makes a changed state the state.
+/// Commit callback: publishes the changed state, given the new journal lines.
 pub(crate) type Keep<'s> = Box<dyn FnOnce(MemoryState, Vec<String>) -> Result<(), StoreFault> + 's>;
 
-/// A transaction on a copy of the state; `keep` makes it the state, given the new journal lines.
+/// A transaction on a copy of the state; `keep` publishes it on commit.
 pub(crate) struct MemoryTransaction<'s> {
     pub(crate) draft: MemoryState,
     pub(crate) keep: Keep<'s>,
     pub(crate) lines: Vec<String>,
-    /// What the user should know about it.
+    /// Warnings for the user, shared with the store.
     pub(crate) warnings: &'s Mutex<Vec<String>>,
 }
 
@@ -595,6 +617,7 @@ impl Transaction for MemoryTransaction<'_> {
     }
 
     fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
+        // Masked here, where every operation enters a store, so that no use case can forget it.
         let masked = mask_operation(&mut operation, &self.draft)?;
         self.warnings
             .lock()
@@ -604,6 +627,7 @@ impl Transaction for MemoryTransaction<'_> {
         let mut recorded = Recorded::new(id, self.draft.head_hash, operation)?;
         recorded
             .texts
+            // A text the history already has is not written to the journal a second time.
             .retain(|(hash, _)| !self.draft.texts.contains_key(hash));
         self.draft
             .apply(&recorded)
@@ -616,6 +640,8 @@ impl Transaction for MemoryTransaction<'_> {
         let recorded = Recorded::read(line, self.draft.head().next(), self.draft.head_hash)?;
         self.draft
             .apply(&recorded)
+            // `DoesNotFit` and not `Damaged`: the line comes from a client, and it is the line that
+            // is wrong.
             .map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
         self.lines.push(recorded.line()?);
         Ok(())
@@ -667,7 +693,7 @@ impl Transaction for MemoryTransaction<'_> {
     }
 }
 
-/// Passes every read of a transaction on to the state it works on.
+/// Implements `Snapshot` for a transaction by delegating to the state it works on.
 macro_rules! delegate_snapshot {
     ($type:ty, $($field:tt).+) => {
         impl Snapshot for $type {

@@ -1,7 +1,9 @@
-//! The JSON mirror: one readable file per node, for people, git and the last resort.
+//! The JSON mirror: a write-only export of the state, one readable file per node.
 //!
-//! An export, never a second store: it is written after a commit, and `head.json` says up to which
-//! operation it is complete; every file carries its sum. What a crash left out is made up for at the next commit.
+//! For people, for git, and as the last resort of recovery. Never imported by itself: two stores
+//! that overwrite each other lose data. It is written after a commit; `head.json` holds the last
+//! operation that is exported completely, and every file carries its checksum. What a crash left
+//! out is written after the next commit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -18,20 +20,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable::{Durability, replace};
 
-/// How many files one commit writes at most; a large cascade is caught up with later, by the commits
-/// that follow or by the next command that looks at the whole tree.
+/// Maximum number of files written per commit, so that a large cascade does not slow down a hook.
+/// The backlog is written by the following commits or by the next command that reads the whole
+/// tree.
 const FILES_PER_COMMIT: usize = 8;
 
+/// Content of `head.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     format: u32,
     store: StoreId,
-    /// Every change up to this operation is in the mirror …
+    /// Every change up to this operation is exported …
     operation: OperationId,
-    /// … and so many nodes of the next one.
+    /// … and this many nodes of the next one.
     #[serde(default, skip_serializing_if = "is_zero")]
     and_nodes: usize,
-    /// Another state took the place of the one this is a mirror of: it is synchronised whole the next time.
+    /// The mirrored state was replaced; the next update is a full synchronisation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
 }
@@ -58,22 +62,22 @@ struct FileIn {
     sum: String,
 }
 
-/// A node as the mirror holds it.
+/// A node as stored in the mirror.
 pub(crate) struct MirroredNode {
     pub(crate) path: String,
     pub(crate) node: Node,
-    /// Whether the file is as it was written; an edited or damaged one is not.
+    /// Whether the checksum matches; an edited or damaged file is not intact.
     pub(crate) intact: bool,
 }
 
-/// What a whole mirror holds.
+/// The content of a whole mirror.
 pub(crate) struct MirrorContents {
     pub(crate) store: StoreId,
     pub(crate) nodes: Vec<MirroredNode>,
     pub(crate) unreadable: Vec<String>,
 }
 
-/// The folder the mirror is in.
+/// The mirror in its folder.
 pub(crate) struct Mirror {
     folder: PathBuf,
 }
@@ -85,7 +89,8 @@ impl Mirror {
         }
     }
 
-    /// Writes what `recent` (or what earlier commits left out) changed, a few files at most.
+    /// Writes the nodes changed by `recent` and by the backlog of earlier commits, a few files at
+    /// most.
     pub(crate) fn catch_up(
         &self,
         state: &dyn Snapshot,
@@ -95,9 +100,10 @@ impl Mirror {
         self.catch_up_by(state, recent, interval, FILES_PER_COMMIT)
     }
 
-    /// Writes everything earlier commits left out.
+    /// Writes the whole backlog of earlier commits.
     pub(crate) fn finish(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
-        // A head above the state's is that of a state which was replaced, perhaps on another machine.
+        // Equality, not "at least": a mirror ahead of the state belongs to one that was replaced,
+        // perhaps by a restore on another machine.
         let is_current = |known: Head| {
             state.head().is_ok_and(|now| known.operation == now)
                 && state.store_id().is_ok_and(|id| known.store == id)
@@ -117,10 +123,12 @@ impl Mirror {
     ) -> io::Result<()> {
         let store = state.store_id().map_err(io::Error::other)?;
         let head = state.head().map_err(io::Error::other)?;
-        // Two at once could leave the older of two texts: who comes second leaves it to the next commit.
+        // Two writers could leave the older of two versions. The second one does not wait: the next
+        // commit catches up.
         let Some(lock) = self.lock()? else {
             return Ok(());
         };
+        // Read under the lock, so that two commits do not write the same backlog.
         let mut done = match self.current_head() {
             Some(known) if known.store == store && known.operation <= head => known,
             _ => {
@@ -128,6 +136,7 @@ impl Mirror {
                 return self.sync(state).map(|_| ());
             }
         };
+        // The age of `head.json` serves as the time of the last update; no extra file is needed.
         if !interval.is_zero() && self.age().is_some_and(|age| age < interval) {
             return Ok(());
         }
@@ -135,6 +144,8 @@ impl Mirror {
         let mut paths = Paths::new(state);
         while done.operation < head && left > 0 {
             let next = done.operation.next();
+            // The operations just committed are at hand; only a backlog has to be read from the
+            // store.
             let known = recent
                 .iter()
                 .find(|operation| operation.id == next)
@@ -149,17 +160,19 @@ impl Mirror {
                 .iter()
                 .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
             {
-                // Every file below lies elsewhere now.
+                // Every file below has another path now, and the old paths are not in the fact.
                 drop(lock);
                 return self.sync(state).map(|_| ());
             }
             let touched = touched(&operation);
-            // Where a node lay is known from its parents, and those may be gone with it.
+            // The path of a removed node is built from its parents, which may be removed with it.
             for fact in &operation.facts {
                 if let Fact::NodeRemoved { node } = fact {
                     paths.remember(node);
                 }
             }
+            // The present node is written, not the one after this operation: later changes make the
+            // file newer than the head says, which is harmless.
             for id in touched.iter().skip(done.and_nodes).take(left) {
                 self.write_node(&mut paths, *id, &operation)?;
                 done.and_nodes += 1;
@@ -173,10 +186,11 @@ impl Mirror {
                 };
             }
         }
+        // Last, so that a crash repeats files instead of skipping them.
         self.write_head(&done)
     }
 
-    /// Makes the whole mirror right and returns how many files had to be written or removed.
+    /// Synchronises the whole mirror; returns the number of files written or removed.
     pub(crate) fn sync(&self, state: &dyn Snapshot) -> io::Result<usize> {
         let store = state.store_id().map_err(io::Error::other)?;
         let operation = state.head().map_err(io::Error::other)?;
@@ -217,7 +231,7 @@ impl Mirror {
         Ok(changed)
     }
 
-    /// Takes the right to write the mirror; `None` when someone else has it.
+    /// Tries to acquire the mirror's write lock; `None` when another process holds it.
     fn lock(&self) -> io::Result<Option<fs::File>> {
         let open = || {
             crate::private::open_options()
@@ -233,18 +247,21 @@ impl Mirror {
             }
             other => other?,
         };
+        // The lock is on `head.json` itself, which is only ever overwritten in place: a rename
+        // would leave the lock on a file nobody opens any more.
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(file)),
             Err(_) => Ok(None),
         }
     }
 
-    /// Says where the mirror is behind or was changed.
+    /// Compares the mirror with the state: lag, modified, missing and extra files.
     pub(crate) fn verify(&self, state: &dyn Snapshot) -> io::Result<Vec<StoreFinding>> {
         let head = state.head().map_err(io::Error::other)?;
         let finding = |kind, message: String| StoreFinding { kind, message };
         let at = match self.current_head() {
             Some(known) => known.operation,
+            // A new project has no mirror before its first operation.
             None if head == OperationId(0) => return Ok(Vec::new()),
             None => {
                 return Ok(vec![finding(
@@ -253,6 +270,7 @@ impl Mirror {
                 )]);
             }
         };
+        // Only the lag is reported then: every file would differ for that reason alone.
         if at < head {
             return Ok(vec![finding(
                 StoreFindingKind::MirrorLag,
@@ -290,7 +308,7 @@ impl Mirror {
         Ok(findings)
     }
 
-    /// Reads the whole mirror, parents before their children; `None` when there is none.
+    /// Reads the whole mirror, parents before children; `None` when there is none.
     pub(crate) fn read(&self) -> io::Result<Option<MirrorContents>> {
         let Some(head) = self.read_head() else {
             return Ok(None);
@@ -301,6 +319,8 @@ impl Mirror {
             unreadable: Vec::new(),
         };
         for file in self.files()? {
+            // Unreadable files (a merge conflict, for one) are listed and skipped: the others are
+            // still worth recovering.
             let read = fs::read_to_string(self.folder.join(&file))
                 .ok()
                 .and_then(|text| serde_json::from_str::<FileIn>(&text).ok());
@@ -322,7 +342,8 @@ impl Mirror {
         Ok(Some(contents))
     }
 
-    /// Says that another state takes the place of the mirrored one. What is in the mirror stays, for the last resort.
+    /// Marks the mirror as stale because another state replaces the mirrored one. Its files stay,
+    /// as the last resort of recovery.
     pub(crate) fn mark_stale(&self) {
         if let Some(head) = self.current_head() {
             let _ = self.write_head(&Head {
@@ -332,12 +353,12 @@ impl Mirror {
         }
     }
 
-    /// Returns the store the mirror was made from, and up to which operation.
+    /// Returns the mirrored store's id and the last operation that is exported completely.
     pub(crate) fn head(&self) -> Option<(StoreId, OperationId)> {
         self.read_head().map(|head| (head.store, head.operation))
     }
 
-    /// Returns the store the mirror was made from.
+    /// Returns the id of the mirrored store.
     pub(crate) fn store(&self) -> Option<StoreId> {
         self.read_head().map(|head| head.store)
     }
@@ -354,8 +375,8 @@ impl Mirror {
                 let alias_path = paths.of(&node)?;
                 let path = self.folder.join(file_name(&alias_path));
                 let text = render(&alias_path, &node)?;
-                // One write over what is there: a new file and a rename cost several times as much, and a
-                // write cut short is done again, because the head still names the operation before it.
+                // Overwritten in place: a new file and a rename cost several times as much, and a
+                // torn write is repeated because the head still names the operation before it.
                 match overwrite(&path, &text) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
                         crate::private::create_directory(path.parent().unwrap_or(&self.folder))?;
@@ -383,7 +404,7 @@ impl Mirror {
         self.folder.join("head.json")
     }
 
-    /// Returns the head of a mirror that is one of the present state.
+    /// Returns the head, unless the mirror is marked stale.
     fn current_head(&self) -> Option<Head> {
         self.read_head().filter(|head| !head.stale)
     }
@@ -393,7 +414,7 @@ impl Mirror {
         serde_json::from_str(&text).ok()
     }
 
-    /// Overwrites the head where it is: a few bytes, and a torn one only costs a full synchronisation.
+    /// Overwrites the head in place: a few bytes, and a torn one only costs a full synchronisation.
     fn write_head(&self, head: &Head) -> io::Result<()> {
         let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
         match overwrite(&self.head_path(), &text) {
@@ -414,13 +435,14 @@ impl Mirror {
             .ok()
     }
 
-    /// Returns every node file, relative to the folder, sorted.
+    /// Lists the node files, relative to the folder, sorted.
     fn files(&self) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
             let entries = match fs::read_dir(self.folder.join(&folder)) {
                 Ok(entries) => entries,
+                // The folder may not exist yet, or vanish under a `git checkout`.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
@@ -430,6 +452,7 @@ impl Mirror {
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
                     folders.push(path);
+                // Links and foreign files are not ours to remove or to read.
                 } else if kind.is_file()
                     && path.extension().is_some_and(|ending| ending == "json")
                     && path != Path::new("head.json")
@@ -443,7 +466,7 @@ impl Mirror {
     }
 }
 
-/// Path aliases of nodes, each looked up once.
+/// Alias paths of nodes, with a cache of parents.
 struct Paths<'s> {
     state: &'s dyn Snapshot,
     known: HashMap<NodeId, (Option<NodeId>, String)>,
@@ -466,6 +489,7 @@ impl<'s> Paths<'s> {
         let mut parts = vec![node.alias.clone()];
         let mut above = node.parent;
         while let Some(id) = above {
+            // A cascade writes many siblings: each ancestor is read from the store once.
             if !self.known.contains_key(&id) {
                 let parent = self.state.node(id).map_err(io::Error::other)?;
                 let parent = parent.ok_or_else(|| io::Error::other("a parent is missing"))?;
@@ -481,14 +505,17 @@ impl<'s> Paths<'s> {
     }
 }
 
-/// Writes a text over what is in a file that is there.
+/// Overwrites an existing file in place.
 fn overwrite(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
     let mut file = fs::OpenOptions::new().write(true).open(path)?;
     file.write_all(text.as_bytes())?;
+    // Truncated after the write: a crash in between leaves trailing bytes, which fail to parse,
+    // instead of an empty file.
     file.set_len(text.len() as u64)
 }
 
+/// Renders the file of every node, by path.
 fn expected(state: &dyn Snapshot) -> io::Result<BTreeMap<PathBuf, String>> {
     let nodes = state.all_nodes().map_err(io::Error::other)?;
     let mut paths = Paths::new(state);
@@ -502,7 +529,7 @@ fn expected(state: &dyn Snapshot) -> io::Result<BTreeMap<PathBuf, String>> {
         .collect()
 }
 
-/// `story/act-1/chapter-02` is in `story/act-1/chapter-02.json`.
+/// Returns the file of an alias path: `story/act-1/chapter-02` is in `story/act-1/chapter-02.json`.
 fn file_name(alias_path: &str) -> PathBuf {
     PathBuf::from(format!("{alias_path}.json"))
 }
@@ -516,7 +543,10 @@ fn render(path: &str, node: &Node) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(&file).map_err(io::Error::other)? + "\n")
 }
 
+/// Returns the CRC-32 of a node and its path.
 fn sum(path: &str, node: &Node) -> io::Result<String> {
+    // The path is included, so that a file copied over another one is not intact. A CRC suffices:
+    // it detects damage and hand edits; whoever forges one is stopped by adoption, not here.
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(path.as_bytes());
     hasher.update(
@@ -527,7 +557,7 @@ fn sum(path: &str, node: &Node) -> io::Result<String> {
     Ok(format!("{:08x}", hasher.finalize()))
 }
 
-/// The nodes an operation changed, each once, in the order of its facts.
+/// Returns the nodes an operation changed, each once, in the order of its facts.
 fn touched(operation: &Operation) -> Vec<NodeId> {
     let mut seen = std::collections::HashSet::new();
     operation
@@ -539,8 +569,8 @@ fn touched(operation: &Operation) -> Vec<NodeId> {
 }
 
 impl MirrorContents {
-    /// Gives the nodes new numbers where two have the same (after a merge), and drops what is not
-    /// intact of a node: its approval.
+    /// Returns the nodes, with new ids where two have the same (after a git merge) and without the
+    /// approval of nodes that are not intact.
     pub(crate) fn into_nodes(self) -> Vec<Node> {
         let mut by_path: HashMap<String, NodeId> = HashMap::new();
         let mut used = std::collections::HashSet::new();
@@ -560,9 +590,12 @@ impl MirrorContents {
                 .map(|(parent, _)| parent)
                 .unwrap_or_default();
             let parent = by_path.get(parent_path).copied();
+            // The parent's file is missing or unreadable. `profile/alias` has no parent by design.
             if parent_path.contains('/') && parent.is_none() {
                 continue;
             }
+            // A node that does not come after its parent, as after a git merge of two branches or a
+            // move, gets a new id.
             let in_order = parent.is_none_or(|parent| parent < node.id);
             if !in_order || !used.insert(node.id) {
                 node.id = NodeId(next);
@@ -570,6 +603,7 @@ impl MirrorContents {
                 used.insert(node.id);
             }
             node.parent = parent;
+            // An approval is the one thing worth forging by editing a file.
             if !mirrored.intact {
                 node.approval = None;
             }

@@ -1,4 +1,7 @@
 //! Opening, creating and adopting a project's store.
+//!
+//! Chooses the engine, resumes an interrupted replacement, and starts recovery when the state is
+//! damaged or missing. Runs no schema migration: an engine upgrades itself on its first write.
 
 use domain::ids::StoreId;
 use domain::ports::{Recovery, Store, StoreFault};
@@ -18,26 +21,26 @@ use crate::remote::{RemoteStore, put_replica_aside};
 use crate::replacement::{Note, finish_interrupted, finish_locked};
 use crate::sqlite::SqliteStore;
 
-/// What [`create`] found to do.
+/// Outcome of [`create`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created {
-    /// Whether the store was made now, not by another process a moment ago.
+    /// Whether this call created the store; `false` when another process had done so.
     pub new: bool,
 }
 
-/// An open store with what had to be repaired to open it.
+/// An open store, with the repairs that opening it required.
 type Opened = (Box<dyn Store>, Vec<Recovery>);
 
-/// The outcome of opening, with what had to be finished or reverted before.
+/// The result of opening, with the interrupted replacements finished or reverted before it.
 type Attempt = (Result<Box<dyn Store>, StoreFault>, Vec<Recovery>);
 
-/// Opens the store of a project; a damaged or missing state is rebuilt first, where it can be.
+/// Opens the store of a project, rebuilding a damaged or missing state first where possible.
 ///
-/// `damage` is what an earlier attempt of this process stumbled over: opening looks only at the
-/// beginning, so damage further in is met later, and the caller comes back with it.
+/// `damage` describes corruption found by an earlier attempt of this process: opening verifies
+/// only the start of the state, so damage further in surfaces later and the caller retries with it.
 ///
 /// # Errors
-/// [`StoreFault`]; [`StoreFault::Foreign`] when the state is not this user's.
+/// [`StoreFault`]; [`StoreFault::Foreign`] when this user neither created nor adopted the state.
 pub fn open(
     layout: &Layout,
     storage: Storage,
@@ -47,16 +50,19 @@ pub fn open(
     now: Timestamp,
 ) -> Result<Opened, StoreFault> {
     crate::private::restrict_directory(&layout.home);
-    // A replica is mended like any state of this machine; what it lacks then comes from the server.
+    // A replica is an ordinary SQLite store, so it is repaired like one; the operations it then
+    // lacks are fetched from the server.
     let mended = if storage == Storage::Remote {
         Storage::Sqlite
     } else {
         storage
     };
+    // Without its journal there is nothing local to rebuild a replica from. Salvaging rows from the
+    // damaged database would be guesswork, while the server has every operation.
     if storage == Storage::Remote && damage.is_some() && !layout.journal.exists() {
         let put = put_replica_aside(layout)?;
         let message = format!(
-            "the replica was damaged: made anew; what was there is in {}",
+            "the replica was damaged and is rebuilt from the server; the old one is in {}",
             put.join(", ")
         );
         return Ok((
@@ -71,11 +77,12 @@ pub fn open(
     let (opened, mut told) = open_engine(layout, storage, settings, Some(known), known)?;
     let what = match opened {
         Ok(store) => return Ok((store, told)),
-        // A replica that came with the project is somebody else's word, but the server has its own.
+        // A replica that came with a cloned project is untrusted. Unlike a local state it needs no
+        // adoption: the server's history replaces it.
         Err(StoreFault::Foreign { .. }) if storage == Storage::Remote => {
             let put = put_replica_aside(layout)?;
             let message = format!(
-                "the replica was not made by this user: made anew; it is in {}",
+                "the replica was not created by this user and is rebuilt from the server; the old one is in {}",
                 put.join(", ")
             );
             return Ok((
@@ -83,7 +90,8 @@ pub fn open(
                 vec![Recovery { message }],
             ));
         }
-        // Nothing of one machine is put in the place of what several share.
+        // A missing shared project is never recreated from local files: one machine's copy may be
+        // older than what the others have written since.
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
             format!("`{}` was missing", main_place(layout, storage))
         }
@@ -96,9 +104,10 @@ pub fn open(
     Ok((engine(layout, storage, settings, Some(known))?, told))
 }
 
-/// Opens the engine; a replacement of the state that was interrupted is finished or reverted first.
+/// Opens the engine after finishing or reverting an interrupted replacement of the state.
 ///
-/// The note is looked for where that costs nothing beside the rest; with SQLite only when the state is sealed, or missing.
+/// JSON and PostgreSQL check for the recovery note on every open, where one `stat` is negligible;
+/// SQLite, which hooks open on every tool call, only when the state is sealed or missing.
 fn open_engine(
     layout: &Layout,
     storage: Storage,
@@ -111,6 +120,8 @@ fn open_engine(
         told = finish_interrupted(layout, storage, Some(known))?;
     }
     let mut opened = engine(layout, storage, settings, trusted);
+    // A sealed SQLite state means that a swap got past its commit point and was killed before the
+    // renames. A sealed PostgreSQL state was moved on purpose, possibly by another machine.
     if matches!(opened, Err(StoreFault::Moved)) && storage != Storage::Postgres {
         told.extend(finish_interrupted(layout, storage, Some(known))?);
         opened = engine(layout, storage, settings, trusted);
@@ -118,7 +129,7 @@ fn open_engine(
     Ok((opened, told))
 }
 
-/// Returns where the state is, for people.
+/// Returns where the state is stored, for messages.
 #[must_use]
 pub fn main_place(layout: &Layout, storage: Storage) -> String {
     match storage {
@@ -135,7 +146,9 @@ pub fn main_place(layout: &Layout, storage: Storage) -> String {
     }
 }
 
-/// Returns the store a journal names, before anything is opened: a hint, which whoever can write the file can change.
+/// Returns the store id in the journal's header, without opening the store.
+///
+/// A hint only: anyone who can write the file can change it.
 #[must_use]
 pub fn journal_store(layout: &Layout) -> Option<StoreId> {
     Journal::at(&layout.journal).store()
@@ -147,7 +160,8 @@ fn engine(
     settings: &EngineSettings,
     known: Option<&KnownStores>,
 ) -> Result<Box<dyn Store>, StoreFault> {
-    // A state somebody else made is refused before it is compared with what this user knew.
+    // Trust comes before the history check: comparing an unknown store would record its head as
+    // this user's first sight of it.
     let refuse_foreign = |store: &StoreId| match known {
         Some(known) if !known.knows(store) => Err(StoreFault::Foreign {
             store: store.clone(),
@@ -178,7 +192,7 @@ fn engine(
     })
 }
 
-/// Makes a new, empty store.
+/// Creates a new, empty store.
 ///
 /// # Errors
 /// [`StoreFault`] when something cannot be written.
@@ -193,18 +207,22 @@ pub fn create(
     if Note::exists(layout) {
         finish_locked(layout, storage, Some(known))?;
     }
-    // Two at once: the second finds what the first made.
+    // Two processes may create the store at once. The second one waited for the rebuild lock and
+    // must not overwrite what the first has created.
     let there = match storage {
         Storage::Sqlite => layout.database.exists(),
         Storage::Json => layout.journal.exists(),
+        // The database decides atomically in `PostgresStore::create`.
         Storage::Postgres => false,
-        // The replica is made when it is first opened.
+        // A replica is created on first open, because its store id comes from the server.
         Storage::Remote => return Ok(Created { new: false }),
     };
     if there {
         return Ok(Created { new: false });
     }
     let store = new_store_id();
+    // Trusted before it exists: a kill in between leaves an unused id on the list, the other order
+    // would leave a store that its own creator has to adopt.
     known
         .remember(&store, &layout.root)
         .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
@@ -213,41 +231,45 @@ pub fn create(
     })
 }
 
-/// Returns an id for a project that is made now.
+/// Returns a random id for a new project.
 #[must_use]
 pub fn new_project_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
-/// Looks whether this project is in the shared database.
+/// Checks that this project exists in the shared database.
 ///
 /// # Errors
-/// [`StoreFault::Missing`] when it is not; [`StoreFault::AnotherProject`] when another one has its name.
+/// [`StoreFault::Missing`] when it does not; [`StoreFault::AnotherProject`] when its name is taken.
 pub fn find_shared_project(layout: &Layout) -> Result<(), StoreFault> {
     PostgresStore::open(layout, &EngineSettings::default()).map(drop)
 }
 
-/// Returns the id of the project that has this one's name in the shared database, if it has one.
+/// Returns the id of the project with this one's name in the shared database, if it has an id.
 ///
 /// # Errors
-/// [`StoreFault`] when the database cannot be asked.
+/// [`StoreFault`] when the database cannot be queried.
 pub fn shared_project_id(layout: &Layout) -> Result<Option<String>, StoreFault> {
     PostgresStore::id_by_name(layout)
 }
 
-/// Returns the id of the project that has this one's name in the shared database, after giving it `id` where it had none.
+/// Returns the id of the project with this one's name in the shared database, assigning `id` first
+/// where it has none.
 ///
 /// # Errors
 /// [`StoreFault::Missing`] when there is no such project.
 pub fn join_shared_project(layout: &Layout, id: &str) -> Result<String, StoreFault> {
+    // Compare-and-set in the database: of two working copies that join at once, the second gets the
+    // id of the first.
     if PostgresStore::give_id(layout, id)? {
         return Ok(id.to_owned());
     }
     PostgresStore::id_by_name(layout)?.ok_or(StoreFault::Missing)
 }
 
-/// Returns an empty state in memory with the identity of the project's own, where that is known to this user; what is
-/// recorded in it can take the place of a state that cannot be used ([`crate::replace_state`]).
+/// Returns an empty in-memory state with the project's store id, where this user trusts that id.
+///
+/// What is recorded in it can replace a state that is unusable ([`crate::replace_state`]).
 ///
 /// # Errors
 /// [`StoreFault::Newer`] when a newer program wrote the present state.
@@ -267,6 +289,8 @@ pub fn empty_successor(
         }
         _ => None,
     };
+    // Keeping the id keeps the trust, the known head and the policy pin of this user; an id from
+    // files that came with a repository must not inherit them, hence the filter.
     let own = || {
         Mirror::new(&layout.mirror)
             .store()
@@ -287,11 +311,13 @@ fn new_store_id() -> StoreId {
     StoreId(uuid::Uuid::new_v4().to_string())
 }
 
-/// Makes an empty store; says whether there was none.
+/// Creates an empty state; returns whether there was none.
 fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, StoreFault> {
     if storage == Storage::Postgres {
         return PostgresStore::create(layout, store, &[]);
     }
+    // The journal first: a database without its journal is damage, a journal without its database
+    // is rebuilt by the next command.
     let size = Journal::at(&layout.journal)
         .write_whole(store, &[])
         .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
@@ -305,7 +331,7 @@ fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, Store
     Ok(true)
 }
 
-/// Takes over the state that came with a cloned project.
+/// Adopts the state that came with a cloned project: from now on this user trusts it.
 ///
 /// # Errors
 /// [`StoreFault::Missing`] when there is none.
@@ -332,6 +358,7 @@ pub fn adopt(
         None => opened?,
         Some(_) => engine(layout, storage, settings, None)?,
     };
+    // Remembered only after the state was opened or rebuilt: an adoption that fails trusts nothing.
     let id = store.read()?.store_id()?;
     known
         .remember(&id, &layout.root)
@@ -340,7 +367,7 @@ pub fn adopt(
     Ok((store, told))
 }
 
-/// Makes the head of an open store the one this user knows: for whoever replaces a state on purpose.
+/// Records the head of an open store as this user's known head, after a deliberate replacement.
 ///
 /// # Errors
 /// [`StoreFault`] when it cannot be read, or the user's directory cannot be written.
