@@ -1,7 +1,9 @@
-//! What a look at every plan file showed, so that the next one need not ask the database about files that are as they were.
+//! Scan cache: the stat data of every plan file and folder of the last scan.
 //!
-//! A cache: one file, whole or not at all, made again where it is missing, old or not understood. It holds for each path
-//! what `stat` says; a folder's entries are the same as long as its own stamp is.
+//! While all of it is unchanged, a hook need not load the tree from the database to know that no
+//! file changed. One file, replaced atomically and regenerated when it is missing, damaged or of
+//! another version. A folder's entries are unchanged as long as its own stamp is. Does not judge
+//! what a change means.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -13,42 +15,44 @@ use domain::ports::{FileStamp, LookedAgain};
 use crate::durable::{Durability, replace};
 
 const MAGIC: &[u8] = b"throughline looks 1\n";
-/// So many looks are worth a second thread.
+/// From this many paths on, a second thread saves more time than it costs to start.
 const WORTH_A_THREAD: usize = 400;
-/// A larger file is none of ours.
+/// Maximum size that is read; a larger file is not one of ours.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What one path showed; nothing where there was nothing.
+/// One scanned path with its stamp; `None` where nothing existed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Look {
-    /// A folder's path ends with a slash.
+    /// A folder's path ends with a slash, so that it cannot be confused with a file's.
     path: String,
     stamp: Option<FileStamp>,
 }
 
-/// The looks that are being noted.
+/// The recording of the current scan, and the reusable result of an earlier one.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     noted: RefCell<Noted>,
-    /// Looks that were kept and hold, as they are in the file.
+    /// Encoded paths of the stored scan, when they were found unchanged.
     held: RefCell<Option<Vec<u8>>>,
 }
 
+/// State of the recording.
 #[derive(Debug, Default)]
 enum Noted {
     #[default]
     Nothing,
     Looks(Vec<Look>),
-    /// Something was met that could not be told from its like later.
+    /// Something was scanned whose later change the stamp might not show.
     Spoilt,
 }
 
 impl Looks {
+    /// Starts a new recording.
     pub(crate) fn begin(&self) {
         self.noted.replace(Noted::Looks(Vec::new()));
     }
 
-    /// Notes what a path showed.
+    /// Records the stamp of a file.
     pub(crate) fn note(&self, path: &str, stamp: Option<FileStamp>) {
         if let Noted::Looks(looks) = &mut *self.noted.borrow_mut() {
             looks.push(Look {
@@ -58,7 +62,7 @@ impl Looks {
         }
     }
 
-    /// Notes what the folder of a listing showed.
+    /// Records the stamp of a listed folder.
     pub(crate) fn note_folder(&self, folder: &str, stamp: Option<FileStamp>) {
         if let Noted::Looks(looks) = &mut *self.noted.borrow_mut() {
             looks.push(Look {
@@ -68,15 +72,18 @@ impl Looks {
         }
     }
 
-    /// What was met now may look the same when it is another thing.
+    /// Discards the recording: a stamp of this scan would not reveal the next change.
     pub(crate) fn spoil(&self) {
         let mut noted = self.noted.borrow_mut();
+        // Sticky until the next start: one unreliable stamp makes the whole cache unreliable, and a
+        // false hit would hide an edited plan.
         if matches!(*noted, Noted::Looks(_)) {
             *noted = Noted::Spoilt;
         }
     }
 
-    /// Writes what was noted; where nothing was, what held when it was looked at again.
+    /// Writes the recording; without one, the stored scan that was found unchanged, under a new
+    /// mark.
     pub(crate) fn keep(&self, file: &Path, mark: &str) {
         let body = match (self.noted.take(), self.held.take()) {
             (Noted::Looks(looks), _) => encode(&looks),
@@ -87,13 +94,14 @@ impl Looks {
         bytes.extend_from_slice(MAGIC);
         text(&mut bytes, mark);
         bytes.extend_from_slice(&body);
+        // Written without a sync, so a power cut can leave any bytes; the checksum rejects them.
         let sum = crc32fast::hash(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
-        // A copy of what can be seen: without it everything is looked at, as before.
+        // Errors are ignored: without the cache the next command scans everything.
         let _ = replace(file, &bytes, Durability::Atomic);
     }
 
-    /// Puts another mark over what is kept, without a look at anything; `change` is given the one it has.
+    /// Replaces the mark of the stored scan without checking any file; `change` maps the old mark.
     pub(crate) fn mark_anew(file: &Path, change: impl FnOnce(&str) -> Option<String>) {
         let Some(bytes) = read(file) else { return };
         let Some((mark, body)) =
@@ -110,7 +118,9 @@ impl Looks {
         }
     }
 
-    /// Looks again at everything that was kept; `stat` says what a path shows now.
+    /// Compares the stored scan with the files; `stat` returns a path's present stamp.
+    ///
+    /// `None` when there is no usable cache, or when more than `most` paths changed.
     pub(crate) fn again(
         &self,
         file: &Path,
@@ -128,6 +138,7 @@ impl Looks {
         }
         let others = |looks: &[(&str, Option<FileStamp>)]| -> Vec<String> {
             let is_other = |(path, stamp): &&(&str, Option<FileStamp>)| {
+                // The root folder is recorded as `/` and is the handle itself.
                 let at = path.strip_suffix('/').unwrap_or(path);
                 stat(root, if at.is_empty() { "." } else { at }) != *stamp
             };
@@ -139,6 +150,8 @@ impl Looks {
         };
         let changed = match looks.len() {
             ..WORTH_A_THREAD => others(&looks),
+            // Thousands of `stat` calls are the whole cost of a cache hit, and the kernel runs
+            // those of two threads in parallel.
             many => std::thread::scope(|scope| {
                 let (one, other) = looks.split_at(many / 2);
                 let other = scope.spawn(|| others(other));
@@ -147,10 +160,13 @@ impl Looks {
                 Some(changed)
             })?,
         };
+        // With many changes a full scan is cheaper than handling each path on its own.
         if changed.len() > most {
             return None;
         }
         let looked = looks.len();
+        // Only an unchanged scan may be saved again; otherwise the changed paths would look
+        // current.
         self.held.replace(changed.is_empty().then(|| body.to_vec()));
         Some(LookedAgain {
             mark,
@@ -162,6 +178,7 @@ impl Looks {
 
 fn read(file: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
+    // Limited: the file lies in the project, where anything may have been put in its place.
     std::fs::File::open(file)
         .ok()?
         .take(MOST_BYTES)
@@ -170,6 +187,7 @@ fn read(file: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Encodes paths and stamps, little-endian, each path with its length.
 fn encode(looks: &[Look]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(looks.len() * 96);
     for look in looks {
@@ -185,17 +203,19 @@ fn encode(looks: &[Look]) -> Vec<u8> {
     bytes
 }
 
+/// Appends a length-prefixed string.
 fn text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
     bytes.extend_from_slice(text.as_bytes());
 }
 
+/// Decoder of the cache file; every truncated or invalid value is `None`.
 struct Reader<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Reader<'b> {
-    /// Checks the sum and the first words.
+    /// Verifies the checksum and the magic bytes.
     fn open(bytes: &'b [u8]) -> Option<Self> {
         let (body, sum) = bytes.split_last_chunk::<4>()?;
         (crc32fast::hash(body) == u32::from_le_bytes(*sum)).then_some(())?;

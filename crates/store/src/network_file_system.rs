@@ -1,19 +1,19 @@
-//! Detection of network file systems, on which SQLite's WAL mode is not safe: its shared memory and its locks need one
-//! machine.
+//! Detection of network file systems, on which SQLite's WAL mode is not safe: its shared memory and
+//! locks work on one machine only.
 //!
-//! Asked when a store is created and by `tl doctor`, never when a command opens one. Only Linux says by a number what a
-//! file system is; elsewhere nothing is detected.
+//! Called when a store is created and by `tl doctor`, never when a command opens one. Only Linux
+//! identifies a file system by a magic number; elsewhere nothing is detected.
 
 use std::path::Path;
 
-/// A network file system, by the name people know it under.
+/// A network file system, by its common name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NetworkFileSystem(pub &'static str);
 
-/// What `statfs` calls every FUSE file system, local or not.
+/// The `statfs` type of every FUSE file system, local or not.
 const FUSE_MAGIC: u64 = 0x6573_5546;
 
-/// FUSE file systems whose files are on this machine.
+/// FUSE file systems with local files.
 const LOCAL_FUSE: [&str; 8] = [
     "fuseblk",
     "fuse.ntfs-3g",
@@ -25,7 +25,7 @@ const LOCAL_FUSE: [&str; 8] = [
     "fuse.fuse-overlayfs",
 ];
 
-/// Judges a file system by its `statfs` type and, for FUSE, by its type in the mount table.
+/// Classifies a file system by its `statfs` type and, for FUSE, by its type in the mount table.
 fn judge(magic: u64, mounted_as: impl FnOnce() -> Option<String>) -> Option<NetworkFileSystem> {
     let name = match magic {
         0x6969 => "NFS",
@@ -41,6 +41,8 @@ fn judge(magic: u64, mounted_as: impl FnOnce() -> Option<String>) -> Option<Netw
         0x4750_4653 => "GPFS",
         0x1983_0326 => "BeeGFS",
         0x2003_0528 => "OrangeFS",
+        // An allow-list: an unknown FUSE file system counts as remote, because a wrong "local" can
+        // corrupt the database and a wrong "remote" only costs speed.
         FUSE_MAGIC => match mounted_as() {
             Some(kind) if LOCAL_FUSE.contains(&kind.as_str()) => return None,
             Some(kind) if kind == "fuse.sshfs" => "sshfs",
@@ -51,12 +53,12 @@ fn judge(magic: u64, mounted_as: impl FnOnce() -> Option<String>) -> Option<Netw
     Some(NetworkFileSystem(name))
 }
 
-/// Returns the network file system a directory is on; `None` where it is a local one or nobody can say.
+/// Returns the network file system a directory is on; `None` if it is local or unknown.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn network_file_system_at(directory: &Path) -> Option<NetworkFileSystem> {
     let found = rustix::fs::statfs(directory).ok()?;
-    // The type is a 32-bit number that some architectures sign-extend.
+    // A 32-bit number that some architectures sign-extend.
     let magic = u64::from(u32::try_from(found.f_type & 0xFFFF_FFFF).ok()?);
     judge(magic, || {
         let device = rustix::fs::stat(directory).ok()?.st_dev;
@@ -72,16 +74,18 @@ pub fn network_file_system_at(directory: &Path) -> Option<NetworkFileSystem> {
     })
 }
 
-/// Returns the network file system a directory is on; nobody can say on this system.
+/// Returns `None`: this platform has no portable way to tell.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub fn network_file_system_at(_directory: &Path) -> Option<NetworkFileSystem> {
     None
 }
 
-/// Returns the type of the file system with that device number, from the text of `/proc/self/mountinfo`.
+/// Returns the type of the file system with this device number from `/proc/self/mountinfo`.
 fn mount_type(mounts: &str, device: &str) -> Option<String> {
     mounts.lines().find_map(|line| {
+        // The number of fields before the separator varies, so those after it are found by the
+        // dash.
         let (before, after) = line.split_once(" - ")?;
         (before.split(' ').nth(2)? == device).then(|| after.split(' ').next().map(str::to_owned))?
     })

@@ -1,26 +1,30 @@
-//! Where a path leads to, links followed: the file a tool would really write.
+//! Symlink resolution: the file a tool would really write when given a path.
 //!
-//! Unlike `canonicalize`, it also answers for a file that is not there yet, and for a link to one.
+//! Unlike `canonicalize`, it also resolves a file that does not exist yet, and a dangling link.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-/// Links after links: more than the kernel itself follows.
+/// Maximum number of links followed, the kernel's own limit (`ELOOP` above 40).
 const MOST_LINKS: usize = 40;
 
-/// Returns the path without links, `.` and `..`. `path` is absolute. `None` when links go in a circle.
+/// Resolves links, `.` and `..` in an absolute path. `None` when links form a cycle.
 #[must_use]
 pub fn lead(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut rest: Vec<OsString> = parts(path);
     let mut links = 0;
-    // The length of the first part of `real` that is not there: nothing below it is a link. Without this a path of
-    // 20,000 parts took more than a second.
+    // The length of `real` up to its first missing component: nothing below that is a link. Without
+    // this, a path of 20,000 components took more than a second of system calls, longer than a
+    // hook's deadline.
     let mut missing: Option<usize> = None;
     while let Some(part) = rest.pop() {
+        // Popped after links were resolved: `link/..` is the parent of the link's target, not of
+        // the link.
         if part == ".." {
             real.pop();
+            // Leaving the missing component makes links possible again.
             missing = missing.filter(|length| real.as_os_str().len() >= *length);
             continue;
         }
@@ -31,6 +35,7 @@ pub fn lead(path: &Path) -> Option<PathBuf> {
         let target = match std::fs::read_link(&real) {
             Ok(target) => target,
             Err(error) => {
+                // Any other error (not a link, no permission) says nothing about what lies below.
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
                     missing = Some(real.as_os_str().len());
                 }
@@ -50,7 +55,7 @@ pub fn lead(path: &Path) -> Option<PathBuf> {
     Some(real)
 }
 
-/// The parts still to go, the next one last.
+/// Returns a path's components in reverse order, so that `pop` yields the next one.
 fn parts(path: &Path) -> Vec<OsString> {
     path.components()
         .rev()

@@ -1,7 +1,8 @@
-//! The plan files on disk, reached without ever leaving the project.
+//! Plan files on disk, accessed without ever leaving the project (`openat` without links).
 //!
-//! Every path is walked part by part from the project's own directory, and no part may be a link:
-//! a file is refused before it is opened, not after.
+//! Every path is opened component by component from the project's directory handle with
+//! `O_NOFOLLOW`: a path that leaves the project is refused before it is opened, not after, so there
+//! is no window between check and use. Does not decide what a change of a file means.
 
 use std::cell::{OnceCell, RefCell};
 use std::ffi::CStr;
@@ -22,9 +23,10 @@ use crate::layout::HOME;
 use crate::looks::Looks;
 use crate::private::{DIRECTORY_MODE, FILE_MODE, is_ours};
 
-/// A file changed less than this before it was read may change again within the same tick.
+/// Racy-timestamp window: a file changed less than this before it was read may change again within
+/// the same tick of the kernel's clock, and keep its stamp.
 const TICK_NS: i64 = 50_000_000;
-/// The same where the file system keeps whole seconds only.
+/// The same window for file systems with timestamps in whole seconds.
 const COARSE_TICK_NS: i64 = 2_500_000_000;
 
 /// The plan files below one directory.
@@ -32,22 +34,22 @@ const COARSE_TICK_NS: i64 = 2_500_000_000;
 pub struct DiskFiles {
     root: Rc<OwnedFd>,
     root_path: PathBuf,
-    /// The same without links.
+    /// `root_path` with all links resolved.
     real_root: OnceCell<Option<PathBuf>>,
-    /// The open folders on the way to the last one asked for.
+    /// Open handles of the most recently used folder and its ancestors.
     way: RefCell<Vec<Step>>,
     looks: Looks,
     now_ns: fn() -> i64,
 }
 
-/// A folder that was opened, and its path.
+/// An open folder with its path.
 #[derive(Debug)]
 struct Step {
     path: String,
     handle: Rc<OwnedFd>,
 }
 
-/// Says whether `path` is the folder `above` or lies below it.
+/// Whether `path` is the folder `above` or below it.
 fn is_below(path: &str, above: &str) -> bool {
     above.is_empty()
         || path
@@ -56,7 +58,7 @@ fn is_below(path: &str, above: &str) -> bool {
 }
 
 impl DiskFiles {
-    /// Opens a project's directory.
+    /// Opens a project directory.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -77,9 +79,10 @@ impl DiskFiles {
         })
     }
 
-    /// Opens a folder of the project, part by part, following no link.
+    /// Opens a folder of the project, component by component, following no link.
     ///
-    /// The way to the last one is kept open: neighbours are mostly asked for one after the other.
+    /// The handles on the way to the last one are kept: files are mostly visited folder by folder,
+    /// and every component would cost an `openat` per file.
     fn folder(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut way = self.way.borrow_mut();
@@ -92,6 +95,7 @@ impl DiskFiles {
                 handle: self.root.clone(),
             });
         }
+        // Only the components below the deepest handle that is still valid are opened.
         let known = way.last().map_or(0, |step| step.path.len());
         let rest = folder.get(known..).unwrap_or_default();
         for part in parts(rest.strip_prefix('/').unwrap_or(rest))? {
@@ -112,9 +116,10 @@ impl DiskFiles {
             .ok_or(Errno::INVAL)
     }
 
-    /// Opens a folder, making the parts that are missing.
+    /// Opens a folder, creating missing components.
     fn folder_made(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let mut made = String::new();
+        // Plan folders belong to the user: their umask decides about the mode.
         let mode = if is_ours(folder) {
             DIRECTORY_MODE
         } else {
@@ -122,6 +127,8 @@ impl DiskFiles {
         };
         for part in parts(folder)? {
             let above = self.folder(&made)?;
+            // Created one by one through handles: `create_dir_all` would follow a link in the
+            // middle.
             match rustix::fs::mkdirat(&*above, part, Mode::from_raw_mode(mode)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
@@ -134,12 +141,13 @@ impl DiskFiles {
         self.folder(folder)
     }
 
+    /// Returns the stat data of a path, not following a link.
     fn stat(&self, path: &str) -> Result<Stat, Errno> {
         let (folder, name) = split(path)?;
         rustix::fs::statat(&*self.folder(folder)?, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Writes a temporary file beside `path`, durably, and returns its name.
+    /// Writes and syncs a temporary file in the same folder, and returns its name.
     fn temporary(
         &self,
         folder: &OwnedFd,
@@ -148,6 +156,7 @@ impl DiskFiles {
         text: &str,
     ) -> io::Result<String> {
         let mode = if is_ours(path) { FILE_MODE } else { 0o666 };
+        // Names left behind by a killed process with the same pid are skipped.
         for attempt in 0..1_000_u32 {
             let temporary = format!(".tl-{}-{attempt}-{}", std::process::id(), short(name));
             let flags =
@@ -175,6 +184,7 @@ impl DiskFiles {
         Err(io::Error::other("no free name for a temporary file"))
     }
 
+    /// Classifies an error of a write.
     fn fault(path: &str, error: io::Error) -> FileFault {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::LOOP | Errno::INVAL) => FileFault::Outside {
@@ -193,7 +203,7 @@ impl DiskFiles {
         }
     }
 
-    /// Returns the directory, for messages.
+    /// Returns the project directory, for messages.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root_path
@@ -218,13 +228,14 @@ impl PlanFiles for DiskFiles {
         match &look {
             FileLook::Present(stamp) => self.looks.note(path, Some(*stamp)),
             FileLook::Missing => self.looks.note(path, None),
+            // A refused or unavailable file has no stamp to compare the next time.
             FileLook::Refused(_) | FileLook::Unavailable(_) => self.looks.spoil(),
         }
         look
     }
 
     fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
-        // Asked for every file and every word of a command: where the project lies is found out once.
+        // Called for every file and every word of a shell command, so the root is resolved once.
         let root = self
             .real_root
             .get_or_init(|| self.root_path.canonicalize().ok())
@@ -245,7 +256,7 @@ impl PlanFiles for DiskFiles {
             transient: is_transient(error),
         };
         let opened = split(path).and_then(|(folder, name)| {
-            // O_NONBLOCK: a pipe in place of a plan must not hang us.
+            // O_NONBLOCK: opening a named pipe would otherwise block until there is a writer.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
             rustix::fs::openat(&*self.folder(folder)?, name, flags, Mode::empty())
         });
@@ -267,6 +278,8 @@ impl PlanFiles for DiskFiles {
                 "it has {size} bytes, more than policy.max_plan_bytes ({max_bytes})"
             ));
         }
+        // The size from `fstat` is only a hint: the file may grow while it is read, hence `take`
+        // below and the second check.
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         let mut file = std::fs::File::from(handle);
         if let Err(error) = Read::by_ref(&mut file)
@@ -280,6 +293,8 @@ impl PlanFiles for DiskFiles {
                 "it is larger than policy.max_plan_bytes ({max_bytes})"
             ));
         }
+        // A stamp is only returned if it did not change during the read and is not racy; without
+        // one the file is read again the next time.
         let after = rustix::fs::fstat(&file).map(|stat| stamp(&stat)).ok();
         match String::from_utf8(bytes) {
             Ok(text) if text.contains('\0') => {
@@ -313,20 +328,22 @@ impl PlanFiles for DiskFiles {
                 return Vec::new();
             }
         };
-        // Before it is listed: what comes meanwhile makes it another one.
+        // Taken before the listing: an entry added during it then changes the stamp.
         match rustix::fs::fstat(&*handle).map(|stat| stamp(&stat)) {
             Ok(stamp) if self.is_settled(&stamp) => self.looks.note_folder(folder, Some(stamp)),
             _ => self.looks.spoil(),
         }
         let mut found = Vec::new();
-        // What cannot be listed to the end has just the entries that were listed.
+        // An error in the middle leaves the entries found so far; a scan reports missing files
+        // itself.
         let _ = each_entry(&handle, |name, kind| {
+            // A name that is not UTF-8 cannot match a profile's pattern, so it is no plan.
             let Ok(name) = name.to_str() else { return };
             if name == "." || name == ".." {
                 return;
             }
             let kind = match kind {
-                // Some file systems do not say in the listing.
+                // Some file systems do not report the type in the listing.
                 FileType::Unknown => rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |stat| {
                         FileType::from_raw_mode(stat.st_mode)
@@ -343,6 +360,7 @@ impl PlanFiles for DiskFiles {
                 kind,
             });
         });
+        // The kernel's order differs between file systems and runs.
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found
     }
@@ -362,7 +380,8 @@ impl PlanFiles for DiskFiles {
             &self.root,
             most,
             |root, path| {
-                // A link in the middle of a path leads to another inode than the one that was seen.
+                // Opened by path and not by handles, for speed: a link put into the middle of the
+                // path leads to another inode, so it shows as a change.
                 rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
                     .ok()
                     .map(|stat| stamp(&stat))
@@ -374,6 +393,8 @@ impl PlanFiles for DiskFiles {
         let (folder, name) = split(path).map_err(|error| Self::fault(path, error.into()))?;
         let write = || -> io::Result<()> {
             let handle = self.folder_made(folder)?;
+            // A rename would replace a link, a socket or a device just as well; the user put it
+            // there.
             if let Ok(stat) = rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
                 && FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
             {
@@ -381,6 +402,7 @@ impl PlanFiles for DiskFiles {
             }
             let temporary = self.temporary(&handle, path, name, text)?;
             rustix::fs::renameat(&*handle, temporary.as_str(), &*handle, name)?;
+            // Syncs the folder, without which the rename may be lost in a power cut.
             rustix::fs::fsync(&*handle)?;
             Ok(())
         };
@@ -392,7 +414,8 @@ impl PlanFiles for DiskFiles {
         let write = || -> io::Result<()> {
             let handle = self.folder_made(folder)?;
             let temporary = self.temporary(&handle, path, name, text)?;
-            // A link fails where a rename would overwrite.
+            // `linkat` fails if the name exists, where `rename` would overwrite it: no
+            // check-then-write race.
             let linked = rustix::fs::linkat(
                 &*handle,
                 temporary.as_str(),
@@ -424,18 +447,18 @@ impl PlanFiles for DiskFiles {
             let (above, name) = split(folder)?;
             rustix::fs::unlinkat(&*self.folder(above)?, name, AtFlags::REMOVEDIR)
         };
-        // Not empty, or somebody else was faster.
+        // Errors are expected: the folder is not empty, or already gone.
         let _ = remove();
     }
 }
 
-/// Goes through a folder's entries.
+/// Visits the entries of a folder.
 #[cfg(target_os = "linux")]
 pub(crate) fn each_entry(
     folder: &OwnedFd,
     mut visit: impl FnMut(&CStr, FileType),
 ) -> Result<(), Errno> {
-    // Straight on the folder's handle: opening it anew costs as much as listing it.
+    // Reads from the existing handle: `Dir` would reopen it, which costs as much as the listing.
     rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
     let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
     let mut entries = rustix::fs::RawDir::new(folder, &mut buffer);
@@ -446,7 +469,7 @@ pub(crate) fn each_entry(
     Ok(())
 }
 
-/// Goes through a folder's entries.
+/// Visits the entries of a folder.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn each_entry(
     folder: &OwnedFd,
@@ -465,13 +488,16 @@ impl DiskFiles {
     }
 }
 
-/// Says whether a stamp will differ after the next change, if the clock that makes stamps ticks every `tick_ns` at the latest.
+/// Whether the next change is certain to alter a stamp, given timestamps with a granularity of at
+/// most `tick_ns`.
 pub(crate) fn is_settled(stamp: &FileStamp, tick_ns: i64) -> bool {
     is_settled_at(stamp, tick_ns, wall_clock_ns())
 }
 
 fn is_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
+    // Both times: `mtime` can be set back by the user, `ctime` cannot.
     let newest = stamp.modified_ns.max(stamp.changed_ns);
+    // Whole seconds in both are taken as a coarse file system. A false match costs one read.
     let coarse = stamp.modified_ns % 1_000_000_000 == 0 && stamp.changed_ns % 1_000_000_000 == 0;
     now_ns.saturating_sub(newest) > if coarse { COARSE_TICK_NS } else { tick_ns }
 }
@@ -488,6 +514,7 @@ fn wall_clock_ns() -> i64 {
         .unwrap_or(0)
 }
 
+/// Returns the file stamp of stat data.
 pub(crate) fn stamp(stat: &Stat) -> FileStamp {
     let ns = |seconds: i64, nanoseconds: u64| {
         seconds
@@ -502,8 +529,8 @@ pub(crate) fn stamp(stat: &Stat) -> FileStamp {
     }
 }
 
-/// Splits a relative path; a name that could leave the folder is refused here, a folder that could
-/// leave the project when it is opened.
+/// Splits a relative path into folder and name. A name that could leave the folder is refused here,
+/// a folder that could leave the project when it is opened.
 fn split(path: &str) -> Result<(&str, &str), Errno> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     if matches!(name, "" | "." | "..") || name.contains('\0') {
@@ -512,6 +539,7 @@ fn split(path: &str) -> Result<(&str, &str), Errno> {
     Ok((folder, name))
 }
 
+/// Splits a folder path into components, refusing `.`, `..` and empty ones.
 fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
     if folder.is_empty() {
         return Ok(Vec::new());
@@ -528,7 +556,8 @@ fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
         .collect()
 }
 
-/// Says whether an error is about the moment and not about the file: the same call may succeed later.
+/// Whether an error is transient: it says nothing about the file, and the same call may succeed
+/// later.
 fn is_transient(error: Errno) -> bool {
     matches!(
         error,
@@ -554,6 +583,8 @@ fn is_transient(error: Errno) -> bool {
     )
 }
 
+/// Describes an error of a read. The text is stored as the reason of unreadable content, so another
+/// wording is recorded as a change.
 fn why_not(error: Errno) -> String {
     match error {
         Errno::LOOP | Errno::NOTDIR => {
@@ -566,7 +597,7 @@ fn why_not(error: Errno) -> String {
     }
 }
 
-/// The name's start, so that a long name still fits with what is put before it.
+/// Returns the start of a name, so that a long one still fits with the prefix (255 bytes).
 fn short(name: &str) -> String {
     name.chars().take(40).collect()
 }

@@ -1,8 +1,9 @@
-//! Permissions of what belongs to Throughline: directories 0700 and files 0600, whatever the umask is.
+//! File permissions of Throughline's own files: directories 0700 and files 0600, whatever the
+//! umask.
 //!
-//! State, logs and session files hold texts and commands of the user. Plan files and other files of the project are
-//! not ours: they get the modes that the user's umask gives them. What git brings (the mirror, `config.toml`) has the
-//! modes of git; it is protected by the directory above it.
+//! State, logs and session files hold texts and commands of the user. Plan files and other files of
+//! the project are not ours and get the modes of the user's umask. Files checked out by git (the
+//! mirror, `config.toml`) have git's modes and are protected by the directory above them.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
@@ -11,21 +12,20 @@ use std::path::{Path, PathBuf};
 
 use crate::layout::HOME;
 
-/// The mode of a directory of ours.
+/// Mode of our directories.
 pub(crate) const DIRECTORY_MODE: u32 = 0o700;
-/// The mode of a file of ours.
+/// Mode of our files.
 pub(crate) const FILE_MODE: u32 = 0o600;
 
-/// What everybody but the owner may do.
+/// Permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// How deep the state is walked: `.throughline/state` is as deep as the tree of plans.
+/// Maximum recursion depth; `.throughline/state` is as deep as the tree of plans.
 const MAX_DEPTH: usize = 64;
 
-/// Makes a directory of ours, with those above it that are missing.
+/// Creates a directory with mode 0700, and its missing parents.
 ///
-/// # Errors
-/// When it cannot be made.
+/// # Errors When it cannot be created.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -33,7 +33,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
         .create(path)
 }
 
-/// Returns how a file of ours is opened: one that is made is only for its owner.
+/// Returns options that create files with mode 0600.
 #[must_use]
 pub fn open_options() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -41,15 +41,17 @@ pub fn open_options() -> OpenOptions {
     options
 }
 
-/// Says whether a path of a project is one of ours.
+/// Whether a path relative to the project is inside the state folder.
 pub(crate) fn is_ours(path: &str) -> bool {
     path.strip_prefix(HOME)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Takes others' permissions from a directory of ours. One `stat` where there are none; what cannot be changed
-/// (another owner, a file system without modes) is left for [`exposed`] to report.
+/// Removes the permissions of group and others from a directory. One `stat` where there are none;
+/// what cannot be changed (another owner, a file system without modes) is left for [`exposed`] to
+/// report.
 pub(crate) fn restrict_directory(path: &Path) {
+    // Not through a link, which a repository could point at a directory outside.
     if fs::symlink_metadata(path)
         .is_ok_and(|metadata| metadata.is_dir() && metadata.mode() & OTHERS != 0)
     {
@@ -57,7 +59,8 @@ pub(crate) fn restrict_directory(path: &Path) {
     }
 }
 
-/// Takes others' permissions from a directory of ours and everything in it, and returns how many entries had some.
+/// Removes the permissions of group and others from a directory and everything in it; returns how
+/// many entries had some.
 ///
 /// Links are not followed.
 pub fn restrict_all(path: &Path) -> usize {
@@ -71,6 +74,7 @@ fn restrict_below(path: &Path, depth: usize) -> usize {
     let mode = match metadata.file_type() {
         kind if kind.is_dir() => DIRECTORY_MODE,
         kind if kind.is_file() => FILE_MODE,
+        // Links, sockets and devices: changing the mode of a link changes its target.
         _ => return 0,
     };
     let had_some = metadata.mode() & OTHERS != 0
@@ -85,7 +89,7 @@ fn restrict_below(path: &Path, depth: usize) -> usize {
     changed
 }
 
-/// Returns those of these directories that others may enter or read.
+/// Returns the directories that group or others may enter or read.
 #[must_use]
 pub fn exposed(directories: &[&Path]) -> Vec<PathBuf> {
     let is_open =

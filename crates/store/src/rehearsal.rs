@@ -1,4 +1,4 @@
-//! A place to try things out: the state copied into memory, the files as they are, nothing written.
+//! Dry run: a copy of the state in memory and read-only plan files, so that nothing is written.
 
 use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading, Store, StoreFault};
 use domain::settings::Storage;
@@ -10,7 +10,7 @@ use crate::layout::Layout;
 use crate::memory::{MemoryState, MemoryStore};
 use crate::postgres::PostgresStore;
 
-/// Returns a copy of a project's state that lives as long as the process.
+/// Returns an in-memory copy of a project's state.
 ///
 /// # Errors
 /// [`StoreFault`] when its operations cannot be read.
@@ -26,15 +26,17 @@ pub fn copy_in_memory(layout: &Layout, storage: Storage) -> Result<Box<dyn Store
         }
         return Ok(Box::new(MemoryStore::holding(state)));
     }
+    // The journal of SQLite and of a replica has the same format, and replaying it takes no lock on
+    // the database.
     let journal = JsonStore::open(layout, &EngineSettings::default())?;
     Ok(Box::new(MemoryStore::holding(journal.state()?)))
 }
 
-/// The files of a project, to be looked at only: what is written to them is forgotten.
+/// Plan files that can be read; writes succeed without effect.
 pub struct ReadOnlyFiles<'f>(&'f dyn PlanFiles);
 
 impl<'f> ReadOnlyFiles<'f> {
-    /// Returns a view of files that cannot be changed.
+    /// Returns a read-only view of these files.
     #[must_use]
     pub fn new(files: &'f dyn PlanFiles) -> Self {
         Self(files)
@@ -58,6 +60,7 @@ impl PlanFiles for ReadOnlyFiles<'_> {
         self.0.list(folder)
     }
 
+    // Reported as written: a dry run has to get as far as the real one would.
     fn replace(&self, _path: &str, _text: &str) -> Result<(), FileFault> {
         Ok(())
     }

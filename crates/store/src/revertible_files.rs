@@ -1,18 +1,19 @@
-//! Files that can be put back: for a use case whose operation may not come to be although its files are written.
+//! Plan files with rollback, for a use case that writes files before its operation is committed.
 
 use std::cell::RefCell;
 
 use domain::ports::{Entry, FileFault, FileLook, LookedAgain, PlanFiles, Reading};
 
-/// A plan is never larger; what is, is not put back.
+/// Maximum size of a file that is reverted; a plan is never larger.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The files of a project, with what was in them before they were written through this.
+/// Plan files that remember the previous content of everything written through them.
 pub struct RevertibleFiles<'f> {
     files: &'f dyn PlanFiles,
     written: RefCell<Vec<Written>>,
 }
 
+/// A file that was written, with its content before and after; `None` where it did not exist.
 struct Written {
     path: String,
     before: Option<String>,
@@ -20,7 +21,7 @@ struct Written {
 }
 
 impl<'f> RevertibleFiles<'f> {
-    /// Returns files that can be put back.
+    /// Wraps plan files.
     #[must_use]
     pub fn new(files: &'f dyn PlanFiles) -> Self {
         Self {
@@ -29,18 +30,21 @@ impl<'f> RevertibleFiles<'f> {
         }
     }
 
-    /// Puts every file back that is still as it was written here.
+    /// Reverts every file that still has the content written here.
     pub fn put_back(&self) {
+        // In reverse, so that a file written twice ends with its oldest content.
         for Written {
             path,
             before,
             after,
         } in self.written.take().into_iter().rev()
         {
+            // Edited since by the user or another process: their text is worth more than a clean
+            // rollback.
             if self.text(&path) != Some(after) {
                 continue;
             }
-            // What cannot be put back is noticed as an edit, like any other.
+            // A file that cannot be reverted is found by the next scan and recorded as an edit.
             let _ = match before {
                 Some(text) => self.files.replace(&path, &text),
                 None => self.files.remove(&path),
@@ -48,7 +52,7 @@ impl<'f> RevertibleFiles<'f> {
         }
     }
 
-    /// Returns a file's text, or that it is not there; nothing when that cannot be said.
+    /// Returns a file's text, `Some(None)` if it does not exist, `None` if it cannot be read.
     fn text(&self, path: &str) -> Option<Option<String>> {
         match self.files.read(path, MOST_BYTES) {
             Reading::Text { text, .. } => Some(Some(text)),
@@ -57,12 +61,14 @@ impl<'f> RevertibleFiles<'f> {
         }
     }
 
+    /// Runs `write` and remembers the file's previous content.
     fn writing(
         &self,
         path: &str,
         after: Option<&str>,
         write: impl FnOnce() -> Result<(), FileFault>,
     ) -> Result<(), FileFault> {
+        // Read before the write and remembered after it: a failed write changed nothing.
         let before = self.text(path);
         write()?;
         if let Some(before) = before {

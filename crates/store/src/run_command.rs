@@ -1,4 +1,4 @@
-//! Running a command that proves something: the program itself, no shell, in the project, and an end to it.
+//! Runs evidence commands: the program itself without a shell, in the project, with a timeout.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use domain::ports::{Commands, Ran, StoreFault};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// So much of what a command wrote is kept, from its end.
+/// Maximum output that is kept, from its end.
 const MOST_KEPT: usize = 4 * 1024;
 
 /// Runs programs in a project's directory.
@@ -19,7 +19,7 @@ pub struct DiskCommands {
 }
 
 impl DiskCommands {
-    /// Takes the project's directory.
+    /// Returns a runner for the project's directory.
     #[must_use]
     pub fn new(root: &Path) -> Self {
         Self {
@@ -41,17 +41,20 @@ impl Commands for DiskCommands {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| fault(std::io::ErrorKind::InvalidInput.into()))?;
-        // Both ways into one pipe, so that what is kept stands in the order it was written.
+        // One pipe for stdout and stderr, so that the output keeps its order.
         let (reader, writer) = std::io::pipe().map_err(fault)?;
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(&self.root)
+            // A command that asks for input fails at once instead of waiting for the timeout.
             .stdin(Stdio::null())
             .stdout(writer.try_clone().map_err(fault)?)
             .stderr(writer)
+            // A group of its own, so that its children can be killed with it.
             .process_group(0)
             .spawn()
             .map_err(fault)?;
+        // Read concurrently: a full pipe (64 KiB) would block the command for ever.
         let listener = std::thread::spawn(move || tail(reader));
         let deadline = Instant::now() + most;
         let ended = loop {
@@ -61,16 +64,18 @@ impl Commands for DiskCommands {
                 None => std::thread::sleep(Duration::from_millis(10)),
             }
         };
-        // What it left behind would keep the pipe open for ever.
+        // Also after a normal end: a background child keeps the pipe open, and the reader below
+        // would never see its end.
         if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
+        // Reaps the killed process; otherwise it stays a zombie as long as a server runs.
         if ended.is_none() {
             let _ = child.wait();
         }
         let mut output = listener.join().unwrap_or_default();
         if ended.is_none() {
-            output.push_str(&format!("\n(ended after {} s)", most.as_secs()));
+            output.push_str(&format!("\n(killed after {} s)", most.as_secs()));
         }
         Ok(Some(Ran {
             exit_code: ended.and_then(|status| status.code()),
@@ -79,16 +84,18 @@ impl Commands for DiskCommands {
     }
 }
 
-/// Reads to the end and keeps the last part.
+/// Reads to the end of the stream and returns its tail.
 fn tail(mut reader: impl Read) -> String {
     let mut kept: Vec<u8> = Vec::new();
     let mut block = [0; 8 * 1024];
     while let Ok(count @ 1..) = reader.read(&mut block) {
         kept.extend_from_slice(&block[..count]);
+        // Trimmed in large steps, so that the moves are amortised over 16 KiB of output.
         if kept.len() > 4 * MOST_KEPT {
             kept.drain(..kept.len() - MOST_KEPT);
         }
     }
     let surplus = kept.len().saturating_sub(MOST_KEPT);
+    // Lossy: the cut may be inside a character.
     String::from_utf8_lossy(&kept[surplus..]).into_owned()
 }

@@ -1,8 +1,8 @@
-//! Vectors of records, for search by meaning. A cache: one file, whole or not at all, made again where it is missing, of
-//! another model, or not understood.
+//! Vector cache: embeddings of records for semantic search, quantised to one byte per dimension.
 //!
-//! One byte a dimension: ranking loses nothing one could measure, and a search reads a quarter. Every row is compared with
-//! the query, in pieces, so that the file is never in memory whole.
+//! One file, replaced atomically and regenerated when it is missing, of another model or
+//! unreadable. Quantising loses nothing measurable in the ranking, and a search reads a quarter of
+//! the bytes. The search is exhaustive and streams the file in pieces; no approximate index.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,31 +14,32 @@ use domain::record::RecordKey;
 use crate::durable::{Durability, replace};
 
 const MAGIC: &str = "throughline vectors 1";
-/// Kind and key, with zeros behind.
+/// Length of the name field: kind and key, padded with zeros.
 const NAME: usize = 32;
-/// Name, mark of the text, scale.
+/// Length of a row's header: name, mark of the text, scale.
 const HEAD: usize = NAME + 8 + 4;
-/// So many rows are read at once: few enough to stay in the cache until they are compared.
+/// Rows per read: few enough to stay in the CPU cache until they are compared.
 const ROWS: usize = 128;
 
-/// The file.
+/// The vector file of one embedding model.
 #[derive(Clone, Debug)]
 pub struct VectorFile {
     path: PathBuf,
-    /// What the vectors were made with: those of another model are as good as none.
+    /// The embedding model; vectors of another model are ignored.
     model: String,
 }
 
-/// A vector of length 1 for a record.
+/// A unit vector for a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewVector {
     pub record: RecordKey,
-    /// Tells the text it was made of from another one.
+    /// Hash of the embedded text, to detect that it changed.
     pub mark: u64,
     pub vector: Vec<f32>,
 }
 
 impl VectorFile {
+    /// Returns the file of a model, without opening it.
     #[must_use]
     pub fn new(path: &Path, model: &str) -> Self {
         Self {
@@ -47,11 +48,11 @@ impl VectorFile {
         }
     }
 
-    /// Returns which records have a vector, each with the mark of its text.
+    /// Returns the records that have a vector, each with the mark of its text.
     #[must_use]
     pub fn known(&self) -> HashMap<RecordKey, u64> {
         let mut known = HashMap::new();
-        // What breaks off has just the rows before.
+        // A truncated file yields the rows before the cut; the rest is embedded again.
         let _ = self.each_row(|head, _| {
             if let Some((record, mark)) =
                 Some(head).and_then(|head| Some((name_in(head)?, mark_in(head)?)))
@@ -62,10 +63,9 @@ impl VectorFile {
         known
     }
 
-    /// Puts vectors into the file, over older ones of the same records. Records that `keeps` says no to lose theirs.
+    /// Inserts or replaces vectors, and drops those of records that `keeps` rejects.
     ///
-    /// # Errors
-    /// When it cannot be written; the old file is then as it was.
+    /// # Errors When it cannot be written; the old file is then unchanged.
     pub fn put(&self, new: &[NewVector], keeps: impl Fn(&RecordKey) -> bool) -> io::Result<()> {
         let Some(dimensions) = new
             .first()
@@ -81,6 +81,8 @@ impl VectorFile {
         .into_bytes();
         let replaced: std::collections::HashSet<&RecordKey> =
             new.iter().map(|one| &one.record).collect();
+        // Another number of dimensions means that the model changed under the same name: start
+        // over.
         if self.opened().is_some_and(|(known, _)| known == dimensions) {
             self.each_row(|head, row| {
                 if name_in(head).is_some_and(|record| keeps(&record) && !replaced.contains(&record))
@@ -95,6 +97,7 @@ impl VectorFile {
             .filter(|one| one.vector.len() == dimensions && keeps(&one.record))
         {
             let name = format!("{}/{}", one.record.kind, one.record.key);
+            // Such a record is found by its words only; growing every row for it is not worth it.
             if name.len() > NAME {
                 continue;
             }
@@ -102,6 +105,8 @@ impl VectorFile {
                 .vector
                 .iter()
                 .fold(0.0_f32, |most, it| most.max(it.abs()));
+            // A scale per row uses the whole range of `i8`; `MIN_POSITIVE` avoids dividing a zero
+            // vector by 0.
             let scale = (largest / 127.0).max(f32::MIN_POSITIVE);
             bytes.extend_from_slice(name.as_bytes());
             bytes.resize(bytes.len() + NAME - name.len(), 0);
@@ -116,8 +121,8 @@ impl VectorFile {
         replace(&self.path, &bytes, Durability::Atomic)
     }
 
-    /// Returns the records of some kinds whose vectors are nearest to one of length 1, the nearest first, each with its
-    /// cosine.
+    /// Returns the records of these kinds nearest to a unit vector, nearest first, with their
+    /// cosine similarity.
     #[must_use]
     pub fn nearest(&self, query: &[f32], kinds: &[&str], most: usize) -> Vec<(RecordKey, f32)> {
         let largest = query.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
@@ -136,6 +141,7 @@ impl VectorFile {
                 .and_then(|bytes| bytes.try_into().ok())
                 .map_or(0.0, f32::from_le_bytes);
             let score = dot(row, &query) as f32 * scale * query_scale;
+            // Scored before the name is decoded: most rows end here, without an allocation.
             if best.len() >= most && best.last().is_some_and(|(worst, _)| score <= *worst) {
                 return;
             }
@@ -152,11 +158,12 @@ impl VectorFile {
             .collect()
     }
 
-    /// Opens the file, where it is of this model, and returns how many dimensions it has.
+    /// Opens the file if it is of this model, and returns the number of dimensions.
     fn opened(&self) -> Option<(usize, BufReader<File>)> {
         let mut file = BufReader::new(File::open(&self.path).ok()?);
         let mut line = String::new();
         Read::by_ref(&mut file)
+            // A file without a line feed must not be read whole as its header.
             .take(512)
             .read_line(&mut line)
             .ok()?;
@@ -172,6 +179,7 @@ impl VectorFile {
         (model == self.model.replace(char::is_whitespace, "_")).then_some((dimensions, file))
     }
 
+    /// Visits every row as header and vector.
     fn each_row(&self, mut visit: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
         let Some((dimensions, mut file)) = self.opened() else {
             return Ok(());
@@ -191,7 +199,7 @@ impl VectorFile {
     }
 }
 
-/// Reads until the buffer is full or the file ends.
+/// Reads until the buffer is full or the file ends; `read` may return less.
 fn read_full(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
@@ -203,6 +211,7 @@ fn read_full(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     Ok(read)
 }
 
+/// Decodes the record key of a row's header.
 fn name_in(head: &[u8]) -> Option<RecordKey> {
     let name = std::str::from_utf8(head.get(..NAME)?)
         .ok()?
@@ -214,6 +223,7 @@ fn name_in(head: &[u8]) -> Option<RecordKey> {
     })
 }
 
+/// Decodes the mark of a row's header.
 fn mark_in(head: &[u8]) -> Option<u64> {
     head.get(NAME..NAME + 8)?
         .try_into()
@@ -221,7 +231,7 @@ fn mark_in(head: &[u8]) -> Option<u64> {
         .map(u64::from_le_bytes)
 }
 
-/// Sums products of bytes. The compiler makes wide instructions of it.
+/// Integer dot product, written so that the compiler vectorises it.
 fn dot(row: &[u8], query: &[i8]) -> i32 {
     row.iter()
         .zip(query)
@@ -302,7 +312,8 @@ mod tests {
     }
 
     proptest! {
-        /// A byte a dimension ranks as the numbers themselves do, where they differ by more than a byte can tell.
+        /// A byte a dimension ranks as the numbers themselves do, where they differ by more than a
+        /// byte can tell.
         #[test]
         fn the_nearest_is_the_nearest(vectors in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 16), 2..20), query in prop::collection::vec(-1.0_f32..1.0, 16)) {
             let directory = tempfile::TempDir::new().unwrap();
