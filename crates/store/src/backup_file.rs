@@ -1,7 +1,7 @@
-//! Backup files: the lines of a journal, compressed, read back with limits.
+//! Backup files: a zstd-compressed journal, decompressed with limits.
 //!
-//! A file may come from anyone, and 94 KB of zstd can hold 3 GB of zeros. Reading streams and stops at the first line
-//! that is not ours; the limits bound what well-formed lines can take.
+//! A backup is untrusted input, and 94 KB of zstd can hold 3 GB of zeros. Reading streams and stops
+//! at the first invalid line; the limits bound what well-formed lines can take.
 
 use std::fs;
 use std::io::{self, BufReader, Read};
@@ -14,27 +14,27 @@ use crate::engine::{Recorded, io_fault};
 use crate::journal;
 use crate::transfer::Cargo;
 
-/// Longest line: one operation with its texts. SQLite, which keeps the same body, takes at most a gigabyte; the first scan
-/// of 5,000 plans of 64 KiB is a third of this.
+/// Maximum line length: one operation with its texts. SQLite, which stores the same body, takes at
+/// most a gigabyte; the first scan of 5,000 plans of 64 KiB is a third of this.
 const MAX_BACKUP_LINE_BYTES: u64 = 1 << 30;
 
-/// Most operations: 20,000 a day for a year and a half.
+/// Maximum number of operations: 20,000 a day for a year and a half.
 const MAX_BACKUP_OPERATIONS: usize = 10_000_000;
 
-/// Decompressed size that is always allowed: what a machine of any size can hold.
+/// Decompressed size that is always allowed; any machine can hold it.
 const MIN_BACKUP_LIMIT_BYTES: u64 = 64 << 20;
 
-/// Most decompressed bytes per byte of the file. An operation has two hashes, 64 bytes that do not compress, in some 500;
-/// prose compresses by ten at most. A bomb compresses by 30,000.
+/// Maximum compression ratio. An operation has two hashes, 64 incompressible bytes in some 500;
+/// prose compresses by ten at most. A decompression bomb reaches 30,000.
 const MAX_BACKUP_RATIO: u64 = 200;
 
-/// Largest window a reader needs for what we write (level 3 uses 2 MiB); more is only memory for the asking.
+/// Maximum zstd window (128 MiB). Our level 3 uses 2 MiB; the file's header chooses the window, so
+/// without a limit it chooses how much memory is allocated.
 const MAX_BACKUP_WINDOW_LOG: u32 = 27;
 
-/// Writes a cargo to a file. Returns its size.
+/// Writes a store dump to a file. Returns the file's size.
 ///
-/// # Errors
-/// [`StoreFault`] when it cannot be written, or does not read back as it was.
+/// # Errors [`StoreFault`] when it cannot be written, or does not read back identically.
 pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
     let cannot = |error| io_fault("cannot write", path, error);
     let mut text = journal::header(&cargo.store).map_err(cannot)?;
@@ -43,24 +43,29 @@ pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
     }
     let packed = zstd::bulk::compress(text.as_bytes(), 3).map_err(cannot)?;
     replace(path, &packed, Durability::Synced).map_err(cannot)?;
+    // A backup is trusted on the day everything else is lost, so it is verified now.
     if !read_backup(path)?.is_same(cargo) {
         return Err(StoreFault::Damaged {
-            what: format!("`{}` does not read back as it was", path.display()),
+            what: format!(
+                "verification failed: `{}` does not read back identically",
+                path.display()
+            ),
         });
     }
     Ok(packed.len() as u64)
 }
 
-/// Reads a backup, checking every line of it.
+/// Reads a backup, verifying every line.
 ///
-/// # Errors
-/// [`StoreFault::Damaged`] when it is not whole or above a limit, [`StoreFault::Newer`] when a newer program wrote it.
+/// # Errors [`StoreFault::Damaged`] when it is incomplete or above a limit, [`StoreFault::Newer`]
+/// when a newer program wrote it.
 pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     let cannot = |error| io_fault("cannot read", path, error);
     let damaged = |what: String| StoreFault::Damaged {
         what: format!("`{}`: {what}", path.display()),
     };
     let metadata = fs::metadata(path).map_err(cannot)?;
+    // A named pipe or a device would block, or never end.
     if !metadata.is_file() {
         return Err(damaged("it is not a regular file".to_owned()));
     }
@@ -69,6 +74,7 @@ pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     decoder
         .window_log_max(MAX_BACKUP_WINDOW_LOG)
         .map_err(|error| damaged(error.to_string()))?;
+    // Relative to the file's size: whoever can supply a large file can also fill the disk directly.
     let max_bytes = metadata
         .len()
         .saturating_mul(MAX_BACKUP_RATIO)
@@ -86,20 +92,22 @@ pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
         MAX_BACKUP_OPERATIONS,
     )
     .map_err(|error| damaged(error.to_string()))?;
+    // Before the damage check, because a newer format also fails to parse.
     contents.check_format()?;
+    // Unlike the journal, a torn last line is damage here: a backup was written atomically.
     if let Some(damage) = contents.damage {
         return Err(damaged(format!("line {}: {}", damage.line, damage.what)));
     }
     let store = contents
         .store
-        .ok_or_else(|| damaged("it is no backup".to_owned()))?;
+        .ok_or_else(|| damaged("it is not a backup".to_owned()))?;
     Ok(Cargo::new(
         store,
         contents.entries.into_iter().map(Recorded::from).collect(),
     ))
 }
 
-/// A reader that fails, instead of ending, above a size.
+/// A reader that fails above a size, where [`Read::take`] would report the end of the file.
 struct Limited<R> {
     inner: R,
     left: u64,
@@ -113,7 +121,7 @@ impl<R: Read> Read for Limited<R> {
             Some(left) => self.left = left,
             None => {
                 let what = format!(
-                    "it unpacks to more than {} bytes, which no backup of this size does",
+                    "it decompresses to more than {} bytes, which no backup of this size does",
                     self.max_bytes
                 );
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
@@ -159,7 +167,7 @@ mod tests {
             journal::header(&StoreId("00000000-0000-4000-8000-000000000000".to_owned())).unwrap();
         let refused = refusal(&[header.as_bytes()], 200 << 20);
         assert!(
-            refused.contains("unpacks to more than 67108864 bytes"),
+            refused.contains("decompresses to more than 67108864 bytes"),
             "{refused}"
         );
     }

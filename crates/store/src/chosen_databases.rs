@@ -1,7 +1,7 @@
-//! In which shared database a project of this user is.
+//! Per-user choice of the shared database of each project.
 //!
-//! An address holds a password, and a server that is asked learns what one works on: neither belongs into a file that comes
-//! with a repository. So it is the user's own directory that says it, readable for them alone.
+//! The URL holds a password, and a server that is contacted learns what the user works on, so
+//! neither may come from a file of a repository. It is kept in the user's own directory, mode 0600.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use domain::ids::Digest32;
 use domain::settings::DatabaseUrl;
 
-/// The user's choices, by project.
+/// The user's choices, one file per project.
 #[derive(Clone, Debug)]
 pub struct ChosenDatabases {
     folder: PathBuf,
 }
 
 impl ChosenDatabases {
-    /// Returns those kept below the user's state directory.
+    /// Returns the choices kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl ChosenDatabases {
         }
     }
 
-    /// Returns the database of the project at `root`, if one was chosen.
+    /// Returns the database chosen for the project at `root`.
     #[must_use]
     pub fn of(&self, root: &Path) -> Option<DatabaseUrl> {
         std::fs::read_to_string(self.file(root))
@@ -32,7 +32,7 @@ impl ChosenDatabases {
             .map(|text| DatabaseUrl::new(&text))
     }
 
-    /// Remembers the database of a project, or with `None` forgets it.
+    /// Sets the database of a project, or removes the choice with `None`.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
@@ -53,6 +53,8 @@ impl ChosenDatabases {
     }
 
     fn file(&self, root: &Path) -> PathBuf {
+        // Canonical, so that a link to the project finds the same choice; a project that is gone
+        // keeps the path it was given by.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         self.folder
             .join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())

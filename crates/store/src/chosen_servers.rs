@@ -1,6 +1,7 @@
-//! On which team server a project of this user is, and the token that lets them in.
+//! Per-user choice of the team server of each project, with the access token.
 //!
-//! Kept like the choice of a database: in the user's own directory, readable for them alone.
+//! Kept like the choice of a database, in the user's own directory with mode 0600, because a
+//! repository must not choose who gets the token.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,14 +9,14 @@ use std::path::{Path, PathBuf};
 use domain::ids::Digest32;
 use domain::settings::ServerAddress;
 
-/// The user's choices, by project.
+/// The user's choices, one file per project.
 #[derive(Clone, Debug)]
 pub struct ChosenServers {
     folder: PathBuf,
 }
 
 impl ChosenServers {
-    /// Returns those kept below the user's state directory.
+    /// Returns the choices kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
         Self {
@@ -23,15 +24,17 @@ impl ChosenServers {
         }
     }
 
-    /// Returns the server of the project at `root`, if one was chosen.
+    /// Returns the server chosen for the project at `root`.
     #[must_use]
     pub fn of(&self, root: &Path) -> Option<ServerAddress> {
         let text = std::fs::read_to_string(self.file(root)).ok()?;
+        // Two lines, URL and token. Validated again on reading: a damaged file is no choice.
         let mut lines = text.lines();
         ServerAddress::new(lines.next()?, lines.next()?).ok()
     }
 
-    /// Remembers the server of a project, or with `None` forgets it; says whether there was one.
+    /// Sets the server of a project, or removes the choice with `None`; returns whether one was
+    /// set.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
@@ -55,6 +58,7 @@ impl ChosenServers {
     }
 
     fn file(&self, root: &Path) -> PathBuf {
+        // Canonical, so that a link to the project finds the same choice.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         self.folder
             .join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())

@@ -1,11 +1,13 @@
-//! The last operation of every store this user has seen: number and chain hash, outside the project.
+//! Rollback detection: the last operation (id and chain hash) of every store this user has seen,
+//! kept outside the project.
 //!
-//! The hash chain of a journal has no key: whoever can write the files can write a whole other history that fits itself, or
-//! put an older one back. What they cannot do from inside the project is change what is remembered here. A head that is behind
-//! the store is normal (a crash, another user of a shared database) and is advanced once the chain is found to contain it.
+//! The hash chain of a journal has no key: anyone who can write the files can write a different
+//! history that verifies, or restore an older one. From inside the project they cannot change the
+//! record kept here. A head behind the store is normal (a crash, another user of a shared database)
+//! and is advanced once the chain is found to contain it.
 //!
-//! A record has a fixed size and is overwritten in place, without a sync: losing the last ones in a power cut costs nothing
-//! but the detection of a rollback of just those operations.
+//! A record has a fixed size and is overwritten in place without a sync, because hooks pay for
+//! every `fsync`: a power cut only loses the detection of a rollback of the very last operations.
 
 use std::fs::File;
 use std::io;
@@ -20,10 +22,10 @@ use rustix::fs::{FlockOperation, flock};
 use crate::private::open_options;
 use crate::user_files::{file_of_store, make_private_folder};
 
-/// `NUMBER HASH CHECK` and a line end.
+/// Record length: `NUMBER HASH CHECK` and a line feed.
 const RECORD_BYTES: usize = 20 + 1 + 64 + 1 + 8 + 1;
 
-/// How often the record's lock is tried, a millisecond apart: it is held for microseconds.
+/// Maximum attempts for the record's lock, one millisecond apart; it is held for microseconds.
 const MAX_LOCK_ATTEMPTS: u32 = 5;
 
 /// A store's last operation.
@@ -32,16 +34,16 @@ pub(crate) type Head = (OperationId, Digest32);
 /// Looks up the chain hash of an operation in the store that was opened.
 pub(crate) type ChainHash<'a> = &'a dyn Fn(OperationId) -> Result<Option<Digest32>, StoreFault>;
 
-/// The user's list of heads.
+/// The user's known heads, one file per store.
 #[derive(Clone, Debug)]
 pub struct KnownHeads {
     folder: PathBuf,
-    /// Tells working copies apart that have a state of one identity each for themselves.
+    /// Suffix that separates working copies whose states share a store id.
     place: String,
 }
 
 impl KnownHeads {
-    /// Returns those kept below the user's state directory.
+    /// Returns the heads kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
         Self {
@@ -50,11 +52,12 @@ impl KnownHeads {
         }
     }
 
-    /// The same for a state that belongs to one working copy: two clones of a project have the same identity, but each its own
-    /// history.
+    /// Returns the heads for a state that belongs to one working copy: two clones of a project have
+    /// the same store id, but a history each.
     #[must_use]
     pub fn at(&self, root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        // A hash, because the path itself may be longer than a file name.
         let digest = Digest32::of(root.as_os_str().as_encoded_bytes()).to_string();
         Self {
             folder: self.folder.clone(),
@@ -62,7 +65,7 @@ impl KnownHeads {
         }
     }
 
-    /// Makes a head the known one, whatever was known before: a person replaced the state, or accepted what they found.
+    /// Records a head unconditionally: a person replaced the state or accepted the one found.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
@@ -77,7 +80,7 @@ impl KnownHeads {
         file.write_all_at(&record_of((number, hash)), 0)
     }
 
-    /// Makes `to` the known head where it is `from` now.
+    /// Replaces the known head `from` by `to`, and does nothing when another one is recorded.
     pub(crate) fn exchange_head(&self, store: &StoreId, from: Head, to: Head) {
         let Ok(file) = self.open_record(store) else {
             return;
@@ -87,7 +90,8 @@ impl KnownHeads {
         }
     }
 
-    /// Compares the head of a store that was opened with the known one, and advances that where the chain contains it.
+    /// Compares the head of an opened store with the known one, and advances the known one where
+    /// the chain contains it.
     pub(crate) fn compare(
         &self,
         store: &StoreId,
@@ -95,6 +99,7 @@ impl KnownHeads {
         chain_hash: ChainHash<'_>,
     ) -> Result<History, StoreFault> {
         match self.read_record(store) {
+            // The usual case costs one small read and no look at the history.
             Some(known) if known == head => Ok(History::Known),
             Some(known) => {
                 let found = judge_history(known, head, chain_hash)?;
@@ -104,15 +109,17 @@ impl KnownHeads {
                 Ok(found)
             }
             None => {
-                // First sight. A user directory that cannot be written must not keep anybody from working.
+                // Trust on first use. A user directory that cannot be written must not prevent
+                // work, so the error is dropped.
                 let _ = self.record_head(store, head.0, head.1);
                 Ok(History::FirstSeen)
             }
         }
     }
 
-    /// Advances the known head after a commit that went from `before` to `after`. Never backwards, and never over a history
-    /// that was not accepted. What cannot be written now is made up for when the store is next opened.
+    /// Advances the known head after a commit from `before` to `after`. Never backwards, and never
+    /// over a history that was not accepted. A failed write is made up for when the store is next
+    /// opened.
     pub(crate) fn advance(
         &self,
         store: &StoreId,
@@ -126,6 +133,7 @@ impl KnownHeads {
         if lock_record(&file).is_err() {
             return;
         }
+        // Read again under the lock: another process may have advanced it past `after` meanwhile.
         let follows = match read_record_of(&file) {
             Some(known) if known == before => true,
             Some(known) => matches!(judge_history(known, after, chain_hash), Ok(History::Known)),
@@ -138,7 +146,8 @@ impl KnownHeads {
 
     fn read_record(&self, store: &StoreId) -> Option<Head> {
         let file = File::open(self.file(store)?).ok()?;
-        // A writer at this very moment can leave a torn record; it is whole a moment later.
+        // Readers take no lock, so a concurrent writer can show a torn record; a millisecond later
+        // it is whole.
         read_record_of(&file).or_else(|| {
             std::thread::sleep(Duration::from_millis(1));
             read_record_of(&file)
@@ -154,7 +163,7 @@ impl KnownHeads {
     fn open_record(&self, store: &StoreId) -> io::Result<File> {
         let file = self
             .file(store)
-            .ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+            .ok_or_else(|| io::Error::other("invalid store id"))?;
         let open = || {
             open_options()
                 .read(true)
@@ -164,6 +173,7 @@ impl KnownHeads {
                 .open(&file)
         };
         match open() {
+            // The folder is only created when opening fails: it exists on all but the first run.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_folder(&self.folder)?;
                 open()
@@ -173,12 +183,13 @@ impl KnownHeads {
     }
 }
 
-/// Says what became of the history that ended in `known` when the store now ends in `head`.
+/// Classifies the history of a store that ended in `known` and now ends in `head`.
 fn judge_history(
     known: Head,
     head: Head,
     chain_hash: ChainHash<'_>,
 ) -> Result<History, StoreFault> {
+    // Fewer operations than before cannot happen by appending: an older copy was restored.
     if known.0 > head.0 {
         return Ok(History::Missing {
             known: known.0,
@@ -211,6 +222,7 @@ fn lock_record(file: &File) -> io::Result<()> {
 }
 
 fn record_of((number, hash): Head) -> Vec<u8> {
+    // Fixed width, so that a longer number never leaves bytes of the previous record behind.
     let body = format!("{:020} {hash}", number.0);
     let check = Digest32::of(body.as_bytes()).to_string();
     format!("{body} {}\n", check.get(..8).unwrap_or_default()).into_bytes()
@@ -225,6 +237,7 @@ fn read_record_of(file: &File) -> Option<Head> {
         text.get(21..85)?.parse().ok()?,
     );
     let head = (OperationId(number), hash);
+    // Comparing the re-encoded record verifies its check digits, the spaces and the line feed.
     (record_of(head) == bytes).then_some(head)
 }
 

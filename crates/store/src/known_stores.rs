@@ -1,15 +1,15 @@
-//! The stores this user made or adopted.
+//! Trusted stores: the store ids this user created or adopted.
 //!
-//! State that comes with a cloned repository is somebody else's word: it counts only after a person
-//! adopted it. What they adopted is remembered in the user's own directory, which no file of a
-//! repository can move.
+//! State that comes with a cloned repository is untrusted: its approvals count only after a person
+//! adopted it. The list is kept in the user's own directory, whose place no file of a repository
+//! can change.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use domain::ids::StoreId;
 
-/// The user's list of stores.
+/// The user's trusted stores, one file per store id.
 #[derive(Clone, Debug)]
 pub struct KnownStores {
     folder: PathBuf,
@@ -24,21 +24,23 @@ impl KnownStores {
         }
     }
 
-    /// Says whether this user made or adopted a store.
+    /// Whether this user created or adopted a store.
     #[must_use]
     pub fn knows(&self, store: &StoreId) -> bool {
         self.file(store).is_some_and(|file| file.is_file())
     }
 
-    /// Remembers a store.
+    /// Adds a store to the trusted ones.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
     pub fn remember(&self, store: &StoreId, root: &Path) -> io::Result<()> {
         let file = self
             .file(store)
-            .ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+            .ok_or_else(|| io::Error::other("invalid store id"))?;
         crate::user_files::make_private_folder(&self.folder)?;
+        // The content is the project's path: only `stores_at_root` reads it, trust is the file's
+        // existence.
         crate::durable::replace(
             &file,
             format!("{}\n", root.display()).as_bytes(),
@@ -46,9 +48,11 @@ impl KnownStores {
         )
     }
 
-    /// Returns the stores this user had at a place, in no order. Reads the whole list: not for every command.
+    /// Returns the stores this user had at `root`, unordered. Reads the whole list, so it is not
+    /// for every command.
     #[must_use]
     pub fn stores_at(&self, root: &Path) -> Vec<StoreId> {
+        // Compared as bytes including the line feed, exactly as `remember_store` wrote them.
         let wanted = format!("{}\n", root.display());
         let entries = std::fs::read_dir(&self.folder)
             .into_iter()

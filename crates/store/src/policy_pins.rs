@@ -1,7 +1,7 @@
-//! Pinned trust policies: per store, the strictest policy this user has seen or a person accepted.
+//! Pinned trust policies: per store, the strictest policy this user has seen, or the one accepted.
 //!
-//! A project's `config.toml` comes with a repository and can be edited by any agent. What is pinned here decides until a
-//! person accepts something looser (`tl policy accept`).
+//! A project's `config.toml` comes with a repository and can be edited by any agent. The pin
+//! overrides it until a person accepts a looser policy (`tl policy accept`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use domain::trust_policy::TrustPolicy;
 use crate::durable::{Durability, replace};
 use crate::user_files::{file_of_store, make_private_folder};
 
-/// The user's pinned policies.
+/// The user's pinned policies, one file per store.
 #[derive(Clone, Debug)]
 pub struct PolicyPins {
     folder: PathBuf,
 }
 
 impl PolicyPins {
-    /// Returns those kept below the user's state directory.
+    /// Returns the pins kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
         Self {
@@ -29,13 +29,15 @@ impl PolicyPins {
 
     /// Returns the policy pinned for a store; `None` when the store is seen for the first time.
     ///
-    /// # Errors
-    /// When there is a pin that cannot be read: whoever damages it must not make the policy looser.
+    /// # Errors When the pin exists but cannot be read: damaging it must not loosen the policy.
     pub fn pinned(&self, store: &StoreId) -> io::Result<Option<TrustPolicy>> {
+        // An id in another form was never ours and so was never pinned.
         let Some(file) = file_of_store(&self.folder, store) else {
             return Ok(None);
         };
         match std::fs::read(&file) {
+            // Unknown fields or values are an error as well: falling back to a default would be
+            // looser.
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map(Some)
                 .map_err(io::Error::other),
@@ -44,13 +46,13 @@ impl PolicyPins {
         }
     }
 
-    /// Pins a policy, durably.
+    /// Pins a policy, synced to disk.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
     pub fn pin(&self, store: &StoreId, policy: &TrustPolicy) -> io::Result<()> {
         let file = file_of_store(&self.folder, store)
-            .ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+            .ok_or_else(|| io::Error::other("invalid store id"))?;
         make_private_folder(&self.folder)?;
         let mut bytes = serde_json::to_vec_pretty(policy).map_err(io::Error::other)?;
         bytes.push(b'\n');

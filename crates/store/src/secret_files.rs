@@ -1,6 +1,6 @@
-//! Files of ours that can hold secrets: session files, logs, the mirror, readable backups, quarantined state.
+//! Secret scanning and masking of our own files: session files, logs, mirror, backups, quarantine.
 //!
-//! A person's own files are not among them: plans, memory files, settings, templates.
+//! The user's files are left alone: plans, memory files, settings, templates.
 
 use std::fs;
 use std::io;
@@ -19,22 +19,23 @@ use crate::layout::Layout;
 use crate::sqlite::SqliteStore;
 use crate::transfer::Cargo;
 
-/// A larger file is not text that anybody wrote.
+/// Maximum size of a scanned file; a larger one is not text.
 const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// How a file of ours is read and rewritten.
+/// How one of our files is read and rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OwnFile {
     Text,
     /// A quarantined journal.
     Journal,
-    /// A quarantined database. Its texts are compressed; it cannot be rewritten if it is damaged, so it is removed.
+    /// A quarantined database. Its texts are compressed and a damaged one cannot be rewritten, so
+    /// it is removed.
     Database,
-    /// A file that `tl backup` wrote.
+    /// A file written by `tl backup`.
     Backup,
 }
 
-/// Returns every file of ours, as far as it is known where they are.
+/// Lists our files in all the places we write to.
 pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBuf, OwnFile)> {
     let mut found = Vec::new();
     for folder in ["sessions", "logs"] {
@@ -47,15 +48,17 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
     });
     walk(&layout.damaged, &mut |path| {
         let name = file_name(&path);
+        // By name, not by content: a damaged file has no content to go by.
         let kind = match () {
             () if name.starts_with("journal.jsonl") => OwnFile::Journal,
+            // `-shm` is an index of the log and holds no text.
             () if name.contains(".db.") && !name.contains("-shm") => OwnFile::Database,
             () if name.contains(".tlbackup") => OwnFile::Backup,
             () => OwnFile::Text,
         };
         found.push((path, kind));
     });
-    // What a replica keeps of operations that did not fit.
+    // Operations of a replica that conflicted with the server.
     walk(&layout.home.join("remote").join("conflicts"), &mut |path| {
         found.push((path, OwnFile::Text))
     });
@@ -91,11 +94,13 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         found.extend(backups.map(|path| (path, OwnFile::Backup)));
     }
     for fact in operations.iter().flat_map(|one| &one.operation.facts) {
+        // Readable backups lie beside the plans; only the history knows where.
         if let Fact::BackupWritten { path, .. } = fact {
             found.push((layout.root.join(path), OwnFile::Text));
         }
     }
     found.push((layout.log.clone(), OwnFile::Text));
+    // Regular files only: a link may point at a file that is not ours to rewrite.
     found.retain(|(path, _)| {
         path.symlink_metadata()
             .is_ok_and(|file| file.is_file() && file.len() <= MAX_FILE_BYTES)
@@ -105,7 +110,7 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
     found
 }
 
-/// Counts the secrets in a file. One that cannot be read has none that could be found.
+/// Counts the secrets in a file; an unreadable one counts as empty.
 pub(crate) fn secrets_in(path: &Path, kind: OwnFile, layout: &Layout) -> SecretCount {
     let mut found = SecretCount::default();
     match kind {
@@ -114,13 +119,15 @@ pub(crate) fn secrets_in(path: &Path, kind: OwnFile, layout: &Layout) -> SecretC
         }
         OwnFile::Backup => match read_backup(path) {
             Ok(cargo) => found = mask_history(&cargo).1,
+            // A damaged or renamed backup may still show secrets in plain text.
             Err(_) => drop(mask_text(&read_lossy(path), &mut found)),
         },
         OwnFile::Database => {
             if let Some(cargo) = quarantined_history(path, layout) {
                 found = mask_history(&cargo).1;
             }
-            // In the bytes of a page a key runs into what stands beside it: they tell that there is one, not how many.
+            // In raw page bytes a key runs into its neighbours: a match proves that there is one,
+            // not how many.
             if found.is_empty() {
                 let _ = mask_text(&read_lossy(path), &mut found);
             }
@@ -129,7 +136,7 @@ pub(crate) fn secrets_in(path: &Path, kind: OwnFile, layout: &Layout) -> SecretC
     found
 }
 
-/// Rewrites a file without its secrets; says whether it is gone instead.
+/// Rewrites a file without its secrets; returns whether it was removed instead.
 pub(crate) fn clean(path: &Path, kind: OwnFile) -> io::Result<bool> {
     match kind {
         OwnFile::Text => replace(path, masked_lossy(path).as_bytes(), Durability::Synced)?,
@@ -151,7 +158,8 @@ pub(crate) fn clean(path: &Path, kind: OwnFile) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The lines that can be read get a new chain, so that they can be restored; the rest is masked as text.
+/// Masks a quarantined journal. Readable lines get a new hash chain, so that they can be restored;
+/// the rest is masked as text.
 fn clean_journal(path: &Path) -> io::Result<()> {
     let mut reader = io::BufReader::new(fs::File::open(path)?);
     let contents = journal::read_lines(&mut reader, 0, None, u64::MAX, usize::MAX)?;
@@ -165,6 +173,7 @@ fn clean_journal(path: &Path) -> io::Result<()> {
         text.push_str(&one.line().map_err(io::Error::other)?);
     }
     let bytes = fs::read(path)?;
+    // The damaged tail is kept, because nothing in quarantine is deleted; it is only masked.
     let rest = usize::try_from(contents.good_size)
         .ok()
         .and_then(|size| bytes.get(size..))
@@ -173,7 +182,8 @@ fn clean_journal(path: &Path) -> io::Result<()> {
     replace(path, text.as_bytes(), Durability::Synced)
 }
 
-/// Returns a history without secrets, chained again from the first operation that changed, and what was masked.
+/// Returns the history without secrets, rechained from the first changed operation, and the count
+/// of masked secrets.
 pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
     let mut history: Vec<(Operation, Vec<_>)> = cargo
         .recorded
@@ -187,7 +197,7 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
     let mut prev = chain_start(&cargo.store);
     let mut recorded = Vec::with_capacity(history.len());
     for (one, (operation, texts)) in cargo.recorded.iter().zip(history) {
-        // Untouched operations keep their bytes, and so their hashes up to the first that changed.
+        // Unchanged operations keep their bytes, so hashes only differ from the first change on.
         let body = match operation == one.operation {
             true => one.body.clone(),
             false => serde_json::to_string(&operation).unwrap_or_else(|_| one.body.clone()),
@@ -211,8 +221,10 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
     )
 }
 
-/// Returns what can be read of the history in a quarantined database. A copy is opened: opening writes beside it.
+/// Reads the history of a quarantined database, as far as possible. A copy is opened, because
+/// opening writes beside the file.
 fn quarantined_history(path: &Path, layout: &Layout) -> Option<Cargo> {
+    // Inside the project's state folder (mode 0700): the system's temporary directory is shared.
     let folder = tempfile::tempdir_in(&layout.home).ok()?;
     let copy = folder.path().join("state.db");
     fs::copy(path, &copy).ok()?;
@@ -234,6 +246,7 @@ fn quarantined_history(path: &Path, layout: &Layout) -> Option<Cargo> {
     })
 }
 
+/// Reads a file as text, replacing invalid UTF-8; empty if it cannot be read.
 fn read_lossy(path: &Path) -> String {
     fs::read(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -250,12 +263,13 @@ fn file_name(path: &Path) -> String {
         .unwrap_or_default()
 }
 
+/// Lists the entries of a folder; none if it cannot be read.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Visits every file below a folder, without following links.
+/// Visits every file below a folder, not following links.
 fn walk(folder: &Path, visit: &mut dyn FnMut(PathBuf)) {
     for path in files_in(folder) {
         match path.symlink_metadata() {

@@ -1,4 +1,8 @@
-//! Secrets in what was stored before they were masked: finding them, and rewriting the history without them.
+//! Secret purge: finds secrets stored before masking existed, and rewrites the history without
+//! them.
+//!
+//! New operations are masked when they are recorded. A purge changes hashes of the past, so it is
+//! recorded as an operation that names the superseded head.
 
 use std::path::Path;
 
@@ -22,10 +26,10 @@ use crate::secret_files::{clean, mask_history, own_files, secrets_in};
 use crate::sqlite::SqliteStore;
 use crate::transfer::{Cargo, load, load_journal};
 
-/// The kind of the record that a purge leaves.
+/// Kind of the record that documents a purge.
 const PURGE_RECORD: &str = "secret-purge";
 
-/// Somewhere in what is stored that holds secrets.
+/// A stored operation or file that holds secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretPlace {
     /// `operation 12 (comment)`, or a file.
@@ -33,23 +37,23 @@ pub struct SecretPlace {
     pub secrets: SecretCount,
 }
 
-/// What a purge did.
+/// Outcome of a purge.
 #[derive(Clone, Debug)]
 pub struct Purged {
     pub secrets: SecretCount,
-    /// How many operations were rewritten.
+    /// Number of rewritten operations.
     pub operations: usize,
-    /// Files that were rewritten.
+    /// Rewritten files.
     pub files: Vec<String>,
-    /// Files that could not be rewritten and were removed.
+    /// Removed files, which could not be rewritten.
     pub removed: Vec<String>,
-    /// The head that is superseded, with its hash.
+    /// The superseded head and its hash.
     pub superseded: (OperationId, Digest32),
     /// The operation that records the purge.
     pub operation: OperationId,
 }
 
-/// Looks for secrets in the history and in every file of ours.
+/// Scans the history and our own files for secrets.
 ///
 /// # Errors
 /// [`StoreFault`] when the history cannot be read.
@@ -63,7 +67,8 @@ pub fn scan_secrets(layout: &Layout, storage: Storage) -> Result<Vec<SecretPlace
             secrets_in(&path, kind, layout),
         );
     }
-    // What was deleted stays in a database's free pages until they are used again.
+    // Deleted rows stay in free pages until these are reused. Only scanned when nothing else was
+    // found: otherwise every hit would be reported twice.
     let raw = database_files(&layout.database)
         .into_iter()
         .chain([layout.journal.clone()]);
@@ -75,6 +80,7 @@ pub fn scan_secrets(layout: &Layout, storage: Storage) -> Result<Vec<SecretPlace
     Ok(places)
 }
 
+/// Returns the operations that hold secrets.
 fn in_history(cargo: &Cargo) -> Vec<SecretPlace> {
     let mut history: Vec<_> = cargo
         .recorded
@@ -103,6 +109,7 @@ fn push(places: &mut Vec<SecretPlace>, place: String, secrets: SecretCount) {
     }
 }
 
+/// Counts the secrets in the raw bytes of a file.
 fn raw_secrets(path: &Path) -> SecretCount {
     let mut found = SecretCount::default();
     let bytes = std::fs::read(path).unwrap_or_default();
@@ -110,11 +117,11 @@ fn raw_secrets(path: &Path) -> SecretCount {
     found
 }
 
-/// Rewrites the history and every file of ours without secrets, and records that it was done.
+/// Rewrites the history and our own files without secrets, and records the purge as an operation.
 ///
-/// # Errors
-/// [`StoreFault`] when something cannot be read or written. The history is replaced whole or not at all; the message says
-/// when it was, and the next purge cleans the remaining files under the same operation.
+/// # Errors [`StoreFault`] when something cannot be read or written. The history is replaced
+/// atomically; the message says if that happened, and the next purge cleans the remaining files
+/// under the same operation.
 pub fn purge_secrets(
     layout: &Layout,
     storage: Storage,
@@ -130,6 +137,7 @@ pub fn purge_secrets(
     places
         .iter()
         .for_each(|place| secrets.add_all(&place.secrets));
+    // Resumed under its own operation: a kill between history and files must not record two purges.
     let (purged, cargo) = match interrupted_purge(load(layout, storage)?) {
         Some(found) => found,
         None => replace_history(layout, storage, &secrets, by, now)?,
@@ -140,6 +148,7 @@ pub fn purge_secrets(
         purged.operation
     );
     if matches!(storage, Storage::Sqlite | Storage::Remote) {
+        // The rewritten rows left their old bytes in free pages and in the WAL.
         let erased = SqliteStore::open(layout, &EngineSettings::default())
             .and_then(|store| store.erase_deleted());
         erased.map_err(|fault| StoreFault::Io {
@@ -148,6 +157,7 @@ pub fn purge_secrets(
         })?;
     }
     for (path, kind) in own_files(layout, &cargo.recorded) {
+        // Files without secrets keep their time stamps.
         if secrets_in(&path, kind, layout).is_empty() {
             continue;
         }
@@ -163,7 +173,7 @@ pub fn purge_secrets(
     Ok(Some(purged))
 }
 
-/// Puts the masked history, and the operation that records it, in the place of the present one: all of it or nothing.
+/// Replaces the history by the masked one, with the operation that records the purge, atomically.
 fn replace_history(
     layout: &Layout,
     storage: Storage,
@@ -174,6 +184,7 @@ fn replace_history(
     let settings = EngineSettings::default();
     if storage == Storage::Json {
         let store = JsonStore::open(layout, &settings)?;
+        // Loaded under the lock: an operation committed in between would be dropped.
         let _held = write_lock(layout, settings.patience)?;
         let journal = Journal::at(&layout.journal);
         let (purged, cargo) = masked_history(load_journal(&journal)?, secrets, by, now)?;
@@ -184,7 +195,7 @@ fn replace_history(
             .collect::<Result<Vec<_>, _>>()?;
         let written = journal.write_whole(&cargo.store, &lines);
         written.map_err(|error| io_fault("cannot write", journal.path(), error))?;
-        // A copy: what cannot be written now is written later.
+        // Best effort: the mirror is an export, and its files are cleaned one by one afterwards.
         let _ = store.sync_mirror();
         return Ok((purged, cargo));
     }
@@ -199,12 +210,13 @@ fn replace_history(
         by,
         now,
     );
+    // `hold` keeps the write lock of the database until it is released explicitly.
     let (purged, cargo) = masked.inspect_err(|_| store.let_go())?;
     store.replace_history(row, &cargo.recorded)?;
     Ok((purged, cargo))
 }
 
-/// Returns the purge at the end of a history that has no secrets left: it was interrupted before every file was clean.
+/// Returns an interrupted purge: the last operation of a history that has no secrets left.
 fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
     let last = cargo.recorded.last()?;
     let record = last.operation.facts.iter().find_map(|fact| match fact {
@@ -229,10 +241,11 @@ fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
         ),
         operation: last.operation.id,
     };
+    // Secrets in the history mean that it was changed since: that needs a purge of its own.
     in_history(&cargo).is_empty().then_some((purged, cargo))
 }
 
-/// Returns the masked history with the operation that records the purge at its end.
+/// Builds the masked history and appends the operation that records the purge.
 fn masked_history(
     cargo: Cargo,
     secrets: &SecretCount,
@@ -254,6 +267,8 @@ fn masked_history(
         })
         .map(|(before, _)| before.operation.id)
         .collect();
+    // The purge is chained to the rewritten history, and names the hash of the old one, so that a
+    // person can explain why the head of a clone or a backup differs.
     let new_hash = masked.recorded.last().map_or(old_hash, |one| one.hash);
     let id = head.next();
     let kinds: serde_json::Map<String, serde_json::Value> = secrets

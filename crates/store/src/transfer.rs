@@ -1,7 +1,9 @@
-//! A whole state on its way: from one engine to another, into a file, and back.
+//! Store dump: the whole state as a list of operations, to move it between engines and into
+//! backups.
 //!
-//! What travels are the operations with their texts, chained by hashes: the journal's form. The receiver makes the
-//! same state from them, so that comparing the chains and checking the tables compares everything.
+//! A dump holds the operations with their texts, in the journal's form. The receiver rebuilds the
+//! same state from them, so that comparing the chains and verifying the tables compares everything.
+//! Notes and file stamps are not part of it: they belong to one working copy.
 
 use std::collections::HashSet;
 
@@ -16,7 +18,7 @@ use crate::postgres::PostgresStore;
 use crate::quarantine::ChainHead;
 use crate::sqlite::SqliteStore;
 
-/// Every operation of a state.
+/// Every operation of a store.
 pub struct Cargo {
     pub(crate) store: StoreId,
     pub(crate) recorded: Vec<Recorded>,
@@ -39,6 +41,7 @@ impl Cargo {
         let mut recorded = Vec::new();
         for line in state.lines(OperationId(0), usize::MAX)? {
             next = next.next();
+            // Verified while it is collected: a damaged row must not get into a backup.
             let one = Recorded::read(&line, next, prev)?;
             prev = one.hash;
             recorded.push(one);
@@ -49,7 +52,7 @@ impl Cargo {
         })
     }
 
-    /// Returns the last operation's number.
+    /// Returns the id of the last operation.
     #[must_use]
     pub fn head(&self) -> OperationId {
         self.recorded
@@ -58,7 +61,7 @@ impl Cargo {
             .unwrap_or_default()
     }
 
-    /// Returns the end of its hash chain.
+    /// Returns the head of the hash chain.
     #[must_use]
     pub fn chain_head(&self) -> ChainHead {
         let hash = self
@@ -72,13 +75,13 @@ impl Cargo {
         }
     }
 
-    /// Returns whose state it is.
+    /// Returns the store's id.
     #[must_use]
     pub fn store(&self) -> &StoreId {
         &self.store
     }
 
-    /// Says whether every operation of the other is in this one, in the same place.
+    /// Whether the other history is a prefix of this one.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
         let same =
@@ -88,8 +91,8 @@ impl Cargo {
             && self.recorded.iter().zip(&other.recorded).all(same)
     }
 
-    /// Says whether nothing of the other was lost on the way. A text the other never had is nobody's loss: a state from the
-    /// mirror lacks those that were edited since.
+    /// Checks that this is a lossless copy of the other. Texts that the other lacks are ignored: a
+    /// state rebuilt from the mirror has no texts that were edited since.
     pub(crate) fn check_copy_of(&self, other: &Self) -> Result<(), StoreFault> {
         let texts = |cargo: &Self| -> HashSet<VersionHash> {
             cargo
@@ -101,7 +104,7 @@ impl Cargo {
         match self.is_same(other) && texts(self).is_superset(&texts(other)) {
             true => Ok(()),
             false => Err(StoreFault::Damaged {
-                what: "it is not the state it was made from".to_owned(),
+                what: "the copy differs from the state it was built from".to_owned(),
             }),
         }
     }
@@ -111,12 +114,13 @@ impl Cargo {
     }
 }
 
-/// Loads a project's whole state.
+/// Dumps the whole state of a project.
 ///
 /// # Errors
 /// [`StoreFault`] when it cannot be read, or is damaged.
 pub fn load(layout: &Layout, storage: Storage) -> Result<Cargo, StoreFault> {
     let (store, recorded) = match storage {
+        // A replica is an ordinary SQLite store.
         Storage::Sqlite | Storage::Remote => {
             SqliteStore::open(layout, &EngineSettings::default())?.entries()?
         }
@@ -126,20 +130,21 @@ pub fn load(layout: &Layout, storage: Storage) -> Result<Cargo, StoreFault> {
     Ok(Cargo { store, recorded })
 }
 
+/// Dumps the store of a journal.
 pub(crate) fn load_journal(journal: &Journal) -> Result<Cargo, StoreFault> {
     let contents = journal.read_all().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => StoreFault::Missing,
         _ => io_fault("cannot read", journal.path(), error),
     })?;
     contents.check_format()?;
-    // A torn last line is an operation that never was.
+    // A torn last line was never acknowledged, so it is not part of the history.
     if let Some(damage) = contents.damage.filter(|damage| !damage.torn) {
         return Err(StoreFault::Damaged {
             what: format!("line {}: {}", damage.line, damage.what),
         });
     }
     let store = contents.store.ok_or_else(|| StoreFault::Damaged {
-        what: "it names no store".to_owned(),
+        what: "it has no journal header".to_owned(),
     })?;
     Ok(Cargo {
         store,
@@ -147,7 +152,7 @@ pub(crate) fn load_journal(journal: &Journal) -> Result<Cargo, StoreFault> {
     })
 }
 
-/// Opens a state that was just built, verifies all of it, and compares it with what it was built from.
+/// Opens a newly built state, verifies all of it, and compares it with its source.
 ///
 /// # Errors
 /// [`StoreFault::Damaged`] when it is not the same.
@@ -156,6 +161,7 @@ pub(crate) fn verify_built(
     storage: Storage,
     cargo: &Cargo,
 ) -> Result<(), StoreFault> {
+    // Without the mirror: the state is not in use yet, and may never be.
     let settings = EngineSettings {
         mirror: false,
         ..EngineSettings::default()
@@ -167,6 +173,7 @@ pub(crate) fn verify_built(
     };
     if let Some(first) = found
         .iter()
+        // Missing texts are compared below: the source may lack them as well.
         .find(|finding| finding.kind != StoreFindingKind::TextMissing)
     {
         return Err(StoreFault::Damaged {
