@@ -1,7 +1,8 @@
-//! Quarantine: state that was damaged, replaced or moved, kept in `.throughline/damaged`, one numbered folder per set.
+//! Quarantine: damaged, replaced or moved state, in numbered folders below `.throughline/damaged`.
 //!
-//! A set is what belonged together (database, journal) with a manifest that says when and why. Nothing in it is ever
-//! deleted here; recovery reads it before the mirror, and a person can bring a set back.
+//! A set holds what belonged together (database, journal) with a manifest that says when and why.
+//! Nothing is ever deleted automatically; recovery reads the sets before the mirror, and a person
+//! can restore one.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -26,7 +27,7 @@ const MANIFEST: &str = "manifest.json";
 const DATABASE: &str = "state.db";
 const JOURNAL: &str = "journal.jsonl";
 
-/// The end of a journal's hash chain: which store, how many operations, the last one's hash.
+/// Head of a journal's hash chain: store, last operation and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainHead {
     pub store: StoreId,
@@ -38,23 +39,24 @@ pub struct ChainHead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QuarantineReason {
-    /// It could not be used as it was.
+    /// The state was unusable.
     Damaged,
-    /// Another state took its place.
+    /// Another state replaced it.
     Replaced,
-    /// The state is kept by another engine now.
+    /// The state was moved to another engine.
     Moved,
-    /// A copy of what a team server has.
+    /// A replica of a team server.
     Replica,
 }
 
+/// Content of `manifest.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub(crate) at: Timestamp,
     pub(crate) reason: QuarantineReason,
     pub(crate) why: String,
     pub(crate) head: Option<ChainHead>,
-    /// The engine the state is in now, as long as it has not come back.
+    /// The engine the state was moved to, until a state is local again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) moved_to: Option<Storage>,
 }
@@ -76,7 +78,7 @@ impl Manifest {
     }
 }
 
-/// One set in quarantine, as it is listed.
+/// A quarantined set, as listed.
 #[derive(Clone, Debug, Serialize)]
 pub struct QuarantinedState {
     pub id: String,
@@ -85,12 +87,12 @@ pub struct QuarantinedState {
     pub reason: Option<QuarantineReason>,
     pub why: String,
     pub files: Vec<String>,
-    /// Whole operations that can be read from it.
+    /// Number of complete operations that can be read from it.
     pub operations: usize,
     pub head: Option<ChainHead>,
 }
 
-/// A folder in quarantine.
+/// A quarantine folder.
 #[derive(Clone, Debug)]
 pub(crate) struct QuarantineSet {
     pub(crate) id: String,
@@ -98,7 +100,7 @@ pub(crate) struct QuarantineSet {
 }
 
 impl QuarantineSet {
-    /// Makes the folder of a new set with its manifest, durably; the files follow.
+    /// Creates a set's folder and manifest, synced; the files are moved in later.
     pub(crate) fn create(layout: &Layout, manifest: &Manifest) -> Result<Self, StoreFault> {
         let cannot = |error| io_fault("cannot write in", &layout.damaged, error);
         make_private_folder(&layout.damaged).map_err(cannot)?;
@@ -113,6 +115,7 @@ impl QuarantineSet {
                 id: number.to_string(),
                 folder: layout.damaged.join(number.to_string()),
             };
+            // `mkdir` is atomic, so two processes never share a set.
             match DirBuilder::new().mode(0o700).create(&set.folder) {
                 Ok(()) => break set,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
@@ -129,8 +132,10 @@ impl QuarantineSet {
         Ok(set)
     }
 
-    /// Returns the set with this id, whether it is there or not; only our own form of an id is one.
+    /// Returns the set with this id, whether or not it exists; `None` for an id in another form.
     pub(crate) fn with_id(layout: &Layout, id: &str) -> Option<Self> {
+        // The id may come from a recovery note in a cloned repository: `../..` must not become a
+        // path.
         let fits = (1..=9).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit());
         fits.then(|| Self {
             id: id.to_owned(),
@@ -142,7 +147,7 @@ impl QuarantineSet {
         &self.folder
     }
 
-    /// Returns where a database or one of its companions (`-wal`, `-shm`) goes.
+    /// Returns the path of the database or one of its companions (`-wal`, `-shm`) in the set.
     pub(crate) fn database(&self, ending: &str) -> PathBuf {
         self.folder.join(format!("{DATABASE}{ending}"))
     }
@@ -160,7 +165,7 @@ impl QuarantineSet {
         serde_json::from_slice(&fs::read(self.folder.join(MANIFEST)).ok()?).ok()
     }
 
-    /// Moves a file into the set; a name that is taken gets a number.
+    /// Moves a file into the set, numbering it if the name is taken.
     pub(crate) fn take_in(&self, path: &Path, target: PathBuf) -> Result<(), StoreFault> {
         let mut free = target.clone();
         for number in 1_u32.. {
@@ -171,7 +176,10 @@ impl QuarantineSet {
             name.push(format!(".{number}"));
             free = PathBuf::from(name);
         }
+        // A rename, never a copy: it needs no space on a full disk, and the file is in one place
+        // only.
         match fs::rename(path, &free) {
+            // Already moved: a resumed swap repeats its steps.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(io_fault("cannot quarantine", path, error))
             }
@@ -179,12 +187,12 @@ impl QuarantineSet {
         }
     }
 
-    /// Makes what was taken in durable.
+    /// Syncs the set's folder.
     pub(crate) fn sync(&self) -> Result<(), StoreFault> {
         sync_folder(&self.folder).map_err(|error| io_fault("cannot write", &self.folder, error))
     }
 
-    /// Removes a set into which nothing was taken.
+    /// Removes a set that has no files.
     pub(crate) fn remove_if_unused(&self) {
         if self.is_empty() {
             let _ = fs::remove_file(self.folder.join(MANIFEST));
@@ -192,7 +200,7 @@ impl QuarantineSet {
         }
     }
 
-    /// Returns the names of its files, sorted, without the manifest.
+    /// Lists its files, sorted, without the manifest and temporary files.
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
@@ -203,12 +211,12 @@ impl QuarantineSet {
         names
     }
 
-    /// Says whether nothing was taken in.
+    /// Whether the set has no files.
     pub(crate) fn is_empty(&self) -> bool {
         self.files().is_empty()
     }
 
-    /// Reads every operation of the set that is whole.
+    /// Reads every complete operation of the set.
     pub(crate) fn operations(&self, layout: &Layout) -> Result<Option<KeptOperations>, StoreFault> {
         let place = Layout {
             database: self.database(""),
@@ -220,6 +228,7 @@ impl QuarantineSet {
 
     fn describe(&self, layout: &Layout) -> QuarantinedState {
         let manifest = self.manifest();
+        // A set that cannot be read is listed all the same: the user should know that it exists.
         let kept = self.operations(layout).ok().flatten();
         QuarantinedState {
             id: self.id.clone(),
@@ -240,17 +249,18 @@ impl QuarantineSet {
 pub(crate) struct KeptOperations {
     pub(crate) store: StoreId,
     pub(crate) entries: Vec<JournalEntry>,
-    /// The journal alone gave all of them, and is whole.
+    /// Whether the journal is complete and has all of them.
     pub(crate) journal_is_good: bool,
     pub(crate) damage: Option<JournalDamage>,
-    /// How many the database added to what the journal gave.
+    /// Number of operations that only the database had.
     pub(crate) salvaged: usize,
-    /// Nothing is known to be missing after the last operation.
+    /// Whether no operation is known to be missing after the last one.
     is_whole: bool,
 }
 
 impl KeptOperations {
-    /// Reads the journal, and from the database what a missing or damaged journal lacks.
+    /// Reads the journal, and the operations that a missing or damaged journal lacks from the
+    /// database.
     ///
     /// # Errors
     /// [`StoreFault::Newer`] when a newer program wrote it.
@@ -267,6 +277,7 @@ impl KeptOperations {
         let journal_is_good = store.is_some() && damage.is_none();
         let settings = EngineSettings::default();
         let row = match journal_is_good {
+            // An intact journal is sufficient: opening the database would write beside it.
             true => None,
             false => SqliteStore::open(layout, &settings)
                 .and_then(|database| database.row())
@@ -278,6 +289,8 @@ impl KeptOperations {
         let torn = damage.as_ref().is_some_and(|damage| damage.torn);
         let mut salvaged = 0;
         if !journal_is_good {
+            // Salvage continues where the journal ends and stops at the first row that does not
+            // chain.
             let end = entries.last().map(|entry| (entry.operation.id, entry.hash));
             let (after, prev) = end.unwrap_or_else(|| (OperationId(0), chain_start(&store)));
             let more = SqliteStore::salvage(layout, &settings, after, prev);
@@ -286,6 +299,7 @@ impl KeptOperations {
         }
         let reached =
             row.is_some_and(|row| row.store == store && row.head.0 <= entries.len() as u64);
+        // A torn last line was never acknowledged, so nothing is lost with it.
         let is_whole = journal_is_good || torn || reached;
         Ok(Some(Self {
             store,
@@ -322,7 +336,7 @@ impl KeptOperations {
     }
 }
 
-/// Returns the numbers of the sets, oldest first.
+/// Lists the numbers of the sets, oldest first.
 fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
     let entries = match fs::read_dir(&layout.damaged) {
         Ok(entries) => entries,
@@ -342,7 +356,7 @@ fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// Returns every set, newest first.
+/// Lists all sets, newest first.
 pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
     let numbers =
         numbers(layout).map_err(|error| io_fault("cannot read", &layout.damaged, error))?;
@@ -358,7 +372,7 @@ pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
 /// # Errors
 /// [`StoreFault`] when the folder cannot be read.
 pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFault> {
-    // A set without files is what a killed process had only begun.
+    // A set without files was left by a process killed before its first rename.
     Ok(sets(layout)?
         .iter()
         .map(|set| set.describe(layout))
@@ -366,10 +380,11 @@ pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFa
         .collect())
 }
 
-/// Reads the operations of a quarantined state, to bring it back.
+/// Reads the operations of a quarantined state, to restore it.
 ///
 /// # Errors
-/// [`StoreFault::Missing`] when there is no such set, [`StoreFault::Damaged`] when no operation can be read from it.
+/// [`StoreFault::Missing`] when there is no such set, [`StoreFault::Damaged`] when no operation can
+/// be read from it.
 pub fn load_quarantined(layout: &Layout, id: &str) -> Result<Cargo, StoreFault> {
     let set = QuarantineSet::with_id(layout, id)
         .filter(|set| set.folder.is_dir())
@@ -380,14 +395,15 @@ pub fn load_quarantined(layout: &Layout, id: &str) -> Result<Cargo, StoreFault> 
     Ok(set.operations(layout)?.ok_or_else(unreadable)?.into_cargo())
 }
 
-/// Notes that a state is in the files of this machine again, wherever earlier ones were moved to.
+/// Clears the "moved to" marks of all sets, because a state is local again.
 pub(crate) fn forget_moves(layout: &Layout) {
     for set in sets(layout).unwrap_or_default() {
         if let Some(manifest) = set
             .manifest()
             .filter(|manifest| manifest.moved_to.is_some())
         {
-            // What cannot be written costs a step more when this state is lost, too.
+            // Best effort: a mark that stays makes a later recovery refuse with `Moved`, which
+            // costs the user one more command.
             let _ = set.write_manifest(&Manifest {
                 moved_to: None,
                 ..manifest
@@ -396,7 +412,7 @@ pub(crate) fn forget_moves(layout: &Layout) {
     }
 }
 
-/// Moves files into a new set, the first one first, and returns where they are, for people.
+/// Moves files into a new set, in the given order, and returns its path for messages.
 pub(crate) fn quarantine_files(
     layout: &Layout,
     manifest: &Manifest,
@@ -411,7 +427,8 @@ pub(crate) fn quarantine_files(
     }
     let set = QuarantineSet::create(layout, manifest)?;
     for file in files {
-        // The settings may call the database what they like; in a set it has one name.
+        // The database's name is configurable; inside a set it is fixed, so that recovery finds it
+        // after the setting changed.
         let ending = DATABASE_ENDINGS
             .into_iter()
             .find(|ending| with_ending(&layout.database, ending) == file);
@@ -425,7 +442,7 @@ pub(crate) fn quarantine_files(
     Ok(Some(layout.relative(&set.folder)))
 }
 
-/// Makes a folder only this user can enter.
+/// Creates a folder with mode 0700.
 pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -1,6 +1,8 @@
-//! Rebuilding a damaged or missing state: from the journal, else from a quarantined one, else from the mirror.
+//! Recovery: rebuilds a damaged or missing state from the journal, a quarantined state, or the
+//! mirror.
 //!
-//! Damaged files are quarantined, never deleted, and the user is told what was used.
+//! Tried in that order. Damaged files are quarantined, never deleted, and the returned notices name
+//! the source that was used and what could not be recovered.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -39,16 +41,17 @@ use crate::sqlite::SqliteStore;
 use crate::tables::access::{Book, BookContents, Desk};
 use crate::transfer::{Cargo, load_journal};
 
-/// Whether state from elsewhere may be taken over.
+/// Which stores may be rebuilt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trust<'k> {
-    /// Only what this user made or adopted.
+    /// Only those this user created or adopted.
     Known(&'k KnownStores),
-    /// The user just said so; it is remembered there.
+    /// Any: the user is adopting this one, and it is added to the list.
     Adopted(&'k KnownStores),
 }
 
 impl<'k> Trust<'k> {
+    /// Returns the user's trusted stores.
     fn known(self) -> Option<&'k KnownStores> {
         match self {
             Self::Known(known) | Self::Adopted(known) => Some(known),
@@ -56,17 +59,17 @@ impl<'k> Trust<'k> {
     }
 }
 
-/// What a rebuild starts from.
+/// The source of a rebuild.
 struct Source {
     store: StoreId,
     entries: Vec<JournalEntry>,
-    /// The journal as it is may stay.
+    /// The present journal is intact and stays.
     journal_is_good: bool,
     from: String,
     lost: Option<String>,
 }
 
-/// Quarantines what is damaged and builds the state again. `what` says why.
+/// Quarantines the damaged state and rebuilds it. `what` is the reason, for the notice.
 pub(crate) fn rebuild(
     layout: &Layout,
     storage: Storage,
@@ -75,6 +78,7 @@ pub(crate) fn rebuild(
     now: Timestamp,
 ) -> Result<Vec<Recovery>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
+    // An interrupted swap explains most missing states; rebuilding first would fork the history.
     let finished = finish_locked(layout, storage, trust.known())?;
     if storage == Storage::Postgres {
         return rebuild_shared(layout, what, trust);
@@ -82,8 +86,10 @@ pub(crate) fn rebuild(
     if !finished.is_empty() && usable(layout, storage) {
         return Ok(finished);
     }
+    // To this program a newer format looks like damage: never rebuild over it.
     refuse_newer(layout)?;
-    // Another process may have repaired it while we waited for the lock; or only the journal is damaged.
+    // Another process may have repaired it while we waited for the lock, or only the journal is
+    // damaged and can be rewritten from the database.
     if storage == Storage::Sqlite
         && let Ok(store) = SqliteStore::open(layout, &EngineSettings::default())
         && store.mend_if_sound()?
@@ -94,6 +100,8 @@ pub(crate) fn rebuild(
             .collect());
     }
     let source = find_source(layout, storage, now)?;
+    // Checked on the source, not on the damaged file: a cloned project without its database must
+    // not become trusted by being rebuilt.
     if let Trust::Known(known) = trust
         && !known.knows(&source.store)
     {
@@ -104,6 +112,7 @@ pub(crate) fn rebuild(
     if source.journal_is_good && storage == Storage::Json {
         return Ok(finished);
     }
+    // API tokens are in no journal. Read before the database is moved away.
     let book = book_contents(layout, storage, |id| *id == source.store);
     let cargo = Cargo::new(
         source.store,
@@ -115,6 +124,7 @@ pub(crate) fn rebuild(
         why: what.to_owned(),
         now,
     };
+    // The simple path needs no recovery note, and so works with less free space.
     let quarantined = match source.journal_is_good {
         true => replace_database(layout, &cargo, &book, &cause)?,
         false => replace_locked(layout, storage, trust.known(), &cargo, &book, &cause)?,
@@ -134,7 +144,7 @@ pub(crate) fn rebuild(
     Ok(finished.into_iter().chain([Recovery { message }]).collect())
 }
 
-/// Says whether a state can be opened and is in use.
+/// Whether a state can be opened and is not sealed.
 fn usable(layout: &Layout, storage: Storage) -> bool {
     match storage {
         Storage::Json => load_journal(&Journal::at(&layout.journal)).is_ok(),
@@ -144,8 +154,8 @@ fn usable(layout: &Layout, storage: Storage) -> bool {
     }
 }
 
-/// Builds a database from the journal beside it, which stays: a kill at any moment leaves that, and the next command starts
-/// over. No note is needed.
+/// Rebuilds only the database. The journal stays, so a kill at any moment leaves the source intact
+/// and the next command starts over; no recovery note is needed.
 fn replace_database(
     layout: &Layout,
     cargo: &Cargo,
@@ -166,6 +176,7 @@ fn replace_database(
             .map_err(|error| io_fault("cannot make", folder, error))?;
     }
     let folder = layout.database.parent().unwrap_or(&layout.home);
+    // The one step that matters: before it there is no database, after it a verified one.
     let installed = std::fs::rename(staged(layout).database, &layout.database)
         .and_then(|()| crate::durable::sync_folder(folder));
     remove_staging(layout);
@@ -173,7 +184,7 @@ fn replace_database(
     Ok(quarantined.into_iter().collect())
 }
 
-/// Finds the best remains: the journal, a quarantined journal, the mirror.
+/// Returns the best source: the journal, a quarantined state, or the mirror.
 fn find_source(layout: &Layout, storage: Storage, now: Timestamp) -> Result<Source, StoreFault> {
     if let Some(source) = from_journal(layout)? {
         return Ok(source);
@@ -184,8 +195,8 @@ fn find_source(layout: &Layout, storage: Storage, now: Timestamp) -> Result<Sour
     from_mirror(layout, now)?.ok_or(StoreFault::Missing)
 }
 
-/// Returns what the book of tokens says, as far as it can still be read: no journal could bring it back. That of a
-/// store that is not trusted says nothing: its tokens would let strangers in.
+/// Reads the token store as far as possible, because no journal can restore it. The tokens of an
+/// untrusted store are dropped: they would authenticate strangers.
 pub(crate) fn book_contents(
     layout: &Layout,
     storage: Storage,
@@ -203,13 +214,14 @@ pub(crate) fn book_contents(
         Storage::Postgres => {
             PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store))
         }
-        // Those who work with a server come in there.
+        // A replica's users authenticate at the server, and the JSON engine serves nobody.
         Storage::Json | Storage::Remote => Ok(BookContents::default()),
     };
+    // A token store that is damaged, too, must not stop the recovery: tokens can be issued again.
     contents.unwrap_or_default()
 }
 
-/// Puts it into the state that took the place of the old one.
+/// Writes the token store into the state that replaces the old one.
 pub(crate) fn put_book(
     layout: &Layout,
     storage: Storage,
@@ -226,7 +238,7 @@ pub(crate) fn put_book(
     }
 }
 
-/// The tables of a shared database, from its operations.
+/// Rebuilds the tables of a shared database from its operations.
 fn rebuild_shared(
     layout: &Layout,
     what: &str,
@@ -245,12 +257,13 @@ fn rebuild_shared(
     }])
 }
 
-/// The journal, and from the database what a broken journal lacks.
+/// Recovers from the journal, and from the database what a broken journal lacks.
 fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
     let Some(kept) = KeptOperations::read(layout)? else {
         return Ok(None);
     };
-    // Part of what only a damaged database has is less than the mirror.
+    // A damaged database without its journal may yield only the first operations; the mirror has
+    // every node.
     if !layout.journal.exists() && !kept.is_whole() {
         return Ok(None);
     }
@@ -282,10 +295,10 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
     }))
 }
 
-/// The newest quarantined state that is whole, unless the mirror is ahead of it: then it would bring back what was
-/// decided otherwise since.
+/// Recovers from the newest complete quarantined state, unless the mirror is ahead of it: then it
+/// would undo decisions made since.
 fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, StoreFault> {
-    // A replica takes what it lacks from its server.
+    // A replica fetches what it lacks from its server.
     if layout.server.is_some() {
         return Ok(None);
     }
@@ -298,7 +311,7 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
         {
             continue;
         }
-        // A process that was started before the move, or has old settings, must not fork the history.
+        // A process started before the move, or with old settings, must not fork the history.
         if !set.is_empty()
             && manifest
                 .and_then(|manifest| manifest.moved_to)
@@ -315,6 +328,8 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
         let head = kept.head();
         if mirror
             .as_ref()
+            // Another store or a higher operation: this set is older than what the project had
+            // last.
             .is_some_and(|(store, operation)| *store != head.store || *operation > head.operation)
         {
             continue;
@@ -332,7 +347,7 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
     Ok(None)
 }
 
-/// The mirror, as one operation that adds every node it knows.
+/// Recovers from the mirror, as one operation that adds every mirrored node.
 fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreFault> {
     let mirror = Mirror::new(&layout.mirror);
     let Some(contents) = mirror
@@ -342,11 +357,12 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         return Ok(None);
     };
     let store = contents.store.clone();
+    // Named one by one: whoever edited a file by hand has to learn that this cost the approval.
     let odd: Vec<String> = contents
         .nodes
         .iter()
         .filter(|mirrored| !mirrored.intact)
-        .map(|mirrored| format!("{} was edited (its approval is not taken)", mirrored.path))
+        .map(|mirrored| format!("{} was edited (its approval is dropped)", mirrored.path))
         .chain(
             contents
                 .unreadable
@@ -367,6 +383,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         texts: texts_on_disk(layout, &contents),
         facts: mirror_facts(contents, now),
     };
+    // Plan files and mirror files may hold secrets that were never masked.
     mask_operation(&mut operation, &MemoryState::new(store.clone()))?;
     let recorded = Recorded::new(OperationId(1), chain_start(&store), operation)?;
     let entry = JournalEntry {
@@ -386,11 +403,12 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
     }))
 }
 
-/// The mirror holds no texts; the present ones are in the plan files, where they are still the same.
+/// Reads the plan files whose text is still the mirrored version: the mirror itself holds no texts.
 fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
     let Ok(files) = DiskFiles::open(&layout.root) else {
         return Vec::new();
     };
+    // The project's own limit is not known here; a larger plan only loses its text of this version.
     let max_bytes = Policy::default().max_plan_bytes;
     contents
         .nodes
@@ -408,6 +426,7 @@ fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
         .collect()
 }
 
+/// Returns the facts that add the mirrored nodes and derive their statuses.
 fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
     let nodes = contents.into_nodes();
     let tree = Tree::new(nodes.iter().cloned());
@@ -423,10 +442,14 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
         note: None,
     };
     for top in tree.tops() {
+        // Deep enough for any tree: a rebuild must not leave statuses below a depth limit
+        // untouched.
         let depth = Policy::default().cascade_max_depth.max(64);
-        // What was settled although its parent differs was left so by a precise cascade.
+        // A node that was settled under a different parent text was spared by a precise cascade;
+        // judging it again would mark it stale.
         let moved = |child: &Footing, _, _| child.standing.status == Status::RequiresRevalidation;
-        // The mirror holds no policy: where one is pinned, it is recorded again and judges all of this.
+        // The mirror holds no policy. A pinned one is recorded again afterwards and judges every
+        // status.
         let rules = JudgingRules {
             approval: ApprovalPolicy::Anyone,
             moved: &moved,
@@ -447,12 +470,12 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
     facts
 }
 
-/// Returns the database and what SQLite keeps beside it.
+/// Returns the paths of the database and SQLite's companion files.
 pub(crate) fn database_files(database: &Path) -> [PathBuf; 3] {
     DATABASE_ENDINGS.map(|ending| with_ending(database, ending))
 }
 
-/// One process at a time makes or rebuilds a store.
+/// Acquires the lock under which one process at a time creates, rebuilds or replaces a state.
 pub(crate) fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
     let path = layout.home.join("rebuild.lock");
     let file = crate::private::open_options()
@@ -461,6 +484,7 @@ pub(crate) fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
         .write(true)
         .open(&path)
         .map_err(|error| io_fault("cannot write", &path, error))?;
+    // Longer than the wait for the write lock: the holder may be rebuilding a long history.
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -1,8 +1,9 @@
-//! `tl move`: the state changes its engine. The settings decide which engine counts, so changing them is the commit point.
+//! `tl move`: migrates the state to another engine. The settings select the engine, so changing
+//! them is the commit point.
 //!
-//! The copy is built and verified, then a recovery note is written, the old state is sealed, the settings are changed and
-//! the old files quarantined. A process that finds the note acts by the settings it was started with: those of the old
-//! engine revert the move, those of the new one finish it.
+//! The copy is built and verified, then a recovery note is written, the old state is sealed, the
+//! settings are changed and the old files are quarantined. A process that finds the note acts by
+//! the settings it was started with: the old engine's revert the move, the new engine's finish it.
 
 use std::fs;
 
@@ -24,18 +25,18 @@ use crate::tables::access::BookContents;
 use crate::tables::view::StoreRow;
 use crate::transfer::{Cargo, load, load_journal, verify_built};
 
-/// A project's state in an engine.
+/// A project's state in one engine.
 #[derive(Clone, Copy)]
 pub struct Place<'p> {
     pub layout: &'p Layout,
     pub storage: Storage,
 }
 
-/// Why a state cannot be moved.
+/// Error of a move.
 #[derive(Debug)]
 pub enum RelocationFault {
     Store(StoreFault),
-    /// There is another state where it should go.
+    /// The destination holds another state.
     Occupied,
 }
 
@@ -45,7 +46,7 @@ impl From<StoreFault> for RelocationFault {
     }
 }
 
-/// A move whose copy is built and verified, and whose original is held: nobody else can change it meanwhile.
+/// A prepared move: the copy is built and verified, the original is locked against writers.
 pub struct Relocation<'p> {
     from: Place<'p>,
     to: Place<'p>,
@@ -54,6 +55,7 @@ pub struct Relocation<'p> {
     _lock: fs::File,
 }
 
+/// The original, with its write lock.
 enum Held {
     Sqlite(Box<SqliteStore>, StoreRow),
     Postgres(Box<PostgresStore>, StoreRow),
@@ -61,6 +63,7 @@ enum Held {
 }
 
 impl Held {
+    /// Locks the state and dumps it.
     fn take(from: Place<'_>) -> Result<(Self, Cargo), StoreFault> {
         let settings = EngineSettings::default();
         match from.storage {
@@ -86,7 +89,8 @@ impl Held {
         }
     }
 
-    /// Ends every use of the state: whoever had it open is told that it was moved. The JSON engine's lock is held on.
+    /// Seals the state: processes that have it open get [`StoreFault::Moved`]. Returns the JSON
+    /// engine's lock, which stays held because its files cannot be sealed.
     fn seal(self) -> Result<Option<fs::File>, StoreFault> {
         match self {
             Self::Sqlite(store, row) => store.seal(row).map(|()| None),
@@ -97,7 +101,8 @@ impl Held {
 }
 
 impl<'p> Relocation<'p> {
-    /// Holds a state, copies it to another engine and verifies the copy. Nothing has changed for anybody.
+    /// Locks a state, copies it to another engine and verifies the copy. Nothing visible changes
+    /// yet.
     ///
     /// # Errors
     /// [`RelocationFault`].
@@ -108,6 +113,8 @@ impl<'p> Relocation<'p> {
     ) -> Result<Self, RelocationFault> {
         let lock = rebuild_lock(from.layout)?;
         finish_locked(from.layout, from.storage, Some(known))?;
+        // Locked from here to the commit: an operation recorded in between would be missing in the
+        // copy.
         let (held, cargo) = Held::take(from)?;
         match (from.storage, to.storage) {
             (_, Storage::Postgres) => {
@@ -116,7 +123,7 @@ impl<'p> Relocation<'p> {
                 }
                 verify_built(to.layout, to.storage, &cargo)?;
             }
-            // The journal that is there is the new state.
+            // SQLite and JSON share the journal, which is already the new state.
             (Storage::Sqlite, Storage::Json) => verify_built(to.layout, to.storage, &cargo)?,
             _ => {
                 let with_journal = from.storage != Storage::Json;
@@ -140,17 +147,16 @@ impl<'p> Relocation<'p> {
         })
     }
 
-    /// Returns what is moved.
+    /// Returns the dump of the moved state.
     #[must_use]
     pub fn cargo(&self) -> &Cargo {
         &self.cargo
     }
 
-    /// Makes the copy the state: `change_settings` says in the project's settings where it is now, or changes nothing.
-    /// Returns where the original is.
+    /// Commits the move: `change_settings` points the project's settings to the copy, or changes
+    /// nothing. Returns where the original is.
     ///
-    /// # Errors
-    /// Those of the settings, or a [`StoreFault`]; the state is then where it was.
+    /// # Errors Those of `change_settings`, or a [`StoreFault`]; the state then stays where it was.
     pub fn commit<E: From<StoreFault>>(
         self,
         what: &str,
@@ -170,6 +176,7 @@ impl<'p> Relocation<'p> {
             moved_to,
             ..Manifest::new(now, QuarantineReason::Moved, what, head)
         };
+        // Before the note, which refers to the set by its id.
         let set = QuarantineSet::create(from.layout, &manifest)
             .inspect_err(|_| remove_staging(from.layout))?;
         let note = Note {
@@ -192,23 +199,27 @@ impl<'p> Relocation<'p> {
             note: &note,
             set: &set,
         };
-        // In a shared database the copy is built already, and the journal of the JSON engine is the new state.
+        // In a shared database the copy is already in place, and for the JSON engine the journal is
+        // the new state.
         let builds = to.storage == Storage::Sqlite
             || (from.storage == Storage::Postgres && to.storage != Storage::Postgres);
         let installed = if builds { swap.install(None) } else { Ok(()) };
+        // Sealed before the settings change: otherwise a process with the old settings could still
+        // commit to the original.
         let writers = match installed.and_then(|()| held.seal()) {
             Ok(writers) => writers,
             Err(fault) => return Err(swap.give_up(None, fault).into()),
         };
         if let Err(error) = change_settings() {
-            // What cannot be reverted now, the next command reverts.
+            // Best effort: the note remains, and the next command reverts the rest.
             let _ = swap.revert(None);
             return Err(error);
         }
         if to.storage != Storage::Postgres {
             forget_moves(to.layout);
         }
-        // The move is done. What cannot be cleaned up now, the next command that finds the note does.
+        // The move is committed. A failed clean-up is finished by the next command that finds the
+        // note.
         let _ = swap.quarantine_moved();
         drop(writers);
         let mut kept: Vec<String> = set
@@ -228,10 +239,11 @@ impl<'p> Relocation<'p> {
     }
 }
 
-/// Makes room in a shared database: for the same state, or an older copy of it, which an interrupted move left there.
+/// Clears the destination in a shared database, if it holds this state or an older copy that an
+/// interrupted move left there.
 fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
     let there = match load(to.layout, to.storage) {
-        // It was moved away from there, and only not put aside any more.
+        // It was moved away from there, and the move was interrupted before it was renamed.
         Err(StoreFault::Moved) => None,
         Err(StoreFault::AnotherProject { .. }) => return Err(RelocationFault::Occupied),
         there => Some(there?),
@@ -239,6 +251,7 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
     if there.as_ref().is_some_and(|there| there.is_same(cargo)) {
         return Ok(());
     }
+    // Anything that is not a prefix of our history has operations that would be lost.
     if there.is_some_and(|there| !cargo.holds(&there)) {
         return Err(RelocationFault::Occupied);
     }
@@ -250,7 +263,8 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
     }
 }
 
-/// Refuses where another state is in the files of this machine; a copy of ours, or what is damaged, goes into quarantine.
+/// Refuses a local destination that holds another state. A copy of ours, or a damaged state, is
+/// quarantined by the swap.
 fn refuse_occupied(
     to: Place<'_>,
     cargo: &Cargo,

@@ -1,4 +1,4 @@
-//! What the next process does about a replacement that was interrupted: finish it, revert it, or clean up after it.
+//! Resuming an interrupted replacement: finishes it, reverts it, or cleans up after it.
 
 use domain::ports::{Recovery, StoreFault};
 use domain::settings::Storage;
@@ -16,8 +16,8 @@ use crate::recovery::rebuild_lock;
 use crate::sqlite::SqliteStore;
 use crate::transfer::load_journal;
 
-/// Finishes or reverts a replacement that was interrupted, and takes a state into use again whose successor never came
-/// to be.
+/// Finishes or reverts an interrupted replacement, and unseals a state whose replacement never
+/// happened.
 ///
 /// # Errors
 /// [`StoreFault`] when neither can be done now.
@@ -30,7 +30,7 @@ pub fn finish_interrupted(
     finish_locked(layout, storage, known)
 }
 
-/// The same while the rebuild lock is held.
+/// Finishes or reverts an interrupted replacement. The caller holds the rebuild lock.
 pub(crate) fn finish_locked(
     layout: &Layout,
     storage: Storage,
@@ -42,15 +42,18 @@ pub(crate) fn finish_locked(
         storage
     };
     let told = |message: String| Ok(vec![Recovery { message }]);
+    // A seal without a note: killed after the note was removed and before the database was
+    // unsealed.
     let Some(note) = Note::read(layout)? else {
         if storage == Storage::Sqlite && unseal_database(layout)? {
             return told(
-                "the state was sealed for a move that never came to be: it is in use again"
+                "the state was sealed for a move that did not complete; it is unsealed and in use again"
                     .to_owned(),
             );
         }
         return Ok(Vec::new());
     };
+    // An id in another form was not written by us: the note is ignored and removed.
     let Some(set) = QuarantineSet::with_id(layout, &note.quarantine) else {
         Note::remove(layout)?;
         return Ok(Vec::new());
@@ -64,6 +67,7 @@ pub(crate) fn finish_locked(
     let reverted = || {
         format!("`tl {command}` was interrupted and is reverted: the state is the one before it")
     };
+    // A move between engines. The settings of this process decide: changing them was its commit.
     if note.from != note.to {
         if storage == note.to && (note.from != Storage::Sqlite || database_is_out_of_use(layout)) {
             swap.quarantine_moved()?;
@@ -81,6 +85,7 @@ pub(crate) fn finish_locked(
         swap.clean_up()?;
         return Ok(Vec::new());
     }
+    // JSON files have no seal; only the lock keeps another writer out during the renames.
     let _writers = match note.to {
         Storage::Json => Some(json::write_lock(
             layout,
@@ -101,6 +106,7 @@ pub(crate) fn finish_locked(
         }
         return told(message);
     }
+    // A failed clean-up after the last rename: the new state counts, never revert it.
     if swap.is_installed() {
         return Ok(Vec::new());
     }
@@ -108,13 +114,15 @@ pub(crate) fn finish_locked(
     told(reverted())
 }
 
-/// Says whether nobody can have worked on the old state since the note was written, and the new one is whole.
+/// Whether the swap may be finished: the old state was not written to since the note, and the new
+/// one is complete.
 fn may_finish(layout: &Layout, note: &Note) -> bool {
     let place = if note.to == Storage::Sqlite {
         &layout.database
     } else {
         &layout.journal
     };
+    // Not sealed means that work may have gone on in the old state; finishing would discard it.
     let untouched = !exists(place)
         || match note.to {
             Storage::Sqlite => database_is_out_of_use(layout),
@@ -128,9 +136,11 @@ fn may_finish(layout: &Layout, note: &Note) -> bool {
     untouched && staged_is_whole(layout, note)
 }
 
-/// Looks at what was verified before the note was written: a disk that lies about syncing may have lost it.
+/// Whether the staged state is still the one that was verified before the note was written: a disk
+/// that ignores `fsync` may have lost it.
 fn staged_is_whole(layout: &Layout, note: &Note) -> bool {
     let staged = staged(layout);
+    // The journal may be renamed already; then only the staged database is left to check.
     let place = if exists(&staged.journal) {
         staged.clone()
     } else {
@@ -160,11 +170,12 @@ fn staged_is_whole(layout: &Layout, note: &Note) -> bool {
             operation: row.head,
             hash: row.head_hash,
         };
+        // Heads only: every row was verified before the note was written.
         head == note.new && row.journal_size == size
     })
 }
 
-/// Says whether the database is sealed, or gone.
+/// Whether the database is sealed or missing.
 fn database_is_out_of_use(layout: &Layout) -> bool {
     match SqliteStore::open(layout, &EngineSettings::default()).and_then(|store| store.row()) {
         Ok(row) => row.is_sealed(),
@@ -172,13 +183,13 @@ fn database_is_out_of_use(layout: &Layout) -> bool {
     }
 }
 
-/// Takes a sealed database into use again; says whether it was sealed.
+/// Unseals a database; returns whether it was sealed.
 pub(super) fn unseal_database(layout: &Layout) -> Result<bool, StoreFault> {
     let settings = EngineSettings {
         mirror: false,
         ..EngineSettings::default()
     };
-    // Otherwise it is not the seal that keeps it from being used.
+    // If it cannot be opened, the seal is not what keeps it from being used.
     let Ok(store) = SqliteStore::open(layout, &settings) else {
         return Ok(false);
     };

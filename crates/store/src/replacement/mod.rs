@@ -1,11 +1,15 @@
-//! Atomic replacement of a project's state: build beside, verify, seal, swap by renames, with a synced recovery note.
+//! Atomic replacement of a project's state: build beside it, verify, seal, swap by renames, with a
+//! synced recovery note.
 //!
-//! The new state is built in `replacing/` and verified before anything else happens, so that a full disk changes nothing.
-//! Then the note `replacing.json` is written, the old state is sealed, and files are renamed: the old ones into
-//! quarantine, the new ones into their place, the database last. A process that finds the state missing or sealed takes
-//! the rebuild lock and, if there is a note, finishes the swap or reverts it. The normal path never looks for the note.
+//! The new state is built in `replacing/` and verified before anything else happens, so that a full
+//! disk changes nothing. Then the note `replacing.json` is written, the old state is sealed, and
+//! files are renamed: the old ones into quarantine, the new ones into their place, the database
+//! last. A process that finds the state missing or sealed acquires the rebuild lock and, if there
+//! is a note, finishes the swap or reverts it. With SQLite the normal path never checks for the
+//! note.
 //!
-//! The commit point is the seal: until then the old state may be in use, and a note found later only means cleaning up.
+//! The commit point is the seal. Until then the old state may be in use, and a note found later is
+//! only cleaned up.
 
 mod interrupted;
 mod staging;
@@ -39,24 +43,24 @@ use crate::tables::access::BookContents;
 use crate::tables::view::StoreRow;
 use crate::transfer::{Cargo, load_journal};
 
-/// The command of a replacement that no person asked for.
+/// Command name of an automatic recovery.
 pub(crate) const RECOVERY: &str = "recovery";
 
-/// Which command replaces the state, and why.
+/// The command that replaces the state, and why.
 #[derive(Clone, Debug)]
 pub struct ReplacementCause<'o> {
-    /// As a person would type it: `restore-backup`.
+    /// As typed by a user: `restore-backup`.
     pub command: &'o str,
     pub reason: QuarantineReason,
     pub why: String,
     pub now: Timestamp,
 }
 
-/// Puts a state in the place of the present one, which goes into quarantine; returns where it is now.
+/// Replaces the present state, which is quarantined; returns where it is now.
 ///
-/// # Errors
-/// [`StoreFault`]; the present state is then as it was, unless the message says that the next command finishes it.
-/// [`StoreFault::Newer`] when a newer program wrote the present state: nothing is touched.
+/// # Errors [`StoreFault`]; the present state is then unchanged, unless the message says that the
+/// next command finishes it. [`StoreFault::Newer`] when a newer program wrote the present state:
+/// nothing is touched.
 pub fn replace_state(
     layout: &Layout,
     storage: Storage,
@@ -68,13 +72,16 @@ pub fn replace_state(
         .map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     finish_locked(layout, storage, Some(known))?;
-    // Whoever was let in stays let in: tokens are no part of what is replaced.
+    // API tokens survive a restore: they are not part of the history, and replacing it must not
+    // lock users out.
     let book = book_contents(layout, storage, |id| known.knows(id));
     if storage == Storage::Postgres {
         known
             .remember(&cargo.store, &layout.root)
             .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
-        // Before, because nothing here can be part of that database's transaction; needlessly stale costs a synchronisation.
+        // Before the commit, because local files cannot be part of the database's transaction. A
+        // mirror marked stale without need costs one synchronisation; the other order could leave
+        // one that is silently wrong.
         Mirror::new(&layout.mirror).mark_stale();
         let kept_as = PostgresStore::replace(layout, cargo, &book, &cause.now.to_string())?;
         make_head_known(layout, Some(known), &cargo.chain_head());
@@ -83,7 +90,7 @@ pub fn replace_state(
     replace_locked(layout, storage, Some(known), cargo, &book, cause)
 }
 
-/// The same for one machine's engines, while the rebuild lock is held.
+/// Replaces the state of a local engine. The caller holds the rebuild lock.
 pub(crate) fn replace_locked(
     layout: &Layout,
     storage: Storage,
@@ -95,7 +102,7 @@ pub(crate) fn replace_locked(
     refuse_newer(layout)?;
     build_staged(layout, storage, cargo, book, true).inspect_err(|_| remove_staging(layout))?;
     let swapped = swap(layout, storage, known, cargo, cause);
-    // With a note it is the next command's.
+    // With a note the staged files are still needed: the next command finishes or reverts.
     if swapped.is_err() && !Note::exists(layout) {
         remove_staging(layout);
     }
@@ -110,7 +117,8 @@ fn swap(
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
     let old = OldState::hold(layout, storage)?;
-    // A backup of another project counts from here on as this user's.
+    // Restoring another project's backup is a person's decision, so its store is trusted from now
+    // on. Before the note, because the process that finishes the swap must find it trusted.
     if let Some(known) = known.filter(|known| !known.knows(&cargo.store)) {
         let remembered = known.remember(&cargo.store, &layout.root);
         remembered.map_err(|error| io_fault("cannot write in", known.folder(), error))?;
@@ -123,6 +131,8 @@ fn swap(
         now,
     } = cause;
     let manifest = Manifest::new(*now, *reason, why, head.clone());
+    // Order matters: set, note, seal, renames. Each step can be undone by what the ones before it
+    // left.
     let set = QuarantineSet::create(layout, &manifest)?;
     let note = Note {
         format: 1,
@@ -148,7 +158,7 @@ fn swap(
         .and_then(|_held| swap.install(known).and_then(|()| swap.clean_up()));
     match done {
         Ok(()) => {}
-        // It is done; only the note and its traces are left, for the next command that looks.
+        // Installed; only the clean-up failed, and the next command that finds the note repeats it.
         Err(_) if swap.is_installed() => {}
         Err(fault) => return Err(swap.give_up(known, fault)),
     }
@@ -157,15 +167,16 @@ fn swap(
     Ok(quarantined.into_iter().collect())
 }
 
-/// The state that is replaced, held so that nobody else changes it.
+/// The state that is replaced, locked against other writers.
 enum OldState {
     Sqlite(Box<SqliteStore>, StoreRow),
     Json(fs::File),
-    /// Missing or damaged: nobody can write it.
+    /// Missing or damaged, so that no process can write it.
     Unusable,
 }
 
 impl OldState {
+    /// Locks the present state.
     fn hold(layout: &Layout, storage: Storage) -> Result<Self, StoreFault> {
         let settings = EngineSettings {
             mirror: false,
@@ -179,11 +190,13 @@ impl OldState {
             Ok(Self::Sqlite(Box::new(store), row))
         });
         match held {
+            // These are reasons to replace it. A locked or newer state is not, and stays an error.
             Err(StoreFault::Missing | StoreFault::Damaged { .. }) => Ok(Self::Unusable),
             other => other,
         }
     }
 
+    /// Returns the head of its hash chain; `None` if it is unusable.
     fn head(&self, layout: &Layout) -> Option<ChainHead> {
         match self {
             Self::Sqlite(_, row) => Some(ChainHead {
@@ -198,11 +211,13 @@ impl OldState {
         }
     }
 
-    /// Ends every use of it; the JSON engine's lock is held on.
+    /// Seals it, so that no open process writes to it any more. Returns the JSON engine's lock,
+    /// which stays held.
     fn seal(self) -> Result<Option<fs::File>, StoreFault> {
         match self {
             Self::Sqlite(store, row) => match store.seal(row) {
-                // What is damaged where the seal belongs cannot be used by others either.
+                // If the row that takes the seal is damaged, other processes cannot use the state
+                // either.
                 Err(StoreFault::Damaged { .. }) => Ok(None),
                 sealed => sealed.map(|()| None),
             },
@@ -212,30 +227,31 @@ impl OldState {
     }
 }
 
-/// Refuses to replace what a newer program wrote.
+/// Refuses to replace a state that a newer program wrote.
 pub(crate) fn refuse_newer(layout: &Layout) -> Result<(), StoreFault> {
     Journal::at(&layout.journal).check_format()?;
     match SqliteStore::open(layout, &EngineSettings::default()).and_then(|store| store.row()) {
+        // A sealed state is out of use, whatever wrote it.
         Ok(row) if !row.is_sealed() => row.check_writer(SqliteStore::FORMAT),
         Err(fault @ (StoreFault::Newer { .. } | StoreFault::AnotherProgram { .. })) => Err(fault),
         _ => Ok(()),
     }
 }
 
-/// Makes the end of a replaced hash chain known wherever the former one is remembered.
+/// Records the head of the new hash chain wherever the former one is recorded.
 ///
-/// Called when the outcome is decided and before the last rename, so that a kill never leaves the new state with a memory of
-/// the old one; with the old head when a replacement is reverted. The mirror is marked stale: the numbers of its operations
-/// may mean other ones now.
+/// Called when the outcome is decided and before the last rename, so that a kill never leaves the
+/// new state with the old known head, which would be reported as a rollback. The mirror is marked
+/// stale: its operation ids may mean other operations now.
 pub(crate) fn make_head_known(layout: &Layout, known: Option<&KnownStores>, head: &ChainHead) {
     Mirror::new(&layout.mirror).mark_stale();
     if let Some(heads) = known.and_then(|known| known_heads(layout, known)) {
-        // What cannot be written is reported as another history when the state is next opened.
+        // Best effort: without it the new history is reported as unknown when it is next opened.
         let _ = heads.record_head(&head.store, head.operation, head.hash);
     }
 }
 
-/// Takes back what [`make_head_known`] said of a replacement that is reverted, where it came to that.
+/// Reverts [`make_head_known`] for a replacement that is reverted, if it got that far.
 pub(crate) fn forget_new_head(
     layout: &Layout,
     known: Option<&KnownStores>,
@@ -247,6 +263,7 @@ pub(crate) fn forget_new_head(
         .and_then(|known| known_heads(layout, known))
         .filter(|_| new.store == old.store)
     {
+        // Compare-and-swap: if the new head was never recorded, the known one must stay.
         heads.exchange_head(
             &new.store,
             (new.operation, new.hash),
@@ -255,8 +272,10 @@ pub(crate) fn forget_new_head(
     }
 }
 
+/// Returns the user's known heads for this project.
 fn known_heads(layout: &Layout, known: &KnownStores) -> Option<KnownHeads> {
     let heads = KnownHeads::in_directory(known.folder().parent()?);
+    // A shared state has one history for all working copies, a local one a history each.
     Some(if layout.shared.is_some() {
         heads
     } else {

@@ -1,4 +1,5 @@
-//! Building a state beside the present one: in `replacing/`, verified and synced before anything counts.
+//! Staging: builds a state beside the present one in `replacing/`, verified and synced before the
+//! swap.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::sqlite::SqliteStore;
 use crate::tables::access::BookContents;
 use crate::transfer::{Cargo, verify_built};
 
-/// Returns the project with its state in the folder where it is built.
+/// Returns the layout of the staged state.
 pub(crate) fn staged(layout: &Layout) -> Layout {
     let folder = staging_folder(layout);
     Layout {
@@ -28,11 +29,14 @@ pub(crate) fn staged(layout: &Layout) -> Layout {
     }
 }
 
+/// Returns the folder of the staged state.
 pub(super) fn staging_folder(layout: &Layout) -> PathBuf {
+    // Beside the journal, so that the renames stay within one file system.
     folder_of(&layout.journal).join("replacing")
 }
 
-/// Builds and verifies a state beside the present one, and syncs it; without its journal where the present one stays.
+/// Builds, verifies and syncs a staged state; `with_journal` is false where the present journal
+/// stays.
 pub(crate) fn build_staged(
     layout: &Layout,
     storage: Storage,
@@ -41,6 +45,7 @@ pub(crate) fn build_staged(
     with_journal: bool,
 ) -> Result<(), StoreFault> {
     let folder = staging_folder(layout);
+    // Leftovers of a killed process: without a note nothing refers to them.
     remove_staging(layout);
     make_private_folder(&folder).map_err(|error| io_fault("cannot make", &folder, error))?;
     let mut place = staged(layout);
@@ -57,8 +62,11 @@ pub(crate) fn build_staged(
         SqliteStore::build_from(&place, &cargo.store, &cargo.recorded, size)?;
         put_book(&place, storage, book)?;
     }
+    // Verified in full before the old state is touched: this is the last moment at which a failure
+    // costs nothing.
     verify_built(&place, storage, cargo)?;
     if storage == Storage::Sqlite {
+        // Into the main file: only that one is renamed, a staged WAL would be left behind.
         SqliteStore::open(&place, &EngineSettings::default())?.checkpoint()?;
         let synced = fs::File::open(&place.database).and_then(|file| file.sync_all());
         synced.map_err(|error| io_fault("cannot write", &place.database, error))?;
@@ -66,6 +74,7 @@ pub(crate) fn build_staged(
     sync_folder(&folder).map_err(|error| io_fault("cannot write", &folder, error))
 }
 
+/// Writes the staged journal and returns its size.
 fn write_journal(path: &Path, store: &StoreId, recorded: &[Recorded]) -> Result<u64, StoreFault> {
     let lines = recorded
         .iter()
@@ -76,9 +85,10 @@ fn write_journal(path: &Path, store: &StoreId, recorded: &[Recorded]) -> Result<
         .map_err(|error| io_fault("cannot write", path, error))
 }
 
+/// Removes the staged state, if there is one.
 pub(crate) fn remove_staging(layout: &Layout) {
     let folder = staging_folder(layout);
-    // A link that came with a repository is removed, not followed.
+    // A link that came with a repository is removed, not followed: its target may be outside.
     let _ = match folder.symlink_metadata() {
         Ok(found) if found.is_dir() => fs::remove_dir_all(&folder),
         Ok(_) => fs::remove_file(&folder),

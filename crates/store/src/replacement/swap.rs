@@ -1,4 +1,4 @@
-//! The recovery note and the renames of a swap, each of which can be repeated or reverted.
+//! The swap: its recovery note, and renames that are idempotent and can be reverted.
 
 use std::fs;
 use std::io;
@@ -19,10 +19,10 @@ use crate::layout::Layout;
 use crate::postgres::PostgresStore;
 use crate::quarantine::{ChainHead, QuarantineSet};
 
-/// SQLite's files, by what is added to the database's name; the database itself first, so that it is gone before its log.
+/// Suffixes of SQLite's files. The database comes first, so that it is never left without its WAL.
 pub(crate) const DATABASE_ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
 
-/// The recovery note.
+/// The recovery note, `replacing.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) format: u32,
@@ -37,16 +37,17 @@ pub(crate) struct Note {
 }
 
 impl Note {
+    /// Returns the path of the note.
     pub(super) fn path(layout: &Layout) -> PathBuf {
         folder_of(&layout.journal).join("replacing.json")
     }
 
-    /// Says whether there is one.
+    /// Whether there is a note.
     pub(crate) fn exists(layout: &Layout) -> bool {
         exists(&Self::path(layout))
     }
 
-    /// Reads it; one that is not ours says nothing, and is removed.
+    /// Reads the note; one in another format is removed.
     pub(super) fn read(layout: &Layout) -> Result<Option<Self>, StoreFault> {
         let path = Self::path(layout);
         let bytes = match fs::read(&path) {
@@ -54,6 +55,8 @@ impl Note {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io_fault("cannot read", &path, error)),
         };
+        // Written atomically, so an unreadable note came from elsewhere (a repository, another
+        // version) and describes nothing that happened here.
         let note = serde_json::from_slice::<Self>(&bytes)
             .ok()
             .filter(|note| note.format == 1);
@@ -63,18 +66,21 @@ impl Note {
         Ok(note)
     }
 
+    /// Writes the note, synced.
     pub(crate) fn write(&self, layout: &Layout) -> Result<(), StoreFault> {
         let path = Self::path(layout);
         let written = serde_json::to_vec_pretty(self)
             .map_err(io::Error::other)
             .and_then(|bytes| replace(&path, &bytes, Durability::Synced));
         written.map_err(|error| {
-            // It may be there although its folder could not be synced.
+            // It may exist although its folder could not be synced, and must not describe a swap
+            // that did not begin.
             let _ = Self::remove(layout);
             io_fault("cannot write", &path, error)
         })
     }
 
+    /// Removes the note, synced.
     pub(super) fn remove(layout: &Layout) -> Result<(), StoreFault> {
         let path = Self::path(layout);
         let removed = remove_file(&path).and_then(|()| sync_folder(folder_of(&path)));
@@ -82,7 +88,7 @@ impl Note {
     }
 }
 
-/// The renames of one replacement; each can be repeated.
+/// The renames of one replacement. Each is idempotent, so that a resumed swap repeats them.
 pub(crate) struct Swap<'s> {
     pub(crate) layout: &'s Layout,
     pub(crate) note: &'s Note,
@@ -90,11 +96,12 @@ pub(crate) struct Swap<'s> {
 }
 
 impl Swap<'_> {
-    /// Says whether the last rename was done: the new state is in its place.
+    /// Whether the last rename was done, so that the new state is in place.
     pub(super) fn is_installed(&self) -> bool {
         !exists(&self.staged_last())
     }
 
+    /// Returns the staged file that is renamed last.
     fn staged_last(&self) -> PathBuf {
         let staged = staged(self.layout);
         if self.note.to == Storage::Sqlite {
@@ -104,14 +111,17 @@ impl Swap<'_> {
         }
     }
 
-    /// Moves the old files out and the new ones in.
+    /// Moves the old files into quarantine and the staged ones into place.
     pub(crate) fn install(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
         let (layout, staged) = (self.layout, staged(self.layout));
+        // Also false when resuming after the journal's rename: then the journal in place is the new
+        // one.
         let brings_journal = exists(&staged.journal);
         self.quarantine_database()?;
         if brings_journal && exists(&layout.journal) {
             self.set.take_in(&layout.journal, self.set.journal())?;
         }
+        // The old files must be safe in quarantine before anything takes their place.
         self.set.sync()?;
         if self.note.to == Storage::Sqlite {
             if let Some(folder) = layout.database.parent() {
@@ -122,6 +132,7 @@ impl Swap<'_> {
                 rename(&staged.journal, &layout.journal)?;
             }
             self.sync_places()?;
+            // Before the last rename, see `record_known_head`.
             self.make_new_head_known(known);
             rename(&staged.database, &layout.database)?;
         } else {
@@ -131,7 +142,8 @@ impl Swap<'_> {
         self.sync_places()
     }
 
-    /// A recovery is nobody's decision: operations that it could not bring back are reported until a person accepts it.
+    /// Records the new head as known, except after an automatic recovery: operations it could not
+    /// restore are reported until a person accepts the loss.
     fn make_new_head_known(&self, known: Option<&KnownStores>) {
         make_head_known(
             self.layout,
@@ -140,6 +152,7 @@ impl Swap<'_> {
         );
     }
 
+    /// Moves the database and its companion files into quarantine.
     fn quarantine_database(&self) -> Result<(), StoreFault> {
         for ending in DATABASE_ENDINGS {
             let file = with_ending(&self.layout.database, ending);
@@ -150,7 +163,7 @@ impl Swap<'_> {
         Ok(())
     }
 
-    /// Moves the files of a state into quarantine that is kept by another engine now.
+    /// Quarantines the files of a state that was moved to another engine.
     pub(crate) fn quarantine_moved(&self) -> Result<(), StoreFault> {
         if self.note.from == Storage::Sqlite || self.note.to == Storage::Postgres {
             self.quarantine_database()?;
@@ -163,19 +176,22 @@ impl Swap<'_> {
         self.clean_up()
     }
 
-    /// Removes the note, and what is left beside the new state.
+    /// Removes the note and the staging folder.
     pub(crate) fn clean_up(&self) -> Result<(), StoreFault> {
+        // First: staged files without a note are leftovers, which the next build removes.
         Note::remove(self.layout)?;
         remove_staging(self.layout);
         self.set.remove_if_unused();
         Ok(())
     }
 
-    /// Moves everything back where it was: the database last, so that nobody opens it without its log.
+    /// Reverts the swap: moves everything back, the database last, so that no process opens it
+    /// without its WAL.
     pub(crate) fn revert(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
         let (layout, staged) = (self.layout, staged(self.layout));
         let brings_journal = self.note.from == self.note.to || self.note.from == Storage::Postgres;
-        // A move installs before its settings count, so that its database may be in place, with a log of its own.
+        // A move installs its database before the settings change, so the database may be in place,
+        // with a WAL of its own.
         let moved_in = self.note.from != self.note.to
             && self.note.to == Storage::Sqlite
             && self.is_installed();
@@ -206,7 +222,8 @@ impl Swap<'_> {
         if let Some(old) = &self.note.old {
             forget_new_head(layout, known, &self.note.new, old);
         }
-        // A shared state is only unsealed by the machine that has the note; one of this machine without it, too.
+        // Before the note is removed: a shared state is only unsealed by the machine that has the
+        // note. A local database is unsealed by any process that finds it sealed without a note.
         if self.note.from == Storage::Postgres {
             PostgresStore::open(layout, &EngineSettings::default())?.unseal()?;
         }
@@ -219,7 +236,7 @@ impl Swap<'_> {
         Ok(())
     }
 
-    /// Reverts after a failure, and returns what to say about it.
+    /// Reverts after a failure, and returns the fault to report.
     pub(crate) fn give_up(&self, known: Option<&KnownStores>, fault: StoreFault) -> StoreFault {
         match self.revert(known) {
             Ok(()) => fault,
@@ -233,7 +250,7 @@ impl Swap<'_> {
         }
     }
 
-    /// Makes the renames durable.
+    /// Syncs the folders of journal and database, so that the renames survive a power cut.
     fn sync_places(&self) -> Result<(), StoreFault> {
         let mut folders = vec![
             folder_of(&self.layout.journal),
@@ -247,13 +264,15 @@ impl Swap<'_> {
     }
 }
 
+/// Appends a suffix to a path.
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// Says whether there is a file; in doubt there is, so that nothing is taken for done that was not.
+/// Whether a path may exist. An error other than "not found" counts as existing, so that no step is
+/// taken for done that was not.
 pub(crate) fn exists(path: &Path) -> bool {
     !matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }

@@ -1,4 +1,5 @@
-//! What a replacement refuses, survives and leaves alone; the kills are in the program's tests.
+//! Tests of refused, interrupted and forged replacements; kills at system calls are in the fault
+//! lane.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ impl Fixture {
         }
     }
 
-    /// Says in the store's row which program may write it.
+    /// Sets the minimum writer version in the store's row.
     fn set_min_writer(&self, min_writer: i64) {
         let row = SqliteStore::open(&self.layout, &EngineSettings::default())
             .unwrap()
@@ -49,7 +50,7 @@ impl Fixture {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                // SQLite's own companions come and go with every look.
+                // SQLite creates and removes its companion files on every open.
                 match path.to_string_lossy().contains("state.db-") {
                     true => {}
                     false if path.is_dir() => folders.push(path),
@@ -135,7 +136,7 @@ fn a_state_that_was_moved_to_a_database_is_not_rebuilt_by_a_process_with_old_set
     crate::quarantine::quarantine_files(layout, &moved, files).unwrap();
     let rebuilt = rebuild(layout, Storage::Sqlite, "a test", Trust::Known(known), now);
     assert!(matches!(rebuilt, Err(StoreFault::Moved)), "{rebuilt:?}");
-    // Back again by a person's decision, it is an ordinary state.
+    // Restored by a person's decision, it is an ordinary state.
     let cargo = crate::load_quarantined(layout, "1").unwrap();
     replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now)).unwrap();
     assert!(
@@ -172,7 +173,7 @@ fn a_note_that_is_older_than_what_was_done_since_changes_nothing() {
         new: cargo.chain_head(),
     };
     note.write(layout).unwrap();
-    // Not sealed: whoever worked on the state since then did not look for the note.
+    // Not sealed: other processes may have worked on the state since then without seeing the note.
     let told = finish_interrupted(layout, Storage::Sqlite, Some(known)).unwrap();
     assert!(told[0].message.contains("is reverted"), "{told:?}");
     assert!(!Note::exists(layout) && !exists(&staging_folder(layout)));

@@ -58,7 +58,7 @@ fn an_edited_mirror_file_brings_no_approval() {
     std::fs::remove_file(&layout.database).unwrap();
     let (store, told) = place.try_open(None).unwrap();
     assert!(
-        told[0].message.contains("its approval is not taken"),
+        told[0].message.contains("its approval is dropped"),
         "{told:?}"
     );
     let act = nodes(&*store)
