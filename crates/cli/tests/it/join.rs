@@ -56,7 +56,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
     for (arguments, why) in [
         (
             vec!["join", url.as_str(), "--token-file", "../wrong"],
-            "does not know this token",
+            "rejects this token",
         ),
         (
             vec![

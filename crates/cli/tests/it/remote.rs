@@ -411,7 +411,10 @@ fn an_answer_that_gets_lost_is_asked_for_again() {
     proxy.loses.store(9, SeqCst);
     let untold = laptop.run(&["comment", "act-1", "--message", "never told."]);
     assert!(
-        untold.code != 0 && untold.stderr.contains("`tl log` tells whether it was kept"),
+        untold.code != 0
+            && untold
+                .stderr
+                .contains("`tl log` shows whether it was stored"),
         "{}",
         untold.stderr
     );
@@ -430,7 +433,8 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
     let shown = laptop.ok(&["show", "act-1"]);
     assert!(shown.stdout.contains("invalid"), "{}", shown.stdout);
     assert!(
-        shown.stderr.contains("does not answer") && shown.stderr.contains("this is what was known"),
+        shown.stderr.contains("does not answer")
+            && shown.stderr.contains("using the local replica"),
         "{}",
         shown.stderr
     );
@@ -646,7 +650,9 @@ fn what_is_done_during_a_silence_can_wait() {
     team.kill();
     let waits = here.ok(&["comment", "chapter-01", "--message", "пока нет связи."]);
     assert!(
-        waits.stderr.contains("1 operation wait here to be sent"),
+        waits
+            .stderr
+            .contains("1 operation queued here, to be sent later"),
         "{}",
         waits.stderr
     );
@@ -659,7 +665,10 @@ fn what_is_done_during_a_silence_can_wait() {
         refused.stderr
     );
     let told = here.ok(&["status"]).stderr;
-    assert!(told.contains("2 operations wait here to be sent"), "{told}");
+    assert!(
+        told.contains("2 operations queued here, to be sent later"),
+        "{told}"
+    );
     team.again();
     there.ok(&["comment", "act-1", "--message", "meanwhile."]);
     let sent = here.ok(&["status"]).stderr;

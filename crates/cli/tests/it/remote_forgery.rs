@@ -248,7 +248,7 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
         let refused = anna.run(&["show", "act-1"]);
         if refused.code != 0 {
             assert!(
-                refused.stderr.contains("does not know this token"),
+                refused.stderr.contains("rejects this token"),
                 "{}",
                 refused.stderr
             );

@@ -1,8 +1,9 @@
-//! After a silence: what waited is sent, on top of what others did meanwhile.
+//! Flushing the offline queue: rebases queued operations onto the server's history and sends them.
 //!
-//! What was recorded here while the server did not answer is recorded again at the end of its history, under other numbers,
-//! as far as it fits; what does not is put aside where a person can read it. The waiting operations are written down as they
-//! are sent before they are, so that one that got there although nobody said so is known by its hash.
+//! Operations recorded offline get new ids at the end of the server's history, as long as their
+//! facts apply; conflicting ones are saved as readable files. The queue is written in its rebased
+//! form before it is sent, so that an operation that arrived without a response is recognised by
+//! its hash.
 
 use domain::access::Scope;
 use domain::exchange::{Greeting, Receipt, Sending};
@@ -20,21 +21,21 @@ use crate::memory::MemoryState;
 use crate::sqlite::SqliteStore;
 use crate::tables::write::{Keeper, TableTransaction};
 
-/// How often it is tried while others go on.
+/// Maximum attempts while other clients keep committing.
 const TRIED: usize = 20;
 
-/// Older ones would be refused for their date; they are dated anew.
+/// Operations whose date is off by more than this would be refused; they get the present date.
 const STILL_GOOD_MILLIS: i64 = 3 * 60 * 1_000;
 
-/// What became of a round of sending.
+/// Outcome of one round of sending.
 enum Round {
-    /// All were sent, or others were faster: look again.
+    /// Everything was sent, or there was a conflict: compare again.
     Again,
     Silent,
 }
 
 impl RemoteStore {
-    /// Keeps operations here until the server answers again, if they may wait.
+    /// Queues operations until the server is reachable, if they may be queued.
     pub(super) fn let_wait(
         &self,
         transaction: &mut TableTransaction<'_>,
@@ -57,7 +58,7 @@ impl RemoteStore {
                 return Err(silence);
             };
             let why = format!(
-                "{why}; `{}` is decided with the others, not kept for later",
+                "{why}; `{}` needs the server and is never queued",
                 refused.verb.word()
             );
             return Err(StoreFault::Silent {
@@ -76,12 +77,12 @@ impl RemoteStore {
             after: here,
             waiting: Vec::new(),
         });
-        // A process that died had written down more than it kept.
+        // A killed process may have queued operations that it did not commit to the replica.
         pending
             .waiting
             .retain(|one| one.operation.id <= here.operation);
         if pending.end() != here {
-            let what = "what waits to be sent does not fit the replica".to_owned();
+            let what = "the offline queue does not match the replica".to_owned();
             return Err(self.turned_down(what));
         }
         let before = pending.waiting.len();
@@ -91,6 +92,7 @@ impl RemoteStore {
                 .waiting
                 .push(Recorded::read(line, end.operation.next(), end.hash)?);
         }
+        // Queue before replica: an operation that is only in the replica would never be sent.
         self.queue.write(&pending)?;
         if let Err(fault) = Keeper::commit(&self.replica, transaction) {
             pending.waiting.truncate(before);
@@ -99,13 +101,13 @@ impl RemoteStore {
         }
         let waiting = count(pending.waiting.len(), "operation", "operations");
         self.warn(format!(
-            "the server {} does not answer: {waiting} wait here to be sent",
+            "the server {} does not answer: {waiting} queued here, to be sent later",
             self.server.shown()
         ));
         Ok(())
     }
 
-    /// Sends what waits; says whether the server was there to the end.
+    /// Flushes the queue; returns whether the server was reachable to the end.
     pub(super) fn send_waiting(&self) -> Result<bool, StoreFault> {
         let _held = self.queue.hold()?;
         for _ in 0..TRIED {
@@ -117,9 +119,11 @@ impl RemoteStore {
             };
             if !greeting.scope.covers(Scope::Agent) {
                 return Err(self.turned_down(
-                    "this token may only look, and operations wait to be sent".to_owned(),
+                    "this token is read-only, but operations are queued to be sent".to_owned(),
                 ));
             }
+            // The server's operations after `after` are compared with the queue by hash: what
+            // matches has arrived in an earlier, interrupted flush.
             let known = pending
                 .after
                 .operation
@@ -141,6 +145,7 @@ impl RemoteStore {
             let end = news.last().map_or(pending.base, Place::of);
             let rest = pending.waiting.split_off(kept);
             let follow_on = pending.end() == end;
+            // Unchanged operations keep their hashes, so nothing is rebased without need.
             let still_good = rest.iter().all(|one| {
                 let off = greeting
                     .now
@@ -165,7 +170,7 @@ impl RemoteStore {
         Err(StoreFault::Overtaken)
     }
 
-    /// Records what waits at the end of the server's history, and puts aside what does not fit there.
+    /// Rebases the queue onto the server's history, and saves what conflicts.
     fn recorded_again(
         &self,
         base: Place,
@@ -173,6 +178,7 @@ impl RemoteStore {
         rest: Vec<Recorded>,
         greeting: &Greeting,
     ) -> Result<Vec<Recorded>, StoreFault> {
+        // In memory: the replica itself is only rewritten once the server has stored everything.
         let mut state = MemoryState::new(greeting.store.clone());
         let older = self.entries_until(base.operation)?;
         for one in older.iter().chain(news) {
@@ -194,13 +200,13 @@ impl RemoteStore {
             let path = self.queue.put_aside(one, why, greeting.now)?;
             let (summary, place) = (&one.operation.summary, path.display());
             self.warn(format!(
-                "`{summary}`, done while the server was silent, cannot be kept ({why}): see {place}"
+                "`{summary}`, recorded offline, conflicts with the server ({why}): see {place}"
             ));
         }
         Ok(())
     }
 
-    /// Sends one after the other, so that it is known which one is refused.
+    /// Sends the operations one by one, so that it is known which one is refused.
     fn send_round(&self, mut pending: Pending, greeting: &Greeting) -> Result<Round, StoreFault> {
         let mut place = pending.after;
         for index in 0..pending.waiting.len() {
@@ -221,10 +227,11 @@ impl RemoteStore {
                 Err(Trouble::Refused { why, .. }) => {
                     let mut reason = why;
                     let mut misfits = Vec::new();
+                    // All that follow go with it: they were decided on a state that will not exist.
                     for one in pending.waiting.drain(index..) {
                         let first = one.operation.id;
                         misfits.push((one, reason));
-                        reason = format!("operation {first}, which it may rest on, was refused");
+                        reason = format!("operation {first}, on which it may depend, was refused");
                     }
                     self.put_aside(&misfits, greeting)?;
                     self.queue.write(&pending)?;
@@ -235,24 +242,27 @@ impl RemoteStore {
         Ok(Round::Again)
     }
 
-    /// Makes the replica what the server is; nothing waits any more.
+    /// Rewrites the replica to the server's history and empties the queue.
     fn caught_up(&self, base: Place, news: &[Recorded]) -> Result<(), StoreFault> {
         let end = news.last().map_or(base, Place::of);
+        // Usually equal: a rewrite is only needed when operations were renumbered.
         if self.replica.standing()? != (end.operation, end.hash) {
             let mut entries = self.entries_until(base.operation)?;
             entries.extend(news.iter().cloned());
             self.replica.rewrite(&entries)?;
         }
+        // After the rewrite: a kill in between finds everything sent and only rewrites again.
         self.queue.clear()
     }
 
+    /// Returns the replica's operations up to `last`.
     fn entries_until(&self, last: OperationId) -> Result<Vec<Recorded>, StoreFault> {
         let (_, mut entries) = SqliteStore::entries(&self.replica)?;
         entries.retain(|one| one.operation.id <= last);
         Ok(entries)
     }
 
-    /// Asks for the server's whole history after a place; nothing when it does not answer.
+    /// Fetches all of the server's operations after a position; `None` when it is unreachable.
     fn everything_after(
         &self,
         base: Place,
@@ -273,6 +283,7 @@ impl RemoteStore {
                     if end.operation >= greeting.head {
                         return Ok(Some((greeting, news)));
                     }
+                    // A server that claims a higher head but sends nothing would loop for ever.
                     if lines.is_empty() {
                         return Err(self.diverged(end.operation));
                     }

@@ -1,4 +1,5 @@
-//! What is remembered of the server between two commands: whom it takes us for, when it last answered, that it does not.
+//! Cached server status between commands: our principal there, the time of the last response,
+//! whether it is unreachable.
 
 use std::cell::RefCell;
 use std::fs;
@@ -13,32 +14,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable::{Durability, replace};
 
-/// Whoever is in a hurry does not ask a server again that was silent so short a time ago.
+/// How long impatient callers (hooks) do not retry an unreachable server, across processes.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// A hook, which waits less than this for anything, is in a hurry.
+/// A caller with less patience than this is impatient; hooks are.
 const HURRY: Duration = Duration::from_secs(1);
 
-/// The time of the last answer is written down this often.
+/// Minimum interval between two writes of the last response's time.
 const TO_THE_MINUTE: i64 = 60_000;
 
-/// Two small files beside the replica. Lost ones cost a question.
+/// Two small files beside the replica. Losing them costs one request.
 pub(super) struct Contact {
     known: PathBuf,
     silence: PathBuf,
     in_a_hurry: bool,
-    /// Who we are to which server: what was said to somebody else does not count.
+    /// Digest of server and token; a status cached for another account is ignored.
     identity: Digest32,
     last: RefCell<Option<Known>>,
 }
 
+/// Content of the status file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     principal: Principal,
     scope: Scope,
     at: Timestamp,
     identity: Digest32,
-    /// Whether the replica has ever had all there was: what is only begun is no state to work on.
+    /// Whether the replica was ever complete; an incomplete one cannot be used offline.
     #[serde(default)]
     is_whole: bool,
 }
@@ -46,16 +48,19 @@ struct Known {
 const KNOWN: &str = "server.json";
 
 impl Contact {
-    /// Forgets what is remembered beside a database.
+    /// Removes the cached status beside a database.
     pub(super) fn forget(database: &Path) {
         let _ = fs::remove_file(database.with_file_name(KNOWN));
     }
 
+    /// Loads the cached status beside a database.
     pub(super) fn beside(database: &Path, patience: Duration, identity: Digest32) -> Self {
         let known = database.with_file_name(KNOWN);
         let last: Option<Known> = fs::read(&known)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        // After `tl join` with another token the cached principal would sign operations with a
+        // wrong name.
         let last = last.filter(|last| last.identity == identity);
         Self {
             known,
@@ -66,7 +71,7 @@ impl Contact {
         }
     }
 
-    /// Remembers what the server said of us.
+    /// Caches principal, scope and time of a response.
     pub(super) fn note(&self, greeting: &Greeting) {
         let (principal, scope) = (greeting.principal.clone(), greeting.scope);
         let is_whole = self.is_whole();
@@ -77,9 +82,12 @@ impl Contact {
             identity: self.identity,
             is_whole,
         };
+        // A `stat` first: an unlink on every response would write to the directory.
         if self.silence.exists() {
             let _ = fs::remove_file(&self.silence);
         }
+        // Throttled, because every command contacts the server and the time is only shown to the
+        // minute.
         let is_news = self.last.borrow().as_ref().is_none_or(|last| {
             (&last.principal, last.scope) != (&now.principal, now.scope)
                 || now.at.as_millis() - last.at.as_millis() > TO_THE_MINUTE
@@ -90,13 +98,14 @@ impl Contact {
         *self.last.borrow_mut() = Some(now);
     }
 
+    /// Writes the status file, ignoring errors.
     fn write(&self, known: &Known) {
         if let Ok(bytes) = serde_json::to_vec(known) {
             let _ = replace(&self.known, &bytes, Durability::Atomic);
         }
     }
 
-    /// Remembers that the replica had all there was.
+    /// Marks the replica as complete.
     pub(super) fn note_whole(&self) {
         if let Some(last) = self
             .last
@@ -109,7 +118,7 @@ impl Contact {
         }
     }
 
-    /// Says whether the replica can be worked on without the server.
+    /// Whether the replica can be used offline.
     pub(super) fn is_whole(&self) -> bool {
         self.last
             .borrow()
@@ -117,7 +126,7 @@ impl Contact {
             .is_some_and(|last| last.is_whole)
     }
 
-    /// Returns whom the server takes us for.
+    /// Returns our principal on the server.
     pub(super) fn caller(&self) -> Option<Principal> {
         self.last
             .borrow()
@@ -125,20 +134,24 @@ impl Contact {
             .map(|last| last.principal.clone())
     }
 
-    /// Returns when the server last answered, as far as it was written down.
+    /// Returns the cached time of the server's last response.
     pub(super) fn last(&self) -> Option<Timestamp> {
         self.last.borrow().as_ref().map(|last| last.at)
     }
 
-    /// Remembers that the server does not answer.
+    /// Marks the server as unreachable.
     pub(super) fn note_silence(&self) {
+        // Not renewed while it holds: otherwise frequent hooks would never try the server again.
         if !self.is_to_be_left_alone() {
             let _ = replace(&self.silence, b"", Durability::Atomic);
         }
     }
 
-    /// Says whether the server was silent a moment ago, for who is in a hurry.
+    /// Whether an impatient caller should not contact the server, because it was unreachable a
+    /// moment ago.
     pub(super) fn is_to_be_left_alone(&self) -> bool {
+        // A hook has a short deadline: waiting for a dead server would cost every tool call its
+        // checks.
         self.in_a_hurry
             && fs::metadata(&self.silence)
                 .and_then(|found| found.modified())

@@ -1,4 +1,4 @@
-//! The same over HTTP: one connection, kept open, no runtime.
+//! HTTP client of a team server: blocking, one keep-alive connection, no async runtime.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,37 +12,38 @@ use ureq::{Agent, Body, Error, Timeout};
 
 use super::server::{Fetched, TeamServer, Trouble};
 
-/// Where every server has its history.
+/// Path of the operations endpoint.
 const PATH: &str = "/api/team/operations";
 
-/// More than a page and the largest operation together.
+/// Maximum response size; more than a page and the largest operation together.
 const MOST_READ: u64 = 4 * MOST_SENT as u64;
 
-/// What fails this fast was not even tried.
+/// A request that fails this fast hit a closed keep-alive connection.
 const AT_ONCE: Duration = Duration::from_millis(50);
 
-/// A server that is reached by HTTP.
+/// A team server reached over HTTP.
 pub(crate) struct HttpServer {
     agent: Agent,
     address: ServerAddress,
-    /// How long an answer may take.
+    /// Connection timeout; the other timeouts are multiples of it.
     patience: Duration,
 }
 
 impl HttpServer {
-    /// Returns a server, without asking it anything yet; `patience` is how long to try to connect.
+    /// Returns a client without connecting yet; `patience` is the connection timeout.
     pub(crate) fn at(address: &ServerAddress, patience: Duration) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // The token is for this server alone.
+            // Redirects would carry the token to another server.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(concat!("throughline/", env!("CARGO_PKG_VERSION")))
-            // A server closes a connection that says nothing for half a minute.
+            // Servers close idle connections after half a minute; reusing one then fails.
             .max_idle_age(Duration::from_secs(10))
             .timeout_resolve(Some(patience))
             .timeout_connect(Some(patience))
             .timeout_recv_response(Some(patience * 2))
+            // The first pull of a long history takes several pages of megabytes over a slow line.
             .timeout_recv_body(Some(patience * 20))
             .timeout_send_body(Some(patience * 20));
         let config = match address.url().starts_with("https://") {
@@ -54,7 +55,7 @@ impl HttpServer {
                     ))
                     .build(),
             ),
-            // This machine: a proxy elsewhere could not reach it.
+            // Plain HTTP is only allowed to this machine, which a proxy elsewhere could not reach.
             false => config.proxy(None),
         };
         Self {
@@ -64,16 +65,18 @@ impl HttpServer {
         }
     }
 
+    /// Returns the URL of the operations endpoint.
     fn url(&self) -> String {
         format!("{}{PATH}", self.address.url())
     }
 
+    /// Returns the `Authorization` header.
     fn authorization(&self) -> String {
         format!("Bearer {}", self.address.reveal_token())
     }
 }
 
-/// The certificates this system trusts.
+/// Loads the root certificates the system trusts, which include a company's own.
 fn certificates() -> RootCerts {
     let found = rustls_native_certs::load_native_certs().certs;
     RootCerts::from(
@@ -99,6 +102,8 @@ impl TeamServer for HttpServer {
         )
     }
 
+    // Another prefix than `identity`, which is stored in a file: the seal must not be derivable
+    // from anything on disk but the token.
     fn seal(&self) -> Digest32 {
         Digest32::of(
             format!(
@@ -123,6 +128,7 @@ impl TeamServer for HttpServer {
         if !wait.is_zero() {
             url.push_str(&format!("&wait={}", wait.as_millis()));
         }
+        // A closure, because a request is consumed by its call and may have to be repeated.
         let ask = || {
             let request = self
                 .agent
@@ -138,7 +144,8 @@ impl TeamServer for HttpServer {
         };
         let begun = Instant::now();
         let (status, text) = match ask() {
-            // The connection was closed while it was not used; that says nothing of the server.
+            // The idle connection was closed by the peer, which says nothing about the server. A
+            // fetch is safe to repeat.
             Err(Trouble::Silent {
                 may_have_arrived: true,
                 ..
@@ -147,6 +154,7 @@ impl TeamServer for HttpServer {
         };
         match status {
             200 => page(&text),
+            // Other conflicts (a proxy's 409) must not be taken for a diverged history.
             409 if matches!(serde_json::from_str(&text), Ok(Receipt::Diverged { .. })) => {
                 Ok(Fetched::Diverged)
             }
@@ -165,7 +173,7 @@ impl TeamServer for HttpServer {
             .for_each(|line| body.extend_from_slice(line.as_bytes()));
         if body.len() > MOST_SENT {
             let why = format!(
-                "{} bytes are more than it takes at once ({MOST_SENT})",
+                "{} bytes exceed its request limit ({MOST_SENT} bytes)",
                 body.len()
             );
             return Err(refused(why));
@@ -175,7 +183,7 @@ impl TeamServer for HttpServer {
             .post(&self.url())
             .header("authorization", &self.authorization())
             .header("content-type", "application/x-ndjson");
-        // A cascade over a large tree is checked before it is answered.
+        // The server verifies the facts before it responds, which takes time for a large cascade.
         let request = request
             .config()
             .timeout_recv_response(Some(self.patience * 4))
@@ -191,24 +199,26 @@ impl TeamServer for HttpServer {
     }
 }
 
+/// Parses a page: the greeting, then journal lines.
 fn page(text: &str) -> Result<Fetched, Trouble> {
-    let unreadable = |what: &str| refused(format!("its answer cannot be read: {what}"));
+    let unreadable = |what: &str| refused(format!("its response cannot be parsed: {what}"));
     let mut lines = text.split_inclusive('\n');
     let greeting: Greeting = lines
         .next()
         .and_then(|line| serde_json::from_str(line).ok())
-        .ok_or_else(|| unreadable("it does not begin as that of a team server"))?;
+        .ok_or_else(|| unreadable("it does not start with a team server's greeting"))?;
     let lines: Vec<String> = lines.map(str::to_owned).collect();
+    // Checked here, because a truncated body can end between two chunks without an HTTP error.
     match lines.last().is_some_and(|line| !line.ends_with('\n')) {
         true => Err(Trouble::Silent {
-            why: "its answer was cut off".to_owned(),
+            why: "its response was truncated".to_owned(),
             may_have_arrived: false,
         }),
         false => Ok(Fetched::Page { greeting, lines }),
     }
 }
 
-/// Reads an answer to its end.
+/// Reads a whole response.
 fn read(answer: Result<ureq::http::Response<Body>, Error>) -> Result<(u16, String), Trouble> {
     let mut answer = answer.map_err(|error| silent(&error))?;
     let status = answer.status().as_u16();
@@ -221,7 +231,8 @@ fn read(answer: Result<ureq::http::Response<Body>, Error>) -> Result<(u16, Strin
     Ok((status, text))
 }
 
-/// Says what became of a request that got no answer.
+/// Classifies a transport error: refused, or unreachable with or without a chance that the request
+/// arrived.
 fn silent(error: &Error) -> Trouble {
     let never_connected = match error {
         Error::ConnectionFailed
@@ -230,7 +241,8 @@ fn silent(error: &Error) -> Trouble {
         Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
         _ => false,
     };
-    // Whom it cannot be proved to be is nobody we talk to.
+    // A certificate that does not verify is a refusal, never a reason to work offline: it may be an
+    // attack.
     if let Error::Io(io) = error
         && io
             .get_ref()
@@ -247,6 +259,7 @@ fn silent(error: &Error) -> Trouble {
     }
 }
 
+/// Returns a refusal without next steps.
 fn refused(why: String) -> Trouble {
     Trouble::Refused {
         why,
@@ -254,12 +267,13 @@ fn refused(why: String) -> Trouble {
     }
 }
 
-/// What a server says beside a status: in a use case's words, or in one sentence.
+/// The body of an error response: a failure with next steps, or one sentence.
 struct Said {
     message: String,
     next_steps: Vec<String>,
 }
 
+/// Parses the body of an error response.
 fn said(text: &str) -> Option<Said> {
     let body: Value = serde_json::from_str(text).ok()?;
     let error = &body["error"];
@@ -274,18 +288,19 @@ fn said(text: &str) -> Option<Said> {
 }
 
 impl HttpServer {
-    /// Reads an answer that is no yes.
+    /// Classifies an error response.
     fn refusal(&self, status: u16, text: &str) -> Trouble {
         let said = said(text);
         let url = self.shown();
         let (why, next_steps) = match (status, said) {
             (401, _) => (
-                "it does not know this token".to_owned(),
+                "it rejects this token (unknown or revoked)".to_owned(),
                 vec![format!(
-                    "tl join {url} --token-file FILE   # with one that counts"
+                    "tl join {url} --token-file FILE   # with a valid token"
                 )],
             ),
-            // A proxy that finds nobody behind it, or a server that has too much to do.
+            // A gateway without a backend, or an overloaded server: retried later like an
+            // unreachable one. With 429 the request was certainly not processed.
             (429 | 500..=599, said) => {
                 let why = said.map_or_else(|| format!("HTTP status {status}"), |said| said.message);
                 return Trouble::Silent {
@@ -299,7 +314,7 @@ impl HttpServer {
                 Vec::new(),
             ),
             (300..=399, None) => (
-                "it leads elsewhere; give the address it leads to".to_owned(),
+                "it redirects to another address; use that one".to_owned(),
                 Vec::new(),
             ),
             (_, None) => (format!("HTTP status {status}"), Vec::new()),

@@ -1,9 +1,10 @@
-//! A team server elsewhere, worked with through a replica here.
+//! Remote store: a local replica of a team server's history, with compare-and-swap commits.
 //!
-//! The replica is an ordinary SQLite store with its journal and mirror: the same identity, the same chain of operations. Every
-//! read and write first takes over what is new on the server, in one request. A commit is a compare-and-swap on the server's
-//! last operation; only what the server has kept is kept here. An operation is known by its hash, so that it can be sent
-//! twice and kept once. Notes and stamps are of this working copy and never leave it, but for the shared ones.
+//! The replica is an ordinary SQLite store with journal and mirror: the same store id, the same
+//! hash chain. Every read and write first pulls new operations from the server, in one request. A
+//! commit is a compare-and-swap on the server's head; only what the server has stored is stored
+//! here. An operation is identified by its hash, which makes sending idempotent. Notes and stamps
+//! belong to this working copy and are not sent, except for the shared ones.
 
 mod catch_up;
 mod contact;
@@ -38,36 +39,38 @@ use crate::sqlite::SqliteStore;
 use crate::tables::verify::finding;
 use crate::tables::write::{Keeper, TableTransaction};
 
-/// How often the same operations are sent before it is said that nobody answers.
+/// Maximum attempts to send the same operations before the server counts as unreachable.
 const SENT_AT_MOST: u32 = 3;
 
-/// The longest a server is asked to wait for news.
+/// Maximum duration of one long poll, below the 30 seconds after which servers close idle
+/// connections.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
-/// What was taken over so short a time ago is what there is. Whoever is wrong about that is overtaken at worst.
+/// How long a pull counts as fresh. A stale one leads to a write conflict at worst, which is
+/// retried.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// How long a server that did not answer is left alone by the same process.
+/// How long one process waits before it retries an unreachable server.
 const LEFT_ALONE: Duration = Duration::from_secs(2);
 
-/// A project on a team server, open.
+/// An open project on a team server.
 pub(crate) struct RemoteStore {
     replica: SqliteStore,
     server: Box<dyn TeamServer>,
     contact: Contact,
-    /// What waits to be sent, and whether anything may.
+    /// Operations recorded offline, waiting to be sent.
     queue: Queue,
     offline: OfflinePolicy,
-    /// Since when the server is silent, as far as this process knows, and why.
+    /// Since when this process has found the server unreachable, and why.
     silent: RefCell<Option<(Instant, String)>>,
-    /// When everything there was had been taken over.
+    /// Time of the last complete pull.
     followed: Cell<Option<Instant>>,
     warnings: RefCell<Vec<String>>,
     told_silence: Cell<bool>,
 }
 
 impl RemoteStore {
-    /// Opens the replica of a project; makes it when there is none.
+    /// Opens the replica of a project, creating it on first use.
     pub(crate) fn open(
         layout: &Layout,
         settings: &EngineSettings,
@@ -89,14 +92,15 @@ impl RemoteStore {
         )
     }
 
-    /// The same with a server that is reached in some way.
+    /// Opens the replica of a given server, whatever its transport.
     pub(crate) fn around(
         layout: &Layout,
         settings: &EngineSettings,
         known: Option<&KnownStores>,
         server: Box<dyn TeamServer>,
     ) -> Result<Self, StoreFault> {
-        // A replica is the server's word: its head is compared there, and at every contact with it.
+        // No rollback detection for a replica: its head is compared with the server's on every
+        // contact.
         let settings = &EngineSettings {
             heads: None,
             ..settings.clone()
@@ -108,6 +112,7 @@ impl RemoteStore {
             }
             other => other?,
         };
+        // Notes of several machines meet on the server; the name tells their working copies apart.
         replica.name_working_copy(layout.working_copy()?);
         let queue = Queue::beside(&layout.database, settings.patience, server.seal());
         let contact = Contact::beside(&layout.database, settings.patience, server.identity());
@@ -124,22 +129,24 @@ impl RemoteStore {
         })
     }
 
-    /// Returns whose store it is.
+    /// Returns the store's id.
     pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
         self.replica.id()
     }
 
-    /// Takes over what is new on the server. When it does not answer, what is known here has to do.
+    /// Pulls new operations from the server. When it is unreachable, the replica is used as it is.
     fn follow(&self, wait: Duration) -> Result<(), StoreFault> {
         self.follow_if_heard(wait)?;
         let silent = self.silent.borrow().as_ref().map(|(_, why)| why.clone());
         match silent {
-            // What is only begun is no state to work on: everything that is not here yet would seem new.
+            // A replica that was never complete is unusable offline: a scan would record every plan
+            // that is missing in it as new.
             Some(why) if !self.contact.is_whole() => Err(self.silence(why)),
             _ => Ok(()),
         }
     }
 
+    /// Pulls new operations; an unreachable server is noted, not an error.
     fn follow_if_heard(&self, wait: Duration) -> Result<(), StoreFault> {
         let is_fresh = self
             .followed
@@ -151,11 +158,13 @@ impl RemoteStore {
         if !self.queue.is_empty() {
             match self.send_waiting() {
                 Ok(true) => {}
-                // Another process is at it.
+                // Another process is sending the queue. Pulling now would put the server's
+                // operations on top of queued ones.
                 Ok(false) | Err(StoreFault::Locked { .. }) => return Ok(()),
                 Err(fault) => return Err(fault),
             }
         }
+        // Pages until the head is reached; only the first request may be a long poll.
         let mut wait = wait;
         loop {
             let (head, hash) = self.replica.standing()?;
@@ -166,6 +175,8 @@ impl RemoteStore {
                     self.hear_nothing(&why);
                     return Ok(());
                 }
+                // A refusal (token revoked, wrong project) is an error: working offline on it would
+                // never end.
                 Err(trouble) => return Err(self.fault(trouble)),
             };
             self.hear(&greeting)?;
@@ -185,20 +196,22 @@ impl RemoteStore {
         }
     }
 
-    /// Says whether the server did not answer a moment ago, so that not everything takes as long as finding that out.
+    /// Whether the server was unreachable a moment ago. Without this back-off every call of a
+    /// command would wait for the connection timeout.
     fn leaves_alone(&self) -> bool {
         if let Some((since, _)) = &*self.silent.borrow() {
             return since.elapsed() < LEFT_ALONE;
         }
         match self.contact.is_to_be_left_alone() {
             true => {
-                self.hear_nothing("it did not answer a moment ago");
+                self.hear_nothing("it did not respond a moment ago");
                 true
             }
             false => false,
         }
     }
 
+    /// Notes that the server is unreachable, with one warning per process.
     fn hear_nothing(&self, why: &str) {
         *self.silent.borrow_mut() = Some((Instant::now(), why.to_owned()));
         self.contact.note_silence();
@@ -206,11 +219,11 @@ impl RemoteStore {
             let known_at = self
                 .contact
                 .last()
-                .map(|last| format!(" at {last}"))
+                .map(|last| format!(" of {last}"))
                 .unwrap_or_default();
             let shown = self.server.shown();
             self.warn(format!(
-                "the server {shown} does not answer ({why}): this is what was known{known_at}"
+                "the server {shown} does not answer ({why}); using the local replica{known_at}"
             ));
             let waiting = self
                 .queue
@@ -220,7 +233,7 @@ impl RemoteStore {
                 .map_or(0, |pending| pending.waiting.len());
             if waiting > 0 {
                 self.warn(format!(
-                    "{} wait here to be sent",
+                    "{} queued here, to be sent later",
                     count(waiting, "operation", "operations")
                 ));
             }
@@ -231,8 +244,10 @@ impl RemoteStore {
         self.warnings.borrow_mut().push(text);
     }
 
+    /// Accepts a response's greeting: checks the store id and takes over clock and principal.
     fn hear(&self, greeting: &Greeting) -> Result<(), StoreFault> {
         let own = self.replica.id()?;
+        // Another project at the same URL: its operations must never be mixed into this replica.
         if greeting.store != own {
             return Err(self.turned_down(format!(
                 "it has another project (store {}, not {own})",
@@ -240,12 +255,13 @@ impl RemoteStore {
             )));
         }
         *self.silent.borrow_mut() = None;
+        // Claims expire by the server's clock; laptops' clocks differ by minutes.
         self.replica.go_by(greeting.now);
         self.contact.note(greeting);
         Ok(())
     }
 
-    /// Applies operations of the server to the replica, all or none.
+    /// Applies the server's operations to the replica, in one transaction.
     fn take_over(&self, lines: &[String]) -> Result<(), StoreFault> {
         #[derive(Deserialize)]
         struct Numbered {
@@ -254,9 +270,9 @@ impl RemoteStore {
         let mut transaction = self.replica.begin_writing()?;
         for line in lines {
             let read: LineHead<Numbered> = serde_json::from_str(line).map_err(|error| {
-                self.turned_down(format!("what it sent cannot be read: {error}"))
+                self.turned_down(format!("its response cannot be parsed: {error}"))
             })?;
-            // Another process of this machine may have taken it over meanwhile.
+            // Another process of this machine may have pulled it meanwhile.
             if read.op.id <= transaction.head()? {
                 match transaction.chain_hash(read.op.id)? {
                     Some(own) if own == read.hash => continue,
@@ -272,7 +288,9 @@ impl RemoteStore {
         }
     }
 
+    /// Stores shared notes that differ from the local ones.
     fn take_notes(&self, notes: &[SharedNote]) -> Result<(), StoreFault> {
+        // Compared first: taking the write lock on every pull would serialise all readers.
         let news: Vec<&SharedNote> = {
             let state = self.replica.read()?;
             notes
@@ -290,12 +308,13 @@ impl RemoteStore {
         Keeper::commit(&self.replica, &mut transaction)
     }
 
-    /// Sends operations until it is known what became of them.
+    /// Sends operations, retrying while the outcome is unknown.
     fn send(&self, sending: &Sending, lines: &[String]) -> Result<Receipt, StoreFault> {
         let mut may_have_arrived = false;
         let mut last = String::new();
         for attempt in 0..SENT_AT_MOST {
             if attempt > 0 {
+                // Exponential back-off: 60 ms, 120 ms.
                 std::thread::sleep(Duration::from_millis(30 << attempt));
             }
             match self.server.send(sending, lines) {
@@ -309,7 +328,8 @@ impl RemoteStore {
                 }
                 Err(trouble) => return Err(self.fault(trouble)),
             }
-            // Nobody is there: to ask again at once is no use, unless something is to be found out.
+            // Never connected, so nothing was stored and an immediate retry is pointless. Otherwise
+            // the retry finds out: the server recognises the operation by its hash.
             if !may_have_arrived {
                 break;
             }
@@ -319,7 +339,7 @@ impl RemoteStore {
         let why = match may_have_arrived {
             true => {
                 format!(
-                    "{last}, while operation {} was sent; `tl log` tells whether it was kept",
+                    "{last}, while operation {} was sent; `tl log` shows whether it was stored",
                     sending.after.next()
                 )
             }
@@ -332,6 +352,7 @@ impl RemoteStore {
         })
     }
 
+    /// Returns the fault for an unreachable server.
     fn silence(&self, why: String) -> StoreFault {
         StoreFault::Silent {
             at: self.server.shown().to_owned(),
@@ -340,10 +361,11 @@ impl RemoteStore {
         }
     }
 
+    /// Returns the fault for a server that cannot be used with this replica.
     fn turned_down(&self, why: String) -> StoreFault {
         let at = self.server.shown().to_owned();
         let next_steps = vec![format!(
-            "tl join {at}   # takes the server's history; what is here is put aside"
+            "tl join {at}   # takes the server's history; the local replica is quarantined"
         )];
         StoreFault::TurnedDown {
             at,
@@ -352,12 +374,14 @@ impl RemoteStore {
         }
     }
 
+    /// Returns the fault for histories that diverged.
     fn diverged(&self, at: OperationId) -> StoreFault {
         self.turned_down(format!(
-            "its history and the one here went different ways at operation {at}; was it restored from a backup?"
+            "its history and the local one diverged at operation {at}; was it restored from a backup?"
         ))
     }
 
+    /// Converts a server's fault.
     fn fault(&self, trouble: Trouble) -> StoreFault {
         match trouble {
             Trouble::Silent { why, .. } => self.silence(why),
@@ -370,17 +394,19 @@ impl RemoteStore {
     }
 }
 
-/// Makes an empty replica of what the server has.
+/// Creates an empty replica with the server's store id.
 fn make_replica(
     layout: &Layout,
     known: Option<&KnownStores>,
     server: &dyn TeamServer,
 ) -> Result<(), StoreFault> {
     let at = || server.shown().to_owned();
+    // Asks for operations after an id that no history reaches: the greeting alone is wanted. Half
+    // of the maximum is the largest id that fits into a signed SQL column.
     let greeting = match server.fetch(OperationId(u64::MAX >> 1), None, Duration::ZERO) {
         Ok(Fetched::Page { greeting, .. }) => greeting,
         Ok(Fetched::Diverged) => {
-            let why = "its answer makes no sense".to_owned();
+            let why = "its response is invalid".to_owned();
             return Err(StoreFault::TurnedDown {
                 at: at(),
                 why,
@@ -405,6 +431,7 @@ fn make_replica(
     let folder = layout.database.parent().unwrap_or(&layout.home);
     crate::private::create_directory(folder)
         .map_err(|error| io_fault("cannot make", folder, error))?;
+    // The request above was made without the lock: a slow server must not block recovery.
     let _lock = rebuild_lock(layout)?;
     if layout.database.exists() {
         return Ok(());
@@ -413,9 +440,9 @@ fn make_replica(
         let remembered = known.remember(&greeting.store, &layout.root);
         remembered.map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     }
-    // What is remembered of another replica says nothing of this one.
+    // The cached status belongs to the previous replica, which may have been complete.
     Contact::forget(&layout.database);
-    // Nothing of it belongs into a repository.
+    // A replica is private to this machine and must not be committed.
     let ignore = folder.join(".gitignore");
     replace(&ignore, b"*\n", Durability::Atomic)
         .map_err(|error| io_fault("cannot write", &ignore, error))?;
@@ -425,18 +452,18 @@ fn make_replica(
     SqliteStore::build(layout, &greeting.store, &[], size)
 }
 
-/// Puts a replica aside, so that it is made anew, and returns where it is now.
+/// Quarantines a replica, so that it is created again, and returns where it is now.
 ///
-/// # Errors
-/// [`StoreFault`] when it cannot be.
+/// # Errors [`StoreFault`] when its files cannot be moved.
 pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
+    // Queued operations go with it: they are chained to this replica's history.
     let beside = [
         layout.journal.clone(),
         layout.database.with_file_name("pending.jsonl"),
     ];
     let files = database_files(&layout.database).into_iter().chain(beside);
-    let why = "the replica of a team server was made again";
+    let why = "the replica of a team server was rebuilt";
     let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Replica, why, None);
     Ok(quarantine_files(layout, &manifest, files)?
         .into_iter()
@@ -452,7 +479,8 @@ impl Keeper for RemoteStore {
         };
         if transaction.lines.is_empty() {
             Keeper::commit(&self.replica, transaction)?;
-            // A session that is not heard of loses its claims at worst, and only after a while.
+            // Best effort: a heartbeat that is lost costs a session its claims, and only after the
+            // lease.
             if !sending.notes.is_empty() && self.silent.borrow().is_none() {
                 let _ = self.server.send(&sending, &[]);
             }
@@ -462,26 +490,31 @@ impl Keeper for RemoteStore {
         if let Some(why) = silent {
             return self.let_wait(transaction, self.silence(why));
         }
+        // Order is kept: a later operation may depend on a queued one.
         if !self.queue.is_empty() {
             return self.let_wait(
                 transaction,
-                self.silence("operations wait here to be sent first".to_owned()),
+                self.silence("earlier operations are queued and have to be sent first".to_owned()),
             );
         }
         let receipt = match self.send(&sending, &transaction.lines) {
-            // Whether it got there or not: if it did, it is known by its hash.
+            // Queued whether it arrived or not: if it did, the server recognises it by its hash.
             Err(fault @ StoreFault::Silent { .. }) => return self.let_wait(transaction, fault),
             other => other?,
         };
         match receipt {
             Receipt::Kept { .. } => {
-                // It is kept there, whatever becomes of it here: the next look brings what is missing.
+                // Stored on the server, so this is a success. The next pull brings what is missing
+                // here.
                 if let Err(fault) = Keeper::commit(&self.replica, transaction) {
-                    self.warn(format!("kept by the server, but not yet here: {fault}"));
+                    self.warn(format!(
+                        "stored on the server, but not yet in the local replica: {fault}"
+                    ));
                 }
                 Ok(())
             }
             Receipt::Overtaken { .. } => {
+                // The use case is retried at once and has to see the operation that was faster.
                 self.followed.set(None);
                 Err(StoreFault::Overtaken)
             }
@@ -531,7 +564,7 @@ impl Store for RemoteStore {
             if head != known || left.is_zero() {
                 return Ok(head);
             }
-            // Whoever is silent, or does not wait as it was asked to, is not asked all the time.
+            // Throttles the loop when the server is unreachable or does not support long polling.
             std::thread::sleep(left.min(LEFT_ALONE / 20));
         }
     }
@@ -567,14 +600,14 @@ impl Store for RemoteStore {
 
     fn caller(&self) -> Option<Principal> {
         if self.contact.caller().is_none() {
-            // Who we are is said with every answer.
+            // Every response names our principal.
             let _ = self.follow(Duration::ZERO);
         }
         self.contact.caller()
     }
 }
 
-/// Opens a replica around any server, for tests of what a server may do.
+/// Opens a replica with any server, for tests of misbehaving servers.
 ///
 /// # Errors
 /// [`StoreFault`].

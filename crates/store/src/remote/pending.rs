@@ -1,7 +1,9 @@
-//! What was done while the server did not answer: kept in one file, in order, until it was sent or put aside.
+//! Offline queue: operations recorded while the server was unreachable, in one file, in order.
 //!
-//! The first line is a seal, by which a file that came with a repository is told from one of ours. The second says which operation of the server's history the replica had then, and after which one the others were
-//! recorded; the others are lines of a journal. The file is replaced as a whole, so that a crash leaves the old or the new.
+//! The first line is a seal (keyed digest) that rejects a file that came with a repository. The
+//! second names the last operation of the server that the replica had, and the one that the queue
+//! follows. The others are journal lines. The file is replaced atomically. An operation leaves the
+//! queue when it is sent or saved as a conflict; nothing is dropped.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -23,7 +25,7 @@ use crate::engine::{Recorded, io_fault};
 use crate::journal;
 use crate::memory::MemoryState;
 
-/// A place in the history.
+/// A position in the history: operation and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Place {
     pub(super) operation: OperationId,
@@ -31,7 +33,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Returns the place an operation has.
+    /// Returns the position of an operation.
     pub(super) fn of(recorded: &Recorded) -> Self {
         Self {
             operation: recorded.operation.id,
@@ -40,15 +42,16 @@ impl Place {
     }
 }
 
+/// Second line of the queue file.
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// How far the replica is the server's.
+    /// Last operation that the replica shares with the server.
     base: Place,
-    /// What the operations below follow.
+    /// Position that the queued operations follow.
     after: Place,
 }
 
-/// The operations that wait.
+/// The queued operations.
 pub(super) struct Pending {
     pub(super) base: Place,
     pub(super) after: Place,
@@ -56,23 +59,25 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Returns the place of the last one.
+    /// Returns the position of the last operation.
     pub(super) fn end(&self) -> Place {
         self.waiting.last().map_or(self.after, Place::of)
     }
 }
 
-/// Where they wait.
+/// The queue's files, beside the replica.
 pub(super) struct Queue {
     file: PathBuf,
     lock: PathBuf,
     conflicts: PathBuf,
     patience: Duration,
-    /// Nobody else can have written a file that fits this: it is sent in the name of whoever holds the token.
+    /// Key of the seal. The queue is sent under this user's token, so a forged file would act in
+    /// their name.
     seal: Digest32,
 }
 
 impl Queue {
+    /// Returns the queue beside a database.
     pub(super) fn beside(database: &Path, patience: Duration, seal: Digest32) -> Self {
         Self {
             seal,
@@ -83,12 +88,12 @@ impl Queue {
         }
     }
 
-    /// Says whether anything waits, without reading it.
+    /// Whether the queue is empty, by the absence of its file.
     pub(super) fn is_empty(&self) -> bool {
         !self.file.exists()
     }
 
-    /// Takes the right to change what waits; it ends with what is returned.
+    /// Acquires the queue's lock, held until the returned file is closed.
     pub(super) fn hold(&self) -> Result<File, StoreFault> {
         let file = crate::private::open_options()
             .create(true)
@@ -106,7 +111,7 @@ impl Queue {
         }
     }
 
-    /// Reads what waits. What somebody else wrote, or was written with another token, is put aside.
+    /// Reads the queue. A file with a wrong seal (foreign, or of another token) is quarantined.
     pub(super) fn read(&self) -> Result<Option<Pending>, StoreFault> {
         let text = match fs::read_to_string(&self.file) {
             Ok(text) => text,
@@ -114,16 +119,15 @@ impl Queue {
             Err(error) => return Err(io_fault("cannot read", &self.file, error)),
         };
         let unreadable = |what: String| StoreFault::Io {
-            action: format!(
-                "cannot read what waits to be sent, `{}`",
-                self.file.display()
-            ),
+            action: format!("cannot read the offline queue `{}`", self.file.display()),
             source: what.into(),
         };
         let (seal, text) = text.split_once('\n').unwrap_or_default();
+        // Moved away instead of refused: a foreign file must not block the replica, and after a
+        // change of the token the user can still read what was queued.
         if seal != self.sealed(text).to_string() {
             let aside = crate::durable::put_aside(&self.file, &self.conflicts);
-            aside.map_err(|error| io_fault("cannot put aside", &self.file, error))?;
+            aside.map_err(|error| io_fault("cannot quarantine", &self.file, error))?;
             return Ok(None);
         }
         let mut lines = text.lines();
@@ -131,6 +135,7 @@ impl Queue {
             .map_err(|error| unreadable(error.to_string()))?;
         let (mut prev, mut waiting) = (header.after.hash, Vec::new());
         for line in lines {
+            // The chain is verified again: the seal covers the file, not the program that wrote it.
             let one = Recorded::from(journal::read_line(line, prev).map_err(unreadable)?);
             prev = one.hash;
             waiting.push(one);
@@ -142,9 +147,11 @@ impl Queue {
         }))
     }
 
-    /// Keeps what waits, durably; nothing when there is nothing.
+    /// Writes the queue, synced; removes the file when nothing is queued.
     pub(super) fn write(&self, pending: &Pending) -> Result<(), StoreFault> {
         let cannot = |error| io_fault("cannot write", &self.file, error);
+        // An empty queue after a partial flush still matters: `after` says what the server has of
+        // it.
         if pending.waiting.is_empty() && pending.base == pending.after {
             return self.clear();
         }
@@ -163,11 +170,12 @@ impl Queue {
         replace(&self.file, sealed.as_bytes(), Durability::Synced).map_err(cannot)
     }
 
+    /// Returns the seal of a text: a digest over key and text.
     fn sealed(&self, text: &str) -> Digest32 {
         Digest32::of(&[&self.seal.0[..], text.as_bytes()].concat())
     }
 
-    /// Forgets what waited: it is sent, or put aside.
+    /// Removes the queue after everything was sent or saved as a conflict.
     pub(super) fn clear(&self) -> Result<(), StoreFault> {
         match fs::remove_file(&self.file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -177,7 +185,7 @@ impl Queue {
         }
     }
 
-    /// Puts an operation aside that cannot be kept any more, where a person can read it, and returns where.
+    /// Saves an operation that conflicts with the server as a readable file, and returns its path.
     pub(super) fn put_aside(
         &self,
         one: &Recorded,
@@ -196,7 +204,7 @@ impl Queue {
             operation: &one.operation,
             texts,
         };
-        // The same one is put aside once, however often it is tried.
+        // Named by the operation's hash, so that retries save it once.
         let name: String = one.hash.to_string().chars().take(12).collect();
         let path = self
             .conflicts
@@ -221,20 +229,21 @@ impl Queue {
     }
 }
 
-/// Says whether an operation may wait: what is a matter between people or machines is decided with them, or not at all.
+/// Whether an operation may be queued. Approvals and claims may not: they are agreements with
+/// others, and the others have to see them at once.
 pub(super) fn may_wait(operation: &domain::operation::Operation) -> bool {
     let needed = domain::access::needed_for(operation);
     domain::access::Scope::Agent.covers(needed) && operation.verb != Verb::Claim
 }
 
-/// What became of operations that were recorded again.
+/// Outcome of a rebase.
 pub(super) struct Rebased {
     pub(super) again: Vec<Recorded>,
-    /// The first that does not fit any more and all after it, which may rest on it; and why.
+    /// The first conflicting operation and all after it, which may depend on it, with the reasons.
     pub(super) misfits: Vec<(Recorded, String)>,
 }
 
-/// Records operations again at the end of another state, in order, as long as all their facts fit.
+/// Rebases operations onto another state, in order, up to the first that conflicts.
 pub(super) fn record_again(
     state: &mut MemoryState,
     waiting: Vec<Recorded>,
@@ -250,7 +259,7 @@ pub(super) fn record_again(
         if let Some(first) = broken {
             rebased.misfits.push((
                 one,
-                format!("operation {first}, which it may rest on, does not fit any more"),
+                format!("operation {first}, on which it may depend, conflicts"),
             ));
             continue;
         }
@@ -258,6 +267,7 @@ pub(super) fn record_again(
         numbers.insert(old, id);
         let operation = one.operation.clone();
         let mut new = NewOperation {
+            // The server refuses operations whose date is off by minutes.
             at: now,
             by: operation.by,
             channel: operation.channel,
@@ -271,9 +281,10 @@ pub(super) fn record_again(
                 .collect(),
             texts: one.texts.iter().map(|(_, text)| text.clone()).collect(),
         };
-        // They may have waited since before secrets were masked.
+        // They may have been queued by a version that did not mask secrets.
         mask_operation(&mut new, state)?;
         let again = Recorded::new(id, state.head_hash, new)?;
+        // A copy, because an operation that fails half-way leaves the state half changed.
         let mut draft = state.clone();
         match draft.apply(&again) {
             Ok(()) => {
@@ -289,7 +300,7 @@ pub(super) fn record_again(
     Ok(rebased)
 }
 
-/// A status names the operation that is its cause, and that has another number now.
+/// Renumbers the causes of statuses: a cause names an operation, which got a new id.
 fn renumbered(mut fact: Fact, numbers: &HashMap<OperationId, OperationId>) -> Fact {
     let renumber = |standing: &mut Standing| {
         if let Some(cause) = &mut standing.cause

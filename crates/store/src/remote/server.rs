@@ -1,4 +1,4 @@
-//! A team server, as a replica asks it: three questions, however they travel.
+//! The client interface to a team server, independent of the transport.
 
 use std::time::Duration;
 
@@ -7,17 +7,18 @@ use domain::ids::{Digest32, OperationId};
 
 /// A team server.
 pub trait TeamServer: Send {
-    /// Returns what it is called, for people.
+    /// Returns the server's name for messages.
     fn shown(&self) -> &str;
 
-    /// Returns another value when we are somebody else to it: another server, or another token.
+    /// Returns a digest of server and token, to detect that cached data belongs to another account.
     fn identity(&self) -> Digest32;
 
-    /// Returns what only who holds the token can know, to tell what was written here from what came with a repository.
+    /// Returns a key derived from the token, to authenticate local files against those that came
+    /// with a repository.
     fn seal(&self) -> Digest32;
 
-    /// Asks for the operations after one, which has this hash (`None` when nothing is known of its history). An answer that
-    /// would be empty may be held back for `wait`, until it is not.
+    /// Fetches the operations after one with this hash (`None` when the history is unknown). The
+    /// server may hold back an empty response for up to `wait` (long polling).
     ///
     /// # Errors
     /// [`Trouble`].
@@ -28,35 +29,35 @@ pub trait TeamServer: Send {
         wait: Duration,
     ) -> Result<Fetched, Trouble>;
 
-    /// Sends operations as lines of a journal. To send the same ones again is harmless.
+    /// Sends operations as journal lines. Idempotent.
     ///
     /// # Errors
     /// [`Trouble`].
     fn send(&self, sending: &Sending, lines: &[String]) -> Result<Receipt, Trouble>;
 }
 
-/// What a server answered.
+/// Response to a fetch.
 #[derive(Clone, Debug)]
 pub enum Fetched {
-    /// Some operations; all of them, when the last one is the greeting's head.
+    /// A page of operations, the last page when it ends with the greeting's head.
     Page {
         greeting: Greeting,
         lines: Vec<String>,
     },
-    /// It has another operation in that place.
+    /// The server has another operation at that position.
     Diverged,
 }
 
-/// Why a server could not be asked.
+/// Failure of a request.
 #[derive(Clone, Debug)]
 pub enum Trouble {
-    /// Nobody answers.
+    /// The server is unreachable.
     Silent {
         why: String,
-        /// Whether it may have heard us.
+        /// Whether the request may have been processed.
         may_have_arrived: bool,
     },
-    /// It answered, and will not have it.
+    /// The server refused the request.
     Refused {
         why: String,
         next_steps: Vec<String>,

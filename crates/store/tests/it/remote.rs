@@ -410,7 +410,7 @@ fn a_history_that_is_not_the_servers_is_refused_with_the_way_out() {
     else {
         panic!("read")
     };
-    assert!(why.contains("went different ways at operation 2"), "{why}");
+    assert!(why.contains("diverged at operation 2"), "{why}");
     assert!(
         next_steps[0].starts_with("tl join next door"),
         "{next_steps:?}"
@@ -457,7 +457,7 @@ fn what_was_done_during_a_silence_is_sent_after_it_once() {
             store
                 .take_warnings()
                 .iter()
-                .any(|told| told.contains("wait here to be sent"))
+                .any(|told| told.contains("queued here, to be sent later"))
         );
     }
     assert_eq!(
