@@ -289,6 +289,7 @@ fn write(
     writes: &FileWrites,
     planned: &[PlannedWrite],
 ) -> Result<Vec<Unwritten>, Failure> {
+    // Skipped entirely, not merged: the later operation's own entry holds the text to write.
     let superseded = superseded(&*tx, writes)?;
     let mut unwritten = Vec::new();
     for file in writes
@@ -297,6 +298,7 @@ fn write(
         .filter(|file| file.is_in_project() && !superseded.contains(&file.path))
     {
         let known = planned.iter().find(|planned| planned.write == *file);
+        // One file that cannot be written does not keep the others from being completed.
         if let Err(why) = write_one(ctx, &*tx, writes.operation, file, known)? {
             unwritten.push(Unwritten {
                 path: file.path.clone(),
@@ -564,8 +566,8 @@ impl PlannedFiles<'_> {
     ) -> Result<Vec<Unwritten>, Failure> {
         let mut tx = ctx.store.write()?;
         // The lock was released by the commit: another process may have completed these files
-        // since, and written others after them. With eight concurrent writers this is the common
-        // case.
+        // since, and written others after them. With eight concurrent writers this
+        // happens often.
         let pending = pending(&*tx)?.filter(|writes| writes.operation == operation);
         let unwritten = match &pending {
             Some(writes) => write(ctx, &mut *tx, writes, &self.writes())?,

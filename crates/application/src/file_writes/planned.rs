@@ -146,6 +146,8 @@ impl<'f> PlannedFiles<'f> {
         let text = text.map(str::to_owned);
         let mut writes = self.writes.borrow_mut();
         if let Some(planned) = writes.iter_mut().find(|planned| planned.write.path == path) {
+            // `before` stays that of the disk: intermediate texts of one transaction never existed
+            // there.
             planned.write.after = after;
             planned.text = text;
             return Ok(());

@@ -270,6 +270,7 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
             .step(format!("tl generation status {}", before.scene)));
     }
     let planned = PlannedFiles::of(ctx, None);
+    // The backup is a planned write too: it exists exactly if the prose was replaced.
     ctx.on_files(&planned, |ctx| set_aside(ctx, &path, &text))?;
     planned.put(&path, Some(&text))?;
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
@@ -313,6 +314,8 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     // Before the commit: which files are about to be written must survive a crash.
     memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
+    // Memory files first: a failure there is only a notice, while a failed prose file ends the
+    // call.
     memory_files.write(ctx);
     planned.write(ctx)?;
     Ok(GenerationView::of(ctx, tree, after))

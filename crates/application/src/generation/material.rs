@@ -84,6 +84,8 @@ impl Gathered {
                 .map(|scene| scene.id.clone())
                 .collect(),
             memory,
+            // The nearest scenes carry the voice and the open threads; older ones are in the
+            // memory, as facts.
             before: earlier.into_iter().rev().take(WHOLE_SCENES).rev().collect(),
             blueprint,
         })
@@ -107,6 +109,8 @@ impl Gathered {
         Expected {
             blueprint: &self.blueprint,
             characters: &self.characters,
+            // Offline answers are placeholders of a few lines; the length check would reject every
+            // one of them.
             words: if offline {
                 0
             } else {

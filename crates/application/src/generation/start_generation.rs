@@ -25,6 +25,8 @@ use crate::tick::gather::prose_path;
 pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
     change(ctx, words, |_, tree, node, known| {
         let path = tree.path(node);
+        // Writing costs money, so it starts only from a blueprint that was approved in its current
+        // text.
         if node.status() != Status::Approved {
             let what = format!(
                 "cannot write `{path}`: its blueprint is `{}`, expected `approved`",
@@ -82,6 +84,7 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
                 Failure::new(FailureKind::Refused, what).step(format!("tl write {}", known.scene))
             );
         }
+        // Resuming a held scene is a decision about its findings, which the review has to record.
         let decided = if known.status == GenerationStatus::Held {
             accepted(ctx, state, &known)?
         } else {
@@ -170,6 +173,7 @@ fn change(
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
     let node = scene(ctx, &*tx, &tree, words)?;
+    // A missing record is a regular case here; each caller decides whether it is an error.
     let known = begun(&*tx, node.id, "").ok();
     let (mut after, decided) = decide(&*tx, &tree, node, known.clone())?;
     if known.as_ref() != Some(&after) {

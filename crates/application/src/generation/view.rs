@@ -37,9 +37,11 @@ impl GenerationView {
             |node: &domain::node::Node| node.content.canonical() == Some(generation.blueprint);
         let complete = generation.status == GenerationStatus::Complete;
         Self {
+            // A removed node counts as stale too: its prose no longer follows from any plan.
             stale: !node.is_some_and(|node| {
                 is_current(node) && node.status() == domain::node::Status::Approved
             }),
+            // Before the commit the path may hold older prose, which is not this generation's.
             file: node
                 .filter(|_| complete)
                 .and_then(|node| crate::tick::gather::prose_path(ctx, tree, node)),

@@ -100,6 +100,8 @@ fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
 /// Returns the line about one changed plan, if the agent needs it.
 fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String>, Failure> {
     let path = path_of(state, node)?;
+    // An unapproved parent is reported here as well as by the gate: the gate may only warn, and a
+    // shell command can write a plan that no hook saw beforehand.
     let above = parent(state, node)?.filter(|parent| parent.status() != Status::Approved);
     let line = match (&node.content, above) {
         (Content::Missing, _) => {
@@ -180,6 +182,7 @@ pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
             count(*left, "such file", "such files")
         )),
         Noticed::Masked { what } => Some(format!("Throughline {what}.")),
+        // Faults of the machine: the edge reports them to the person, an agent cannot fix them.
         Noticed::NotRecorded { .. }
         | Noticed::NoBackup { .. }
         | Noticed::NotWritten { .. }

@@ -45,6 +45,8 @@ impl Handled {
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
         let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
+            // Joined, not replaced: two gates may block one call, and the agent should see both
+            // reasons at once instead of one per attempt.
             (Some(before), Some(text)) => before.push_str(&format!("\n\n{text}")),
             (None, text) => *into = text,
             (Some(_), None) => {}

@@ -60,6 +60,7 @@ fn undeclared(
         .map(|plan| &plan.file);
     let written = plans
         .chain(surroundings.files)
+        // The program's own folder is exempt, so that guides and templates can be edited first.
         .find(|file| !file.starts_with(".throughline/"));
     let (what, how) = match written {
         Some(file) => (file.as_str(), format!("`{file}` would be written")),
@@ -90,6 +91,7 @@ fn undeclared(
 /// Blocks overwriting a session file whose current content the session has not read.
 fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handled, Failure> {
     let mode = ctx.policy.gates.read_before_write;
+    // Only whole-file writes: an edit of a passage keeps what other sessions appended.
     let overwritten = call
         .touches
         .iter()
@@ -211,7 +213,7 @@ pub(super) fn after(
     }
     let found = signals(ctx, trail.as_ref(), &counters);
     let told = match ctx.policy.governance {
-        // Still counted: `tl signals` shows them on request.
+        // Counted all the same: `tl drift` shows them on request.
         Governance::Permissive => None,
         Governance::Assisted | Governance::Strict => in_words(&counters.news(&found)),
     };

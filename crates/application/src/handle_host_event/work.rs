@@ -309,6 +309,7 @@ fn answered(
     mut asked: Asked,
 ) -> Result<Handled, Failure> {
     let mut context = None;
+    // Most edits leave nothing to store; they end without taking the write lock.
     if asked.memory != *before || !asked.overridden.is_empty() || asked.warns() {
         let mut tx = ctx.store.write()?;
         let now = work_memory(&*tx, &ctx.session)?;
@@ -323,6 +324,8 @@ fn answered(
         if asked.warns() {
             let text = gates::explain(&asked.verdict.warnings);
             let mut memory = session::memory(&*tx, event)?;
+            // A warning is given once, not before every edit: repeated text costs the agent
+            // context.
             context = memory.is_news(&text).then_some(text);
             session::remember(ctx, &mut *tx, event, &memory)?;
         }

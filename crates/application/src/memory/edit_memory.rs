@@ -54,6 +54,7 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
                 given => value[field] = given.clone(),
             }
         }
+        // Parsed as a whole, so that an edit is validated by the same rules as a file.
         let entry = Entry::read(kind, value)
             .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
         id = match &request.target {
@@ -83,6 +84,7 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
         let id = entry.id().to_owned();
         let speaks_of_it =
             |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
+        // Refused rather than cascaded: a relationship may carry text that nobody meant to delete.
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
             return Err(
                 Failure::new(FailureKind::Refused, format!("{} refers to `{id}`", tie.id))

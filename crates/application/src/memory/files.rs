@@ -113,6 +113,8 @@ impl MemoryFiles {
             Some(entry) => {
                 let seen = known.entry(id.to_owned()).or_default();
                 let wanted = Some(VersionHash::of(file::render(entry).as_bytes()));
+                // `before` keeps the last text that is really on disk, also when an entry changes
+                // twice before its file is written.
                 if seen.text != wanted {
                     seen.before = seen.text.take();
                 }
@@ -198,6 +200,7 @@ pub(crate) fn observe_within(
     let mut files = MemoryFiles::default();
     let look = look(ctx, &*tx, &mut files.notes)?;
     look.tell(ctx);
+    // Only the edited entries are loaded, not the whole memory.
     let mut memory = Memory::default();
     for (entry, _) in &look.edited {
         if let Some(known) = stored_entry(&*tx, entry.kind(), entry.id())? {
@@ -346,11 +349,14 @@ fn look_at(
     let stamp = match ctx.files.look(&path) {
         FileLook::Present(stamp) => short(stamp),
         FileLook::Missing => return Ok(()),
+        // Counted as broken, so that a link or an unreadable file is not replaced.
         FileLook::Refused(why) | FileLook::Unavailable(why) => {
             look.broken.insert(id.to_owned(), why);
             return Ok(());
         }
     };
+    // An unchanged stamp is not enough for a touched entry: an undo changes the record and leaves
+    // the file as it is.
     if !touched && known.is_some_and(|known| known.stamp == Some(stamp)) {
         return Ok(());
     }

@@ -62,6 +62,7 @@ pub fn search_memory(
             "empty query: expected words to search for",
         ));
     }
+    // Edits in files count at once: people search right after they saved.
     search_stored(&*observed(ctx)?, request)
 }
 
@@ -74,6 +75,7 @@ pub fn search_stored(
     request: &SearchMemoryRequest,
 ) -> Result<Vec<EntryView>, Failure> {
     let words = request.kind_words();
+    // Without vectors there is nothing to fuse, and deeper results would be thrown away.
     let most = if request.nearest.is_empty() {
         request.most
     } else {

@@ -78,6 +78,7 @@ pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
     match found.as_slice() {
         [entry] => Ok(EntryView::of(entry)),
         [] => Err(unknown(name)),
+        // Names are unique only within a kind: a character and a location may share one.
         many => Err(many.iter().fold(
             Failure::new(
                 FailureKind::Invalid,

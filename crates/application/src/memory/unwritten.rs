@@ -57,6 +57,7 @@ impl Unwritten {
         if self.is_empty() {
             return Ok(());
         }
+        // Merged with the stored note: files of an earlier commit may still be due.
         let mut noted = Self::noted(&*tx)?;
         self.0
             .iter()
@@ -127,6 +128,7 @@ pub(crate) fn complete(ctx: &Context<'_>) -> Result<(), Failure> {
         );
         ctx.notice(Noticed::CaughtUp { what });
     }
+    // The operation came from the journal without notes; a full comparison finds its files.
     if is_any_unwritten(&*ctx.store.read()?)? {
         observe_anew(ctx)?;
     }

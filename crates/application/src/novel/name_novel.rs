@@ -24,6 +24,7 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
         before.as_ref(),
         Some(&after),
     ));
+    // The same name again records nothing.
     if !operation.facts.is_empty() {
         tx.record(operation)?;
     }

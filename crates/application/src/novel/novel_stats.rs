@@ -43,6 +43,7 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
         .into_iter()
         .filter(|node| prose_path(ctx, &tree, node).is_some())
         .collect();
+    // Counted from the files, not from the records: people edit and write prose by hand as well.
     let written: Vec<String> = scenes
         .iter()
         .filter_map(|node| prose(ctx, &tree, &tree.path(node)))
@@ -54,6 +55,8 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
         sum.input_tokens += one.input_tokens;
         sum.output_tokens += one.output_tokens;
         sum.cost_micros += one.cost_micros;
+        // Reported separately, because a sum that treats unknown prices as zero looks cheaper than
+        // it was.
         sum.calls_without_price += one.calls_without_price;
         sum.calls_without_tokens += one.calls_without_tokens;
     }

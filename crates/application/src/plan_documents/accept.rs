@@ -72,6 +72,7 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         let known = record::read::<DocumentRecord>(&*tx, &id)?;
         let before = match &known {
             None => None,
+            // Nothing to accept; repeating the command is no error.
             Some(record) if record.written == VersionHash::of(text.as_bytes()) => {
                 let version_hash = record.written;
                 return Ok(Settled {
@@ -88,6 +89,8 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
                     .ok_or_else(|| gone("the plan as it was written last"))?;
                 let plan_before = read(&ours).map_err(|_| gone("a readable plan"))?;
                 refuse_frozen(&id, record)?;
+                // A hand-set `frozen_at` would freeze the plan without approval, another `plan_id`
+                // would cut it off from its reviews.
                 let kept = kept_fields(&plan_before, &plan);
                 if !kept.is_empty() {
                     return Err(unusable(&domain::plan_document::located(&text, kept)));
@@ -283,6 +286,7 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
         let there = match reading(ctx, &id, "plan.json") {
             Reading::Text { text, .. } => Some(text),
             Reading::Missing => None,
+            // Replacing it would destroy content that cannot be saved first.
             Reading::Unreadable { why, .. } => {
                 let what = format!("{path} cannot be read and so cannot be kept: {why}");
                 return Err(Failure::new(FailureKind::Refused, what)

@@ -23,6 +23,8 @@ pub struct Chosen {
 /// When there is no document of that name.
 pub fn choose(ctx: &Context<'_>, document: &str) -> Result<Chosen, Failure> {
     let mut tx = ctx.store.write()?;
+    // Checked inside the transaction: a choice of a document that is removed meanwhile would break
+    // every later command without `--doc`.
     known_document(ctx, &*tx, document)?;
     let facts = made_current(ctx, &*tx, document)?;
     if facts.is_empty() {

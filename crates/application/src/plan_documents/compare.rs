@@ -41,6 +41,7 @@ pub fn compare(
         }
         None => {
             let versions = state.versions(newer.record.node)?;
+            // Not simply the second one: after a restore the current text need not be the newest.
             let earlier = versions
                 .iter()
                 .find(|version| version.hash != newer.record.written);

@@ -87,6 +87,7 @@ pub(crate) fn stage_new(
         document: id,
         plan_id: plan.plan_id,
         file_path: path,
+        // A placeholder for callers that add facts of their own and record the operation later.
         operation: tx.next_operation()?,
     };
     Ok((made, operation))

@@ -227,6 +227,8 @@ pub(crate) fn open(
             with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore),
         );
     }
+    // The differences are listed one by one, because the user has to choose between accepting and
+    // restoring them.
     let ours = state.text(record.written)?.unwrap_or_default();
     let places = differences(&ours, &text);
     let changed: Vec<Problem> = located(
@@ -309,6 +311,7 @@ pub(crate) fn refuse_frozen_restore(
         return Ok(());
     };
     match record.frozen {
+        // Restoring the frozen text itself is allowed: that is how a damaged file is repaired.
         Some(frozen) if frozen.version != version => Err(Failure::new(
             FailureKind::Refused,
             format!(
@@ -380,6 +383,7 @@ pub(crate) fn with_files<T>(
     request: &dyn std::fmt::Debug,
     act: impl FnOnce(&mut dyn Transaction, &PlannedFiles<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
+    // Identifies a repetition after a crash, where the caller never saw the result.
     let request = Some(file_writes::request(request));
     let mut tx = file_writes::begin(ctx)?;
     if let Some(done) = repeated(ctx, &mut *tx, request)? {
@@ -446,6 +450,7 @@ pub(crate) fn stage(
         }
         Some(_) => staging.follow(&get(tx, record.node)?, wanted, content),
     }
+    // Only what differs: most edits touch one milestone of a large plan.
     for milestone in touched_milestones(before, after) {
         staging.milestone(record.node, after, &milestone)?;
     }
@@ -525,6 +530,7 @@ impl Staging<'_> {
 
     fn milestone(&mut self, root: NodeId, plan: &Plan, id: &str) -> Result<(), StoreFault> {
         let node = self.tx.children_by_alias(root, id)?.into_iter().next();
+        // Intents that are still in this map at the end are in the tree but no longer in the plan.
         let mut below: HashMap<String, Node> = HashMap::new();
         if let Some(node) = &node {
             below.extend(

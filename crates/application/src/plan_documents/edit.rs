@@ -50,6 +50,8 @@ pub fn edit(
         refuse_frozen(&opened.id, &opened.record)?;
         let (changes, is_batch) = match edit {
             Edit::One(change) => (vec![change.as_ref().clone()], false),
+            // Parsed with the document's counters, so that a batch can refer to ids it is about to
+            // create.
             Edit::Batch(text) => (
                 in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?,
                 true,
@@ -70,6 +72,7 @@ pub fn edit(
         let (mut plan, mut record) = (opened.plan.clone(), opened.record.clone());
         let changed = apply(&mut plan, &mut record.numbers, &changes, now)
             .map_err(|(at, refused)| refusal(&opened, refused, is_batch.then_some(at + 1)))?;
+        // Before staging: the journal keeps every text, and a secret in it could only be purged.
         mask_new_texts(ctx, &opened.plan, &mut plan);
         // Setting a field to the value it has is no version: the entity's number would rise for
         // nothing.

@@ -29,6 +29,7 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
     with_files(ctx, &("doc freeze", document), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;
         refuse_frozen(&opened.id, &opened.record)?;
+        // A running workflow freezes at its own gate; the command must not get ahead of the review.
         let worked = may(ctx, &*tx, &opened.id, &["doc freeze"])?;
         let now = ctx.clock.now();
         let mut record = opened.record.clone();
@@ -44,6 +45,7 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         operation.facts.extend(worked);
         operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
+        // Rendered from the frozen text, which has the waves and the time of the freeze.
         let plan = read(&staged.text).unwrap_or(opened.plan);
         let page = render(&plan, &record.written.short());
         planned.put(&file(&opened.id, "plan.md"), Some(&page))?;

@@ -38,6 +38,7 @@ pub fn reconcile(
 ) -> Result<Report, Failure> {
     let state = ctx.store.read()?;
     let opened = opened(ctx, &*state, document)?;
+    // An unfrozen plan still changes, so deviations from it mean nothing.
     let Some(frozen) = &opened.record.frozen else {
         let what = format!(
             "`{}` is not frozen: there is no moment to compare with",

@@ -73,6 +73,7 @@ pub struct DocumentLine {
 pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
     let state = ctx.store.read()?;
     let known = record::read_all::<DocumentRecord>(&*state, "")?;
+    // Before the first document there is no current one, which is no error for a list.
     let current = chosen(ctx, &*state, None).ok();
     // A folder without a plan is left over from an undo.
     let found = on_disk(ctx)

@@ -121,6 +121,7 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
     found.ok = is_free_of(Grade::Broken)
         && found.changed_outside.is_empty()
         && found.context_problems.is_empty();
+    // Hints do not count: they are advice and must not block a freeze.
     found.complete = found.ok && is_free_of(Grade::Unfinished);
     Ok(found)
 }

@@ -34,11 +34,14 @@ pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Fai
             let before = record::read::<Review>(tx, &meant.subject)?;
             let mut review = match before
                 .clone()
+                // A new check after the conclusion is a new round; reopening would mix its verdicts
+                // with old ones.
                 .filter(|review| review.state != LoopState::Complete)
             {
                 Some(review) => review,
                 None => Review::begin(&meant.subject, meant.authors.clone(), &ctx.policy.review),
             };
+            // Authors are only ever added: dropping one would let them judge their own work.
             for author in request.authors.iter().chain(&meant.authors) {
                 if !review.authors.contains(author) {
                     review.authors.push(author.clone());

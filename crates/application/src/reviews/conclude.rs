@@ -48,6 +48,8 @@ pub fn conclude(
         &"conclude",
         |tx, meant| {
             let before = review_of(tx, &meant.subject)?;
+            // A decision made on an outdated page must not end an iteration that its author has not
+            // seen.
             before.check_iteration(iteration)?;
             let mut review = before.clone();
             let concluded = review.conclude(

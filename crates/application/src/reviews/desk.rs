@@ -77,6 +77,8 @@ pub(super) fn meant(
     let subject = match named {
         Some(named) => named.trim().to_owned(),
         None => {
+            // Without a name the subject follows from the one phase that is under review now; with
+            // several, guessing could record a verdict on the wrong one.
             let document = chosen(ctx, state, None)?;
             let mut phases = Vec::new();
             for (_, run) in workflows::active(state, &document)? {
@@ -152,6 +154,8 @@ pub(super) fn change<T>(
         let meant = meant(ctx, &*tx, named, Some(command))?;
         let (before, after, summary, value) = act(&*tx, &meant)?;
         let mut operation = ctx.operation(Verb::Review, summary);
+        // The file is planned with the operation, so that it never shows a verdict that was not
+        // recorded.
         let facts = staged(ctx, &*tx, before.as_ref(), Some(&after), planned)?;
         operation.facts = facts;
         let operation = planned.record(tx, operation)?;
@@ -180,6 +184,7 @@ pub(crate) fn staged(
         .rsplit_once('/')
         .filter(|(_, phase)| is_phase(phase));
     if let Some((document, phase)) = place
+        // Reviews of nodes and of free subjects have no folder to put a file into.
         && record::read::<DocumentRecord>(state, document)?.is_some()
     {
         let path = file(document, &format!("qr-{phase}.json"));
@@ -209,6 +214,7 @@ fn untouched(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), 
         Reading::Unreadable { why, .. } => changed(format!(
             "{path} cannot be read: {why}; nothing was done with it"
         )),
+        // By hash, not by comparing with the last version: any version of ours may be replaced.
         Reading::Text { text, .. } => match state.text(VersionHash::of(text.as_bytes()))? {
             Some(_) => Ok(()),
             None => changed(format!(

@@ -29,6 +29,8 @@ pub fn judge(ctx: &Context<'_>, request: &VerdictRequest) -> Result<ItemOutcome,
         "review verdict",
         request,
         |tx, meant| {
+            // Loaded inside the transaction: two reviewers may judge different checks at the same
+            // time.
             let before = review_of(tx, &meant.subject)?;
             let mut review = before.clone();
             let said = Said {

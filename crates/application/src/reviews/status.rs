@@ -29,6 +29,7 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<ReviewView>, Failure> {
         .iter()
         .map(|(_, review)| ReviewView::of(review))
         .collect();
+    // `false` sorts first: reviews that wait for a person, then open ones, then complete ones.
     views.sort_by_key(|view| (view.escalated.is_empty(), view.state == LoopState::Complete));
     Ok(views)
 }

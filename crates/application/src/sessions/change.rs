@@ -105,6 +105,7 @@ impl Change {
             // Nodes of this change are not in the store yet and have to be checked separately.
             Ok(!self.added.contains(&alias) && tx.nodes_by_alias(&alias)?.is_empty())
         };
+        // Several nodes are added within a minute; the suffix of the stamp keeps them apart.
         let mut taken = Vec::new();
         let mut stamp = wanted;
         while !is_free(&stamp)? {
@@ -139,6 +140,7 @@ impl Change {
         text: &str,
         about: Option<Stamp>,
     ) {
+        // One record per entry, keyed by its number: appending does not rewrite the log.
         self.session.log_entries += 1;
         let entry = LogEntry {
             at: ctx.clock.now(),
@@ -216,6 +218,8 @@ pub(crate) fn open(
     if trail.own {
         return Ok(Some((Change::of(tx, trail.session.clone())?, trail)));
     }
+    // A session that resumes gets a record of its own, so that log, host and ratings stay
+    // attributable.
     let session = trail
         .session
         .taken_up(free_session_stamp(ctx, tx)?, &who(ctx), ctx.clock.now());

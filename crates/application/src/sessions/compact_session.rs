@@ -112,6 +112,7 @@ fn purified(ctx: &Context<'_>, change: &mut Change, report: &str) {
 pub(crate) fn conversation_compacts(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
+    // Another session's trail is left alone: its report is not about this conversation.
     let Some(trail) = standing(ctx, &*tx)?.filter(|trail| trail.own) else {
         return Ok(None);
     };

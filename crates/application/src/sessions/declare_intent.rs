@@ -95,6 +95,7 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
         format!("intent {stamp}: {text}"),
     )?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
+    // Failures and repetitions of the last intent must not raise signals about this one.
     counters.declared(now);
     keep_counters(ctx, &mut *tx, &counters)?;
     let outcome = place(&*tx, session)?;

@@ -44,6 +44,8 @@ pub(crate) fn render_session(
     if let Err(fault) = ctx.files.replace(&path, &mask(&text)) {
         return Ok(Err((path, Failure::from(fault).message)));
     }
+    // The digest identifies our own drawing; one that a person edited is moved to the notes instead
+    // of being lost.
     let digest = drawing_digest(&drawing).to_string();
     tx.keep_note(&note_key(&session), Some(&digest), ctx.clock.now())?;
     if session.status == SessionStatus::Archived

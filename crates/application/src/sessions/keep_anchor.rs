@@ -84,6 +84,7 @@ pub fn list_anchors(ctx: &Context<'_>) -> Result<Vec<AnchorView>, Failure> {
         .into_iter()
         .map(|(_, anchor)| anchor)
         .collect();
+    // The stamp breaks ties within a millisecond, so that the order is stable.
     found.sort_by_key(|anchor| std::cmp::Reverse((anchor.at, anchor.stamp.to_string())));
     Ok(found.into_iter().map(AnchorView::of).collect())
 }

@@ -58,6 +58,7 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
             .map(|(key, _)| key)
             .collect())
     })?;
+    // Notes can be kept without a session and without a trail.
     let change = open_own(ctx, &*tx)?;
     let mem = Mem {
         stamp,

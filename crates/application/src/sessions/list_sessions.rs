@@ -91,6 +91,8 @@ pub(super) fn named(
             let stamp: Stamp = text.parse()?;
             record::read::<Session>(state, &stamp.to_string())?
         }
+        // Not the last session of the project: archiving somebody else's by default would be a
+        // surprise.
         None => own_session(ctx, state)?,
     };
     found.ok_or_else(|| {
@@ -103,6 +105,7 @@ pub(super) fn named(
 }
 
 fn view(state: &dyn Snapshot, session: Session) -> Result<SessionView, Failure> {
+    // A session whose trajectory was undone stays in the list, without its texts.
     let trail = trail_of(state, session.clone(), true)?;
     Ok(SessionView {
         stamp: session.stamp.to_string(),

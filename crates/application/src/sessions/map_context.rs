@@ -33,6 +33,7 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     let planned = PlannedFiles::of(ctx, None);
     let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
     let parent = parent_for(request.level, &trail.path)?.clone();
+    // The children of every node on the path are loaded, so the siblings need no second query.
     let depth = trail
         .path
         .iter()
@@ -73,7 +74,8 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     );
     let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Map, summary)?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
-    // Completing a tactic does not start one, so it must not reset the counters of the section.
+    // Only starting a tactic is compared with the last one; completing it would otherwise count as
+    // going round in the same section.
     let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete)
         .then_some(text.as_str());
     counters.mapped(tactic, &ctx.policy.signals, ctx.clock.now());

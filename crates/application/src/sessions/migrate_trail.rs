@@ -57,6 +57,7 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     let lines = old_log(ctx);
     let (from, tree) = match older(ctx, now)? {
         Some(found) => found,
+        // A project may have kept only a log; its first line then becomes the trajectory.
         None if !lines.is_empty() => {
             let flat = FlatBrain {
                 trajectory: title_of(&lines),
@@ -145,6 +146,7 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
         let text = match ctx.files.read(path, ctx.policy.max_plan_bytes) {
             Reading::Text { text, .. } => text,
             Reading::Missing => continue,
+            // An unreadable trail is an error, not a reason to import a lesser file without notice.
             Reading::Unreadable { why, .. } => {
                 return Err(Failure::new(
                     FailureKind::Invalid,
@@ -223,6 +225,7 @@ impl Taken<'_> {
         // Old stamps are kept, so that notes and commits that name them can still be traced.
         let wanted: Stamp = node.stamp.parse().unwrap_or_else(|_| Stamp::at(created));
         let stamp = change.free_stamp(tx, node.level, wanted, created)?;
+        // A node needs a text: empty ones occur in old files and would be unreadable in the tree.
         let mut content = one_line(&node.content);
         if content.is_empty() {
             content = "(nothing was said)".to_owned();

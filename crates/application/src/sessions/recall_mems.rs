@@ -49,6 +49,7 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
     };
     let mut found = Vec::new();
     for key in state.search(&[Mem::KIND], &query, Matching::AllElseAny, most)? {
+        // The index may name a note that was pruned meanwhile.
         if let Some(mem) = record::read::<Mem>(&*state, &key.key)?
             && shelf.as_ref().is_none_or(|shelf| mem.shelf == *shelf)
         {

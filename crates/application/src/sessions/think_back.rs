@@ -41,6 +41,7 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
     let trail = standing(ctx, &*state)?;
     let counters = counters_of(&*state, &ctx.session)?;
     let signals = signals(ctx, trail.as_ref(), &counters);
+    // The same data as the briefing, so that both never contradict each other.
     let briefing = super::trail_briefing(ctx, &*state)?;
     let log = match &trail {
         Some(trail) => super::trail_state::log_of(&*state, &trail.session)?,

@@ -89,6 +89,7 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
     let finds = |other: Option<Stamp>| other.is_some_and(|other| stamp.finds(&other));
     let mut own: Vec<Session> = Vec::new();
     for (_, session) in record::read_all::<Session>(&*state, "")? {
+        // A session that resumed a trajectory has another stamp than its root; both should find it.
         let about_it = state
             .node(session.trajectory)?
             .is_some_and(|root| finds(stamp::in_name(&root.alias)));

@@ -48,6 +48,8 @@ pub(crate) fn trail_briefing(
     // The trail may belong to an earlier session; the gap is measured from its last activity, not
     // from ours.
     let theirs = counters_of(state, &trail.session.name)?;
+    // Tool calls touch only the counters, which are cheap notes; the session's record has the time
+    // of its last step.
     let last = theirs
         .last_activity
         .into_iter()

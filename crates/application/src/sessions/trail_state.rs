@@ -130,6 +130,8 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option
     if let Some(session) = own_session(ctx, state)? {
         return trail_of(state, session, true);
     }
+    // The host's last session comes first; the project's may belong to another agent that works in
+    // parallel.
     let mut candidates = vec![
         session_before(ctx, state)?,
         session_at(state, CurrentSession::LAST)?,
@@ -188,6 +190,7 @@ pub(crate) fn trail_of(
 pub(crate) fn whole(state: &dyn Snapshot, session: &Session) -> Result<HierarchyTree, Failure> {
     let tree = Tree::new(state.subtree(session.trajectory)?);
     let mut summaries = Summaries::new();
+    // All summaries in one query instead of one per node.
     for (alias, summary) in record::read_all::<Summary>(state, "")? {
         summaries.insert(alias, summary);
     }
@@ -276,6 +279,7 @@ pub(crate) fn free_stamp(
     names: impl FnOnce(&str) -> Result<Vec<String>, Failure>,
 ) -> Result<Stamp, Failure> {
     let now = ctx.clock.now();
+    // Only names of this minute are read; the stamp's digits are a prefix of them.
     let taken = names(&Stamp::at(now).digits())?;
     Ok(Stamp::free(now, |stamp| taken.contains(&stamp.to_string())))
 }

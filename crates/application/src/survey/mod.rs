@@ -124,7 +124,7 @@ struct Above {
 
 impl<'a> Surveyor<'_, 'a> {
     fn everything(&mut self) -> Result<(), Failure> {
-        // Trail nodes live in the store alone; a long session has thousands of them.
+        // Trail nodes live in the store alone and have no files.
         self.remember(self.state.nodes_outside(&[domain::trail::PROFILE])?);
         self.stamps = self.state.stamps()?;
         self.stamps.sort_by_key(|(node, ..)| *node);
@@ -274,6 +274,7 @@ impl<'a> Surveyor<'_, 'a> {
                     .as_deref()
                     .filter(|path| !path.contains(&entry.name))
                 {
+                    // Another entry with the same alias: the recorded one counts.
                     self.note_duplicate(
                         pattern.file_at(&above.folder, &entry.name, alias),
                         path,
@@ -407,6 +408,7 @@ impl<'a> Surveyor<'_, 'a> {
 
     /// Checks a known node's file and reads it if it may have changed.
     fn known(&mut self, node: &Node) -> Result<(), Failure> {
+        // A bit set instead of a `HashSet`: one test per node, for every node of the project.
         let (word, bit) = (node.id.0 as usize / 64, 1 << (node.id.0 % 64));
         if self.met.len() <= word {
             self.met.resize(word + 1, 0);
@@ -496,6 +498,7 @@ impl<'a> Surveyor<'_, 'a> {
         level: &Level,
         path: &str,
     ) -> Result<Option<Found>, Failure> {
+        // Even an unchanged text: the stamp on record was outdated, so it proves nothing yet.
         self.has_read = true;
         Ok(Some(
             match self.files.read(path, self.ctx.policy.max_plan_bytes) {

@@ -55,6 +55,7 @@ impl Surveyor<'_, '_> {
                 continue;
             };
             let path = pattern.file_at("", &entry.name, &read.alias);
+            // A new folder without its `ticket.md` is not a ticket yet.
             if self.unwritten.contains(&path) || matches!(self.files.look(&path), FileLook::Missing)
             {
                 continue;
@@ -63,6 +64,7 @@ impl Surveyor<'_, '_> {
                 .iter()
                 .find(|other| other.alias == read.alias)
                 .map(|other| other.path.as_str());
+            // The recorded file wins over a new one, and the first new one over the second.
             if let Some(other) = recorded.or(other) {
                 self.note_duplicate(path, other, &read.alias);
                 continue;
@@ -86,6 +88,7 @@ impl Surveyor<'_, '_> {
         let mut in_order: Vec<&Node> = known.values().copied().collect();
         let recorded: HashMap<NodeId, Option<NodeId>> =
             known.values().map(|node| (node.id, node.parent)).collect();
+        // Parents first, as everywhere in a scan; `HashMap` order would differ between runs.
         in_order.sort_by_cached_key(|node| (depth(&recorded, node.id), node.id));
         for node in &in_order {
             self.known(node)?;
@@ -134,6 +137,7 @@ impl Surveyor<'_, '_> {
                 .sightings
                 .iter()
                 .find(|sighting| sighting.place == Place::Known(node.id));
+            // The text on disk counts before the recorded one: this scan may just have read it.
             let parent = match seen.map(|sighting| &sighting.found) {
                 Some(found @ Found::Text { .. }) => wanted(found),
                 _ => node

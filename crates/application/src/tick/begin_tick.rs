@@ -57,10 +57,11 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
         .ticks
         .iter()
         .rev()
-        // The current tick and the one before: older files were checked by earlier ticks.
+        // The two newest ticks; older files were checked when earlier ticks began.
         .take(2)
         .filter(|it| it.status != TickStatus::Planned)
         .for_each(|it| catch_up(ctx, it));
+    // A plan that was paid for is run before another one is requested.
     if let Some(begun) = around
         .begun()
         .filter(|record| record.status == TickStatus::Planned)
@@ -130,6 +131,7 @@ pub(super) fn late() -> Failure {
 fn template(ctx: &Context<'_>) -> String {
     match ctx.files.read(TEMPLATE, MOST_TEMPLATE) {
         Reading::Text { text, .. } => text,
+        // The loop runs unattended; a broken template must not stop it.
         Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
     }
 }

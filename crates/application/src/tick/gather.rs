@@ -48,6 +48,7 @@ impl Surroundings {
         let tick_state = record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
         let next = tick_state.current_tick + 1;
         let mut ticks = Vec::new();
+        // Up to and including the next one, which exists if it was begun and not finished.
         for tick in next.saturating_sub(TICKS_TOLD)..=next {
             ticks.extend(record::read::<TickRecord>(state, &TickRecord::key(tick))?);
         }
@@ -168,6 +169,8 @@ pub(crate) fn named(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Nam
         ];
         for (facet, list) in lists {
             for name in domain::consistency::names_of(profile, facet, &text) {
+                // Plans spell names differently; a second character `anna` beside `Anna` would be
+                // invented.
                 if !list.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
                     list.push(name);
                 }

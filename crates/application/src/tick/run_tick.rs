@@ -234,8 +234,8 @@ fn run(
     let before = known(&*ctx.store.read()?, tick)?;
     // A cheap early check; the record is compared again inside the transaction.
     refuse_changed(&before, shown)?;
-    // Scanning the plan files is the expensive part of a tick, so it happens only if an action
-    // reads plans.
+    // Plan files are scanned only if an action reads them; most actions need the memory alone. An
+    // edited plan may contain any action.
     let stands_on_plans = edited.is_some()
         || before
             .plan
@@ -250,6 +250,8 @@ fn run(
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
+    // Another process may have run or edited the tick since it was read; running it twice would
+    // apply its actions twice.
     if known(&*tx, tick)? != before {
         return Err(late());
     }
@@ -265,11 +267,13 @@ fn run(
                 ),
             )
         };
+        // An edited plan is validated like a model's: its ids may name entries that do not exist.
         record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
     }
     let (executed, memory, drafts) = on_stage(ctx, &*tx, &tree, &around, &record);
     record.executed = executed;
     for draft in &drafts {
+        // Drafts are written with the operation: a tick whose commit fails leaves no plan behind.
         planned.put(&draft.file, Some(&draft.text))?;
     }
     let failed = record.executed.last().filter(|action| !action.success);
@@ -307,8 +311,8 @@ fn run(
         operation.facts = facts;
         planned.record(&mut *tx, operation)?;
     } else {
-        // Plans may have been edited since the actions read them; such edits are recorded first, as
-        // their author's.
+        // Plans may have been edited since the actions read them; such edits are recorded
+        // first, as an operation of their own.
         observe_within(ctx, &mut *tx, Scope::Everything)?;
         plan_files_of(&planned, &record)?;
         record_planned(ctx, &mut *tx, &planned, Verb::Tick, summary, facts)?;
@@ -332,6 +336,7 @@ fn advanced(
     let mut after = before.clone();
     after.current_tick = after.current_tick.max(record.tick);
     if after.active_character.is_none() {
+        // The first character becomes the point of view, unless the plan names one.
         let made = record
             .executed
             .iter()

@@ -54,6 +54,7 @@ pub(super) fn on_stage(
         world: &world,
         drafts: Vec::new(),
     };
+    // Actions that succeeded before an interruption are passed in and not run again.
     let executed = execute(&mut stage, &record.plan, record.executed.clone());
     (executed, stage.memory, stage.drafts)
 }
@@ -78,6 +79,7 @@ fn placed(
     let text = match ctx.files.read(&file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Some(text),
         Reading::Missing => None,
+        // The action fails, not the tick's transaction: the planner can choose another place.
         Reading::Unreadable { why, .. } => return Err(format!("`{file}`: {why}")),
     };
     Ok(DraftPlace {
@@ -93,6 +95,7 @@ fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> R
         .ok_or_else(|| format!("`{file}` is not the path of a plan"))?;
     let found = recorded(state, &place).map_err(|fault| fault.to_string())?;
     let above = found.node.as_ref().or(found.parent.as_ref());
+    // A node that a session has claimed is not written by the loop either.
     let holder = above
         .map(|node| claim_node::holder(ctx, state, node))
         .transpose()

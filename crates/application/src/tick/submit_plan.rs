@@ -124,6 +124,7 @@ fn keep(
     let mut tx = begin(ctx)?;
     // A plan is validated against the memory alone; the tree is scanned when it is run.
     let around = Surroundings::gather(ctx, &*tx, &Tree::new([]), None)?;
+    // The model may have taken minutes; meanwhile another process may have finished this tick.
     if nonce(&*tx, &around)? != answer.nonce {
         return Err(late());
     }

@@ -60,17 +60,17 @@ pub(super) fn ground(
                     .iter()
                     .map(|problem| problem.in_words())
                     .collect();
+                // The plan was designed against the frozen context, so a later edit invalidates it.
                 if frozen.is_some_and(|frozen| frozen != VersionHash::of(text.as_bytes())) {
-                    problems.push("context.json was changed after it was frozen".to_owned());
+                    problems.push("was changed after it was frozen".to_owned());
                 }
                 Some((text, problems))
             }
             // A problem of the step, not an error: `tl flow next` has to work while the file is
             // broken.
-            Reading::Unreadable { why, .. } => Some((
-                String::new(),
-                vec![format!("context.json cannot be read: {why}")],
-            )),
+            Reading::Unreadable { why, .. } => {
+                Some((String::new(), vec![format!("cannot be read: {why}")]))
+            }
             Reading::Missing => None,
         };
         let opened = open(ctx, state, run.subject.clone(), record)?;
@@ -110,6 +110,7 @@ impl Ground {
             return Ok(Vec::new());
         };
         let at = usize::try_from(number).unwrap_or(1).saturating_sub(1);
+        // Read once for the whole wave; expired claims are already left out.
         let claims = holding(ctx, state)?;
         let mut found = Vec::new();
         for id in self.waves.get(at).into_iter().flatten() {
@@ -159,6 +160,7 @@ impl Ground {
         }
         if step.kind == StepKind::Review {
             match &self.review {
+                // A review without checks would pass without anybody having looked.
                 None => missing.push("there are no checks yet: tl review add".to_owned()),
                 Some(review) if review.items.is_empty() => {
                     missing.push("there are no checks yet: tl review add".to_owned())
@@ -214,6 +216,8 @@ impl Ground {
                     .iter()
                     .flat_map(|document| &document.plan.milestones)
                 {
+                    // An intent says what is to change, a code change how. Execution starts from
+                    // the latter alone.
                     let carried = |id: &str| {
                         milestone
                             .code_changes
@@ -256,6 +260,8 @@ impl Ground {
             Requirement::Waves => {}
             Requirement::NodeWritten => {
                 let words = vec![run.subject.clone()];
+                // A node that does not exist yet is simply not written; planning it is what the
+                // step is for.
                 let found = crate::locate::find(ctx, state, &words).ok();
                 let node = found.map(|(id, _)| state.node(id)).transpose()?.flatten();
                 if node.is_none_or(|node| node.content.version().is_none()) {

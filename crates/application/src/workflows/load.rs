@@ -40,6 +40,7 @@ pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
             }
             Ok(workflow)
         }
+        // Not replaced by the built-in workflow: its steps and roles would silently be others.
         Reading::Unreadable { why, .. } => Err(Failure::new(
             FailureKind::Invalid,
             format!("{file} cannot be read: {why}"),

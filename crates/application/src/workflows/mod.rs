@@ -77,6 +77,7 @@ pub(crate) fn active(
     state: &dyn Snapshot,
     subject: &str,
 ) -> Result<Vec<(String, FlowRun)>, StoreFault> {
+    // The key prefix also matches subjects below this one, hence the filter.
     let found = record::read_all::<FlowRun>(state, &format!("{subject}/"))?;
     Ok(found
         .into_iter()

@@ -108,6 +108,7 @@ fn planning_prompt(ctx: &Context<'_>, path: &str) -> Option<String> {
     };
     match crate::plan_node::plan_node(ctx, &request) {
         Ok(outcome) => Some(outcome.prompt),
+        // The reason belongs in the prompt: the agent has to resolve it before it can plan.
         Err(failure) => Some(failure.message),
     }
 }

@@ -54,6 +54,7 @@ pub fn start(
                 .step(format!("tl flow start {} --for NAME", workflow.name)));
         }
     };
+    // Only now: resolving a node may observe files and needs the lock itself.
     let mut tx = ctx.store.write()?;
     let (run, facts) = started(&*tx, &workflow, &subject)?;
     let mut operation = ctx.operation(Verb::Flow, format!("start {} on {subject}", workflow.name));

@@ -24,6 +24,7 @@ pub struct Taken {
 /// # Errors
 /// When the step has no wave, or every open milestone is claimed.
 pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
+    // Choosing and claiming in one transaction: parallel sessions must not get the same milestone.
     let mut tx = ctx.store.write()?;
     let run = under_way(ctx, &*tx, which)?;
     let workflow = find(ctx, &run.workflow)?;
