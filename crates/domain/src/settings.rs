@@ -1,8 +1,7 @@
 //! Project settings: parses `.throughline/config.toml` and applies environment variables on top.
 //!
-//! Pure: the file's text and a lookup function for variables are passed in; reading files and the
-//! process environment is left to the edge. The environment may only tighten what protects a
-//! project (gates, approval, governance), never loosen it.
+//! Pure: text and variables are passed in. The environment may only tighten what protects a project
+//! (gates, approval, governance), never loosen it.
 
 mod database_url;
 mod generation_keys;
@@ -54,8 +53,7 @@ impl Default for MirrorSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Identifies the project across all its working copies; empty in projects created before ids
-    /// existed.
+    /// Identifies the project in all its working copies; empty in projects older than ids.
     pub project_id: String,
     pub profiles: Vec<String>,
     pub storage: Storage,
@@ -70,8 +68,7 @@ pub struct Settings {
     pub policy: Policy,
     pub mirror: MirrorSettings,
     pub server: ServerSettings,
-    /// The trust policy of the file alone, before the environment tightened anything for one
-    /// command.
+    /// The trust policy of the file alone, without what the environment tightened.
     #[serde(skip)]
     pub declared: Option<Box<TrustPolicy>>,
 }
@@ -110,15 +107,13 @@ pub struct Key {
     pub name: &'static str,
     pub default: &'static str,
     pub allowed: &'static str,
-    /// Environment variables that set it; the first is the current name, the others are older
-    /// aliases.
+    /// Environment variables that set it: the current name first, then older aliases.
     pub environment: &'static [&'static str],
     pub text: &'static str,
     set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Returns every setting in declaration order, which is also the order the environment is applied
-/// in.
+/// Returns every setting, in the order the environment is applied.
 fn all_keys() -> impl Iterator<Item = &'static Key> {
     identity_keys::KEYS
         .iter()
@@ -128,15 +123,13 @@ fn all_keys() -> impl Iterator<Item = &'static Key> {
         .chain(generation_keys::KEYS)
 }
 
-/// Returns every setting, grouped by table, as the reference page and a new `config.toml` list
-/// them.
+/// Returns every setting by table, as the reference page and a new `config.toml` list them.
 #[must_use]
 pub fn keys() -> Vec<&'static Key> {
     let all: Vec<&Key> = all_keys().collect();
     let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
     let mut sorted = all.clone();
-    // A stable sort by each table's first appearance: TOML allows a table only once, so its keys
-    // have to be adjacent, while the source keeps them in files by topic.
+    // Keys of one table have to be adjacent, because TOML allows each table only once.
     sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));
     sorted
 }
@@ -165,7 +158,6 @@ const KEYS: &[Key] = &[
                 ("json", Storage::Json),
                 ("postgres", Storage::Postgres),
             ];
-            // `remote` is missing on purpose: only `tl join` and THROUGHLINE_URL select a server.
             settings.storage = one_of(text, &known)?;
             Ok(())
         },
@@ -234,13 +226,9 @@ const KEYS: &[Key] = &[
         set: |settings, text| {
             use crate::policy::ApprovalPolicy::{Anyone, Human};
             let wanted = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
-            // An agent can set variables for the commands it runs; it must not gain the right to
-            // approve its own plans that way.
+            // An agent can set variables; it must not gain the right to approve its own plans.
             if settings.policy.approval == Human && wanted == Anyone {
-                return Err(
-                    "the project requires approval by a person; the environment cannot loosen that"
-                        .to_owned(),
-                );
+                return Err("the project is stricter; the environment cannot loosen it".to_owned());
             }
             settings.policy.approval = wanted;
             Ok(())
@@ -268,7 +256,6 @@ const KEYS: &[Key] = &[
         ],
         text: "Maximum depth of a cascade. A deeper tree is treated as damaged, and the cascade stops with an error.",
         set: |settings, text| {
-            // With 0 every cascade would be refused as too deep.
             settings.policy.cascade_max_depth = number::<usize>(text)?.max(1);
             Ok(())
         },
@@ -437,10 +424,7 @@ const KEYS: &[Key] = &[
         set: |settings, text| {
             let wanted = number(text)?;
             if wanted > settings.policy.gates.loc_limit {
-                return Err(
-                    "the project allows fewer lines; the environment can only lower the limit"
-                        .to_owned(),
-                );
+                return Err("the environment can only lower the project's limit".to_owned());
             }
             settings.policy.gates.loc_limit = wanted;
             Ok(())
@@ -528,10 +512,7 @@ const KEYS: &[Key] = &[
             use crate::policy::ReviewerPolicy::{Anyone, Other};
             let wanted = one_of(text, &[("anyone", Anyone), ("other", Other)])?;
             if settings.policy.review.reviewer == Other && wanted == Anyone {
-                return Err(
-                    "the project requires a reviewer other than the author; the environment cannot loosen that"
-                        .to_owned(),
-                );
+                return Err("the project is stricter; the environment cannot loosen it".to_owned());
             }
             settings.policy.review.reviewer = wanted;
             Ok(())
@@ -579,7 +560,6 @@ const KEYS: &[Key] = &[
         set: |settings, text| {
             settings.mirror.enabled = one_of(
                 text,
-                // Shell scripts and CI files commonly write 1 and 0.
                 &[("true", true), ("1", true), ("false", false), ("0", false)],
             )?;
             Ok(())
@@ -618,7 +598,6 @@ pub const ACCEPTED_WITHOUT_EFFECT: &[(&str, &str)] = &[(
     "No cache outlives a command, so there is no time to live to set.",
 )];
 
-/// Parses one of the known words, ignoring case and surrounding whitespace.
 fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
     known
         .iter()
@@ -634,8 +613,7 @@ fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
         })
 }
 
-/// Sets a gate's mode from the environment, refusing a looser one: an agent that can set a variable
-/// must not be able to switch a gate off.
+/// Refuses a looser mode: an agent that can set a variable must not switch a gate off.
 fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
     let wanted = one_of(
         text,
@@ -646,14 +624,13 @@ fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
         ],
     )?;
     if wanted < *mode {
-        return Err("the project is stricter; the environment cannot loosen that".to_owned());
+        return Err("the project is stricter; the environment cannot loosen it".to_owned());
     }
     *mode = wanted;
     Ok(())
 }
 
-/// Sets the governance level from the environment, refusing a looser one, for the same reason as
-/// [`set_gate`].
+/// Refuses a looser level, for the same reason as [`set_gate`].
 fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
     use Governance::{Assisted, Permissive, Strict};
     let wanted = one_of(
@@ -665,7 +642,7 @@ fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
         ],
     )?;
     if wanted < *mode {
-        return Err("the project is stricter; the environment cannot loosen that".to_owned());
+        return Err("the project is stricter; the environment cannot loosen it".to_owned());
     }
     *mode = wanted;
     Ok(())
@@ -676,7 +653,6 @@ fn set_number<T: std::str::FromStr>(place: &mut T, text: &str) -> Result<(), Str
     Ok(())
 }
 
-/// Splits a comma-separated value; empty items are dropped.
 fn list(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)
@@ -699,7 +675,6 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     let text = &without_comments(text);
     let settings: Settings = toml::from_str(text).map_err(|error| {
-        // The error's span is a byte offset; editors and people want a line.
         let line = 1 + text
             .bytes()
             .take(error.span().map_or(0, |span| span.start))
@@ -761,8 +736,7 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     Ok(settings)
 }
 
-/// Blanks comment lines before parsing. A generated `config.toml` is mostly comments, and every
-/// hook parses it.
+/// Blanks comment lines: a generated `config.toml` is mostly comments, and every hook parses it.
 fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
     // Inside a multi-line string a leading `#` is content, so such a file is parsed as it is.
     if text.contains("\"\"\"") || text.contains("'''") {
@@ -793,7 +767,6 @@ impl Settings {
         if let Some(problem) = self.take_over(environment).into_iter().next() {
             return Err(problem);
         }
-        // They set nothing, but a typing error in one is still reported.
         for (name, _) in ACCEPTED_WITHOUT_EFFECT {
             if let Some(text) = environment(name) {
                 number::<u64>(&text).map_err(|message| SettingsProblem {
@@ -818,12 +791,10 @@ impl Settings {
 
     /// Applies every valid variable and returns the problems of the others.
     fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
-        // Remembered before the first override: `tl policy accept` compares files, and a variable
-        // set for one command must not look like a change of the file.
+        // Recorded first: a variable set for one command is not a change of the file's policy.
         self.declared = Some(Box::new(TrustPolicy::of(&self.policy)));
         let mut problems = Vec::new();
-        // Runs at every hook event: declaration order is enough here, and the sorting in
-        // `list_keys` would take half of the time.
+        // Not sorted like `list_setting_keys`: every hook runs this, and sorting was half its time.
         for key in all_keys() {
             // The current name is applied last, so that it wins over the older aliases.
             for name in key.environment.iter().rev() {
@@ -837,7 +808,6 @@ impl Settings {
                 }
             }
         }
-        // A profile listed twice would have its levels and files scanned twice.
         let mut seen = std::collections::HashSet::new();
         self.profiles.retain(|name| seen.insert(name.clone()));
         problems

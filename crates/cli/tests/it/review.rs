@@ -276,7 +276,7 @@ fn who_wrote_it_does_not_judge_it_where_policy_says_so() {
     );
     let output = run_with(&project, &[("THROUGHLINE_REVIEWER", "anyone")], &["status"]);
     assert!(
-        output.stderr.contains("the environment cannot loosen that"),
+        output.stderr.contains("the environment cannot loosen it"),
         "{}",
         output.stderr
     );
