@@ -1,4 +1,7 @@
-//! Search by meaning, where the user chose a model for it: the environment or the user's own file, never the project.
+//! Semantic search: embeds memory entries with the user's embedding model, and keeps the vectors in
+//! a file.
+//!
+//! The model is chosen by the environment or the user's `llm.toml`, never by the project.
 
 use std::collections::HashSet;
 
@@ -13,24 +16,24 @@ use crate::model::{catalogue, failure, invalid, user_choice};
 use crate::settings::{environment, whole_environment};
 use crate::wiring::App;
 
-/// So many texts are embedded before their vectors are kept.
+/// Batch size: an interrupted run loses at most this many embeddings.
 const KEPT_AT_ONCE: usize = 512;
 
-/// A model for vectors, and the file that holds them.
+/// An embedding model with its vector file.
 pub(crate) struct Embedding {
     embedder: Embedder,
     file: VectorFile,
     cancel: Cancel,
 }
 
-/// What came of bringing the vectors up to date.
+/// Result of an index update.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Indexed {
     pub(crate) entries: usize,
     pub(crate) embedded: usize,
 }
 
-/// Returns the chosen model's name, where one is chosen.
+/// Returns the configured embedding model, if any.
 pub(crate) fn chosen() -> Result<Option<Embedder>, Failure> {
     let choice = user_choice()?;
     let own = choice.embeddings.clone().unwrap_or_default();
@@ -60,7 +63,7 @@ pub(crate) fn chosen() -> Result<Option<Embedder>, Failure> {
 }
 
 impl Embedding {
-    /// Returns it for a project, where a model is chosen.
+    /// Opens the vector index of a project, if a model is configured.
     pub(crate) fn of(app: &App) -> Result<Option<Self>, Failure> {
         let Some(embedder) = chosen()? else {
             return Ok(None);
@@ -77,7 +80,7 @@ impl Embedding {
         self.embedder.name()
     }
 
-    /// Returns what is nearest to a query, the nearest first.
+    /// Returns the nearest entries to a query, best first.
     pub(crate) fn nearest(
         &self,
         request: &SearchMemoryRequest,
@@ -94,7 +97,7 @@ impl Embedding {
         Ok(found.into_iter().map(|(record, _)| record).collect())
     }
 
-    /// Embeds what has no vector, or another text than when it got one. What is done stays when it is stopped.
+    /// Embeds new and changed entries. Batches that are finished survive an interruption.
     pub(crate) fn index(&self, app: &App, told: &dyn Fn(usize, usize)) -> Result<Indexed, Failure> {
         let texts = app.run(entry_texts)?;
         let known = self.file.known();
@@ -132,6 +135,8 @@ impl Embedding {
             put(&made.collect::<Vec<_>>())?;
             indexed.embedded += batch.len();
         }
+        // Every `put` drops the vectors of deleted entries; without new ones it has to be called
+        // for that alone.
         if known.keys().any(|record| !records.contains(record)) && new.is_empty() {
             put(&[])?;
         }

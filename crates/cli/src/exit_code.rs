@@ -1,6 +1,6 @@
-//! Exit codes, in the one place that defines them. `docs/reference/exit-codes.md` is made from this.
+//! Exit codes of the program. `docs/reference/exit-codes.md` is generated from this.
 
-/// How the program ends.
+/// Exit code of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitCode {
     Done,
@@ -10,7 +10,7 @@ pub(crate) enum ExitCode {
 }
 
 impl ExitCode {
-    /// Every code with its meaning.
+    /// All codes with their meanings.
     pub(crate) const ALL: [(Self, &'static str); 4] = [
         (Self::Done, "done"),
         (
@@ -19,15 +19,15 @@ impl ExitCode {
         ),
         (
             Self::Usage,
-            "wrong usage: an unknown command, a missing argument",
+            "usage error: an unknown command, a missing argument",
         ),
         (
             Self::Findings,
-            "`tl check`, `tl repair`, `tl doctor`, `tl doc validate` `tl reconcile` or `tl secret` found problems (that remain), `tl evidence run` did not prove what it should, or a review waits for a person",
+            "`tl check`, `tl repair`, `tl doctor`, `tl doc validate`, `tl reconcile` or `tl secret` found problems (that remain), the command of `tl evidence run` failed, or a review waits for a person",
         ),
     ];
 
-    /// Returns the number.
+    /// Returns the process exit code.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Done => 0,

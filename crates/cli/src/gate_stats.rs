@@ -1,4 +1,4 @@
-//! What the gates did and what hooks cost, from the ledger of hooks and the log.
+//! Gate statistics and hook latencies, from the hook ledger and the operation log.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use web::{GateReport, HookLedger, HostLatency};
 use crate::commands::hook_latencies;
 use crate::hook_ledger::{Ledger, Outcome};
 
-/// The ledger of hooks of the project at a root, for the dashboard.
+/// Hook ledger of a project, for the dashboard.
 pub(crate) struct Hooks {
     pub(crate) root: PathBuf,
 }
@@ -37,6 +37,7 @@ impl HookLedger for Hooks {
                 }),
                 (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
                     let same = found
+                        // The session's next allowed call shows that it did something else instead.
                         .iter_mut()
                         .filter(|block| block.session == line.session);
                     same.for_each(|block| block.heeded = true);
@@ -48,17 +49,17 @@ impl HookLedger for Hooks {
     }
 }
 
-/// Counts what the gates of a project did.
+/// Computes the gate statistics of a project.
 ///
 /// # Errors
 /// When the state cannot be read.
 pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failure> {
     let mut report = GateReport::default();
     let mut seen = HashSet::new();
-    // What was blocked and not let through since, by session, gate and plan.
+    // Blocks that were not followed by an allowed call yet, by session, gate and plan.
     let mut open: HashSet<(String, String, Option<String>)> = HashSet::new();
     for line in Ledger::in_project(root).lines() {
-        // Some hosts fire twice for one call: it counts once.
+        // Some hosts fire twice for one call; it counts once.
         if line.call.is_some()
             && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone()))
         {
@@ -77,7 +78,7 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
                     counts.warnings += 1;
                 }
             }
-            // The session did something else that was allowed: it heeded what it was told.
+            // The session did something else that was allowed: the block was effective, a "catch".
             (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
                 for (_, gate, _) in open.extract_if(|(session, ..)| *session == line.session) {
                     report.gates.entry(gate).or_default().catches += 1;

@@ -1,30 +1,30 @@
-//! The payload of a hook, read from standard input in bounded memory.
+//! Hook payload reader: reads standard input in bounded memory.
 //!
-//! What has arrived is kept where the watchdog finds it: a host that does not close its end must not keep the gates
-//! from being asked about what it said.
+//! The received bytes are shared with the watchdog: if a host does not close its end of the pipe,
+//! the gates are evaluated on what it has sent.
 
 use std::io::{ErrorKind, Read};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use hosts::wire::{Salvage, salvage};
 
-/// A longer payload is read as a stream, and its long strings are cut.
+/// A longer payload is parsed as a stream, and its long strings are truncated.
 const MAX_PAYLOAD_BYTES: usize = 16 * 1024 * 1024;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What was read.
+/// A payload as read.
 pub(crate) enum Payload {
-    /// Everything that says what happens; texts longer than any plan may be cut. Shared with the watchdog, which needs it
-    /// until the event is known.
+    /// A complete payload; strings longer than any plan may be truncated. Shared with the watchdog,
+    /// which needs it until the event is parsed. watchdog, which needs it until the event is known.
     Whole(Arc<Vec<u8>>),
-    /// What could be read before it went wrong, and what did.
+    /// What was read before an error, and the error.
     Partial { bytes: Vec<u8>, why: String },
 }
 
 struct Arrived {
     bytes: Arc<Vec<u8>>,
-    /// Set once it is too long to be kept as it is.
+    /// Set once the payload is too long to be kept unchanged.
     stream: Option<Salvage>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn read_payload() -> Payload {
     })
 }
 
-/// Returns what has arrived so far, as far as it can be read.
+/// Returns the salvageable part of what has been received so far.
 pub(crate) fn salvage_arrived() -> Vec<u8> {
     let bytes = with_arrived(|arrived| match arrived.stream.take() {
         Some(stream) => Arc::new(stream.finish()),
@@ -88,9 +88,11 @@ fn with_arrived<T>(use_it: impl FnOnce(&mut Arrived) -> T) -> T {
 }
 
 impl Arrived {
-    /// Adds bytes; says whether there are too many even with long strings cut.
+    /// Appends bytes; returns whether the payload is too long even with long strings truncated.
     fn push(&mut self, bytes: &[u8]) -> bool {
         if self.stream.is_none() && self.bytes.len() + bytes.len() > MAX_PAYLOAD_BYTES {
+            // A tool that writes a 50 MB file is legitimate, and its path comes with the payload:
+            // only the content is dropped, which no gate reads beyond this size.
             let mut stream = Salvage::default();
             stream.push(&std::mem::take(&mut self.bytes));
             self.stream = Some(stream);
@@ -101,6 +103,7 @@ impl Arrived {
                 stream.kept_bytes() > MAX_PAYLOAD_BYTES
             }
             None => {
+                // No copy as long as the watchdog has not taken its reference.
                 Arc::make_mut(&mut self.bytes).extend_from_slice(bytes);
                 false
             }

@@ -1,7 +1,7 @@
-//! The ledger of hooks: one line of JSON each, appended to `.throughline/hooks.jsonl`.
+//! Hook ledger: an append-only log with one JSON line per hook, `.throughline/hooks.jsonl`.
 //!
-//! It is for `tl doctor` and `tl gate stats`, and holds no text of plans or tools. A line is one write at the
-//! end of the file, so that hooks running at the same time lose nothing; it is not synced.
+//! It feeds `tl doctor` and `tl gate stats`, and contains no text of plans or tools. A line is one
+//! `O_APPEND` write, so that concurrent hooks lose nothing; it is not synced.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,13 +14,13 @@ use domain::text::{clean_line, count};
 use serde::{Deserialize, Serialize};
 use store::SystemClock;
 
-/// Then a new file is begun; the one before is kept.
+/// Size at which the ledger is rotated; one older file is kept.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// What goes on now is in the last part of the file.
+/// How much of the end of the file is read for current activity.
 const LATEST_BYTES: u64 = 64 * 1024;
 
-/// What became of an event.
+/// Outcome of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
@@ -31,7 +31,7 @@ pub(crate) enum Outcome {
     Off,
 }
 
-/// One line of the ledger.
+/// One line of the ledger, for writing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry<'e> {
     at: i64,
@@ -58,7 +58,7 @@ pub(crate) struct Entry<'e> {
 }
 
 impl<'e> Entry<'e> {
-    /// Returns the line of an event.
+    /// Creates the entry of an event.
     pub(crate) fn of(event: &'e HostEvent, start: Instant) -> Self {
         let call = event.happening.call();
         Self {
@@ -70,7 +70,7 @@ impl<'e> Entry<'e> {
         }
     }
 
-    /// Returns a line of which only this is known.
+    /// Creates an entry for an event that could not be parsed.
     pub(crate) fn bare(host: Host, event: &'e str, start: Instant) -> Self {
         Self {
             at: SystemClock.now().as_millis(),
@@ -90,7 +90,7 @@ impl<'e> Entry<'e> {
     }
 }
 
-/// A line as it is read back. Lenient: another version may have written it.
+/// One line of the ledger, as read. Lenient: another version may have written it.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Line {
     pub(crate) at: i64,
@@ -116,7 +116,7 @@ pub(crate) struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     path: PathBuf,
-    /// Faults nobody was told of yet, one line each.
+    /// Faults not yet reported to an agent, one line each.
     untold: PathBuf,
 }
 
@@ -130,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// Writes a line. What cannot be noted must not stop what it is about.
+    /// Appends a line. Errors are ignored: a full disk must not block the agent's tool calls.
     pub(crate) fn note(&self, mut entry: Entry<'_>, outcome: Outcome) {
         entry.outcome = outcome;
         entry.micros = u64::try_from(entry.start.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -145,16 +145,19 @@ impl Ledger {
         else {
             return;
         };
+        // One write per line: `write!` would use several, and concurrent hooks would interleave.
         let _ = file.write_all(&line);
         if file
             .metadata()
             .is_ok_and(|metadata| metadata.len() > MOST_BYTES)
         {
+            // Two hooks may rotate at once. Then the second one moves a nearly empty file over the
+            // older one; statistics are lost, which was preferred to a lock in every hook.
             let _ = std::fs::rename(&self.path, self.older());
         }
     }
 
-    /// Notes a fault of ours, to be told once at the next contact.
+    /// Records an internal error, to be reported once in the next reply.
     pub(crate) fn fault(&self, mut entry: Entry<'_>, why: &str) {
         let why = clean_line(&domain::secrets::mask(why));
         entry.fault = Some(why.clone());
@@ -167,23 +170,23 @@ impl Ledger {
             .and_then(|mut file| file.write_all(line.as_bytes()));
     }
 
-    /// Returns what an agent is told about faults since the last contact.
+    /// Renders the notice about faults since the last report.
     pub(crate) fn pending_faults(&self) -> Option<String> {
         let text = std::fs::read_to_string(&self.untold).ok()?;
         let mut lines = text.lines();
         let (first, last) = (lines.next()?, text.lines().last()?);
         Some(format!(
-            "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was looked at again now; tl doctor says more.",
+            "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was checked again now; details: tl doctor",
             count(text.lines().count(), "check", "checks")
         ))
     }
 
-    /// They were told.
+    /// Clears the faults after they were reported.
     pub(crate) fn forget_faults(&self) {
         let _ = std::fs::remove_file(&self.untold);
     }
 
-    /// Returns every line there is, oldest first; lines that cannot be read are left out.
+    /// Reads all lines, oldest first; lines that cannot be parsed are skipped.
     pub(crate) fn lines(&self) -> Vec<Line> {
         [self.older(), self.path.clone()]
             .into_iter()
@@ -196,7 +199,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Returns the latest lines, oldest first: enough for what goes on now, and never much to read.
+    /// Reads the last 64 KiB, oldest line first: bounded work for the dashboard and the hooks.
     pub(crate) fn latest(&self) -> Vec<Line> {
         let mut bytes = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {
@@ -207,7 +210,7 @@ impl Ledger {
         if read.is_err() {
             return Vec::new();
         }
-        // The first line may be cut; then it cannot be read, and is left out as every such line is.
+        // The first line may be truncated; it does not parse then, and is skipped.
         String::from_utf8_lossy(&bytes)
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())

@@ -1,6 +1,7 @@
-//! Which model plans and writes: chosen by the environment or the user's own file, never by the project.
+//! Model selection and calls: provider, model and key come from the environment or the user's
+//! `llm.toml`, never from the project.
 //!
-//! Only commands that ask a model come here; a hook never does.
+//! Only commands that call a model use this; hooks never do.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,9 +20,9 @@ use store::SystemClock;
 use crate::progress::Progress;
 use crate::settings::{environment, whole_environment};
 
-/// Who answers.
+/// The planner: an LLM, or the built-in offline rules.
 pub(crate) enum Mind {
-    /// Rules, no model.
+    /// Built-in rules, without a model.
     Offline,
     Model {
         model: Box<dyn Model>,
@@ -29,7 +30,7 @@ pub(crate) enum Mind {
     },
 }
 
-/// The user's own choice, `llm.toml` in the user's configuration directory.
+/// The user's configuration, `llm.toml` in the user's configuration directory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct UserChoice {
@@ -43,7 +44,7 @@ pub(crate) struct UserChoice {
     pub(crate) embeddings: Option<EmbeddingChoice>,
 }
 
-/// The model that turns texts into vectors, `[embeddings]` in the same file.
+/// The embedding model, `[embeddings]` in the same file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EmbeddingChoice {
@@ -53,10 +54,10 @@ pub(crate) struct EmbeddingChoice {
     pub(crate) key_file: Option<PathBuf>,
 }
 
-/// A question.
+/// One request to the model.
 pub(crate) struct Question<'a> {
     pub(crate) purpose: &'a str,
-    /// What it is charged to.
+    /// The tick or generation its cost is charged to.
     pub(crate) account: &'a str,
     pub(crate) system: &'a str,
     pub(crate) messages: Vec<Message>,
@@ -64,7 +65,7 @@ pub(crate) struct Question<'a> {
     pub(crate) max_output_tokens: u32,
 }
 
-/// An answer, and what it cost.
+/// A response with its cost.
 pub(crate) struct Answered {
     pub(crate) text: String,
     pub(crate) json: Option<Value>,
@@ -72,7 +73,7 @@ pub(crate) struct Answered {
     pub(crate) spent: Vec<Spending>,
 }
 
-/// No answer, and what it cost all the same.
+/// A failed request with the cost of its attempts.
 pub(crate) struct Unanswered {
     pub(crate) failure: Failure,
     pub(crate) cancelled: bool,
@@ -80,7 +81,7 @@ pub(crate) struct Unanswered {
 }
 
 impl Mind {
-    /// Returns who is to answer. Nothing is sent yet.
+    /// Resolves provider, model and key. Sends nothing yet.
     pub(crate) fn chosen() -> Result<Self, Failure> {
         let choice = user_choice()?;
         let provider = environment("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
@@ -95,6 +96,8 @@ impl Mind {
             }
             (None, None) => None,
         };
+        // Split at blanks, without a shell: quoting rules would differ between systems. Arguments
+        // with blanks go into llm.toml, where the command is a list.
         let program = environment("THROUGHLINE_LLM_COMMAND");
         let selection = Selection {
             provider,
@@ -122,7 +125,7 @@ impl Mind {
         })
     }
 
-    /// Returns how plans and scenes are signed.
+    /// Returns the name that plans and scenes are signed with.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Offline => domain::tick::offline::NAME.to_owned(),
@@ -133,7 +136,7 @@ impl Mind {
         }
     }
 
-    /// Tries the model out.
+    /// Runs the conformance trials against the model.
     pub(crate) fn check(&self) -> Vec<llm::Trial> {
         match self {
             Self::Offline => Vec::new(),
@@ -142,7 +145,7 @@ impl Mind {
     }
 }
 
-/// Asks a model and shows how it goes.
+/// Sends a request and shows its progress.
 pub(crate) fn ask(
     model: &dyn Model,
     cancel: &Cancel,
@@ -179,7 +182,7 @@ pub(crate) fn ask(
         Event::AskingAgain { attempt, of, why } => {
             progress.say(&format!("asking again ({attempt} of {of}): {why}"));
         }
-        // Prose is worth watching as it comes; a plan is shown when it is checked.
+        // Prose is streamed to the terminal; JSON is shown once it is validated.
         Event::Text(piece) if question.schema.is_none() => progress.stream(piece),
         Event::Restarted if question.schema.is_none() => progress.stream("\n(again)\n"),
         Event::Text(_) | Event::Alive | Event::Restarted => {}
@@ -210,6 +213,7 @@ pub(crate) fn ask(
     }
 }
 
+/// Converts a ledger entry of the client into the domain's spending.
 fn spending(entry: &LedgerEntry) -> Spending {
     let word = |value: Result<Value, _>| {
         value
@@ -227,6 +231,7 @@ fn spending(entry: &LedgerEntry) -> Spending {
         model: entry.model.clone(),
         input_tokens: entry.usage.input,
         output_tokens: entry.usage.output,
+        // A replayed answer has token counts, but nothing was paid for it.
         cost_micros: if entry.replayed {
             Some(0)
         } else {
@@ -238,6 +243,7 @@ fn spending(entry: &LedgerEntry) -> Spending {
     }
 }
 
+/// Converts a model error into a failure. Its text may quote the request, so secrets are masked.
 pub(crate) fn failure(error: &LlmError) -> Failure {
     let failure = Failure::new(FailureKind::Unavailable, mask_secrets(&error.what));
     error
@@ -250,7 +256,8 @@ pub(crate) fn invalid(message: String) -> Failure {
     Failure::new(FailureKind::Invalid, message)
 }
 
-/// Returns the directory of the user's own files. A project has no say in which model is asked, or at whose cost.
+/// Returns the user's configuration directory. Not the project's: a cloned repository must not
+/// choose which model is called at the user's cost.
 pub(crate) fn configuration_directory() -> Option<PathBuf> {
     let below = |name: &str, rest: &str| {
         environment(name).map(|directory| PathBuf::from(directory).join(rest))
@@ -262,6 +269,7 @@ pub(crate) fn configuration_directory() -> Option<PathBuf> {
         .filter(|directory| directory.is_absolute())
 }
 
+/// Parses the user's `llm.toml`; a missing file means defaults.
 pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
     let Some(path) = configuration_directory().map(|directory| directory.join("llm.toml")) else {
         return Ok(UserChoice::default());
@@ -277,6 +285,7 @@ pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
     }
 }
 
+/// Returns the built-in provider catalogue with the user's own providers added.
 pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
     let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
     Catalogue::built_in()
@@ -288,7 +297,7 @@ fn mask_secrets(text: &str) -> String {
     domain::secrets::mask(text).into_owned()
 }
 
-/// A recording of the wire: what was sent and what came back, in its pieces.
+/// Opens the wire tape, a recording of the raw HTTP traffic with its chunks.
 fn wire_tape(
     environment: &BTreeMap<String, String>,
     key: Option<&Secret>,
@@ -297,6 +306,8 @@ fn wire_tape(
     else {
         return Ok(None);
     };
+    // Tapes are committed as test fixtures, so every value that may be a credential is scrubbed,
+    // not only the key in use.
     let is_secret = |name: &str| {
         ["KEY", "TOKEN", "SECRET", "PASSWORD"]
             .iter()
@@ -321,7 +332,7 @@ fn wire_tape(
     }
 }
 
-/// A recording of the answers, for trying things out again at no cost.
+/// Opens the cassette, a recording of responses that is replayed at no cost.
 fn cassette() -> Result<Option<(PathBuf, CassetteMode)>, Failure> {
     let Some(path) = environment("THROUGHLINE_LLM_CASSETTE") else {
         return Ok(None);

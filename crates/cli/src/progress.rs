@@ -1,4 +1,4 @@
-//! How far a long command is: a bar or a spinner for a person at a terminal, plain lines for everybody else.
+//! Progress display of long commands: a bar or spinner on a terminal, plain lines elsewhere.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -12,15 +12,15 @@ const BAR: &str = "{spinner} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}";
 const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
 const BEAT: Duration = Duration::from_millis(120);
 
-/// What a command shows while it works.
+/// Progress display of one command.
 pub(crate) struct Progress {
     ui: Ui,
-    /// For a person who watches.
+    /// `None` without a terminal.
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    /// Returns progress over so many steps; with one or none, just a sign of life.
+    /// Creates a bar over `steps` steps, or a spinner for at most one.
     pub(crate) fn new(ui: Ui, steps: u64) -> Self {
         let watched = !ui.silent && !ui.json && io::stderr().is_terminal();
         let bar = watched.then(|| {
@@ -32,7 +32,7 @@ impl Progress {
         Self { ui, bar }
     }
 
-    /// Says what is being waited for.
+    /// Shows what the command is waiting for.
     pub(crate) fn waiting_for(&self, what: &str) {
         match &self.bar {
             Some(bar) => {
@@ -43,25 +43,26 @@ impl Progress {
         }
     }
 
-    /// Says what comes now, and leaves the screen to it: a text that is shown as it comes.
+    /// Prints a line and hides the bar, for a text that is streamed next.
     pub(crate) fn showing(&self, what: &str) {
         self.rest();
         self.ui.say(styled(DIM, what));
     }
 
-    /// Says something beside.
+    /// Prints a message above the bar.
     pub(crate) fn say(&self, text: &str) {
         self.aside(|| self.ui.say(styled(DIM, text)));
     }
 
-    /// Shows a piece of a text as it comes.
+    /// Streams a chunk of text.
     pub(crate) fn stream(&self, piece: &str) {
         self.ui.stream(piece);
     }
 
-    /// Prints something without disturbing what is shown.
+    /// Suspends the bar while `print` runs.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         let printed = || {
+            // Flushed inside: a buffered line would be drawn over by the bar.
             let value = print();
             flush();
             value
@@ -72,14 +73,14 @@ impl Progress {
         }
     }
 
-    /// A step is done.
+    /// Advances the bar by one step.
     pub(crate) fn step(&self) {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
     }
 
-    /// Takes it off the screen until something is waited for again.
+    /// Hides the bar until the next wait.
     pub(crate) fn rest(&self) {
         if let Some(bar) = &self.bar {
             bar.disable_steady_tick();

@@ -1,4 +1,4 @@
-//! Edits of `.throughline/config.toml`: single keys, everything else stays as the user wrote it.
+//! Format-preserving edits of `.throughline/config.toml`: comments and order stay as they are.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use domain::settings::Storage;
 use store::Shared;
 use toml_edit::{DocumentMut, value};
 
-/// Sets keys of the project's settings.
+/// Sets string keys of the project's settings.
 pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failure> {
     let path = root.join(".throughline/config.toml");
     let cannot = |what: String| {
@@ -34,13 +34,15 @@ pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failu
         return Ok(());
     }
     match store::write_whole(&path, changed.as_bytes()) {
-        // It is there, although its folder could not be synced: the other engine is in use already.
+        // The file is in place although syncing its directory failed. Reporting an error now would
+        // be wrong: the state was moved already, and the file says so.
         Err(_) if std::fs::read_to_string(&path).is_ok_and(|found| found == changed) => Ok(()),
         written => written.map_err(|error| cannot(error.to_string())),
     }
 }
 
-/// Says in the project's settings where its state is, so that the next command finds it without the environment.
+/// Records the storage engine in the project's settings, so that the next command finds the state
+/// without environment variables.
 pub(crate) fn write_storage(
     root: &Path,
     storage: Storage,
@@ -51,6 +53,7 @@ pub(crate) fn write_storage(
         Storage::Json => "json",
         Storage::Postgres | Storage::Remote => "postgres",
     };
+    // The URL is not written: it may contain a password, and the file is committed.
     let mut keys = vec![("storage", word)];
     if let Some(shared) = shared.filter(|_| storage == Storage::Postgres) {
         keys.push(("database_project", &shared.project));

@@ -1,4 +1,6 @@
-//! What the program takes from its surroundings: configuration, environment, who is there.
+//! Settings resolution: `config.toml`, environment, and the user's choices of database and server.
+//!
+//! The only module that reads environment variables.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
 use store::{ChosenDatabases, ChosenServers};
 
-/// Reads one variable; the environment is asked nowhere else.
+/// Reads one environment variable; an empty one counts as unset.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the one place that reads the environment"
@@ -19,14 +21,14 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Returns every variable that is text, for what is handed on to a model's program or names a key.
+/// Returns all environment variables that are UTF-8, for a model's program and its API keys.
 pub(crate) fn whole_environment() -> std::collections::BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 
-/// Reads the settings of the project at `root`.
+/// Loads the settings of the project at `root`.
 pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
     let settings = from_file(root)?;
     let settings = settings
@@ -35,9 +37,11 @@ pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
     with_server(root, checked(settings)?)
 }
 
-/// The same for a hook: a wrong word in the environment is passed over.
+/// Like [`load`], for a hook: invalid values in the environment are ignored, because a typo in a
+/// shell profile must not disable the gates.
 pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
-    // Every variable is asked for; to look each up in the list of all of them would be most of the work.
+    // Dozens of variables are looked up, and `std::env::var` scans the whole environment each time;
+    // as a map this is a fraction of the hook's time.
     let set = whole_environment();
     let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
     with_server(
@@ -51,7 +55,8 @@ fn broken(problem: &domain::settings::SettingsProblem) -> Failure {
         .step("see docs/reference/configuration.md")
 }
 
-/// Takes the team server from where it may be named, as with the database. Where there is one, the state is there.
+/// Applies the team server, which the environment or the user's choice names, never `config.toml`.
+/// If there is one, it holds the state, and the database settings are not used.
 fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
     let chosen = ChosenServers::in_directory(&user_directory()?).of(root);
     let named = environment("THROUGHLINE_URL");
@@ -59,6 +64,7 @@ fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
         (None, None) => return with_database(root, settings),
         (None, Some(chosen)) => chosen,
         (Some(url), chosen) => {
+            // The stored token is only sent to the server it was stored for.
             let known = chosen.filter(|chosen| chosen.url() == url.trim().trim_end_matches('/'));
             let token = environment("THROUGHLINE_TOKEN")
                 .or_else(|| known.map(|known| known.reveal_token().to_owned()));
@@ -68,14 +74,14 @@ fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
     Ok(on_server(settings, address))
 }
 
-/// Returns the settings of a project whose state is on a server.
+/// Returns the settings changed for a state on a server.
 pub(crate) fn on_server(mut settings: Settings, address: ServerAddress) -> Settings {
     settings.storage = Storage::Remote;
     settings.server.address = Some(address);
     settings
 }
 
-/// Reads an address with its token.
+/// Parses a server URL and combines it with the token.
 pub(crate) fn server_address(url: &str, token: Option<String>) -> Result<ServerAddress, Failure> {
     let token = token.ok_or_else(|| {
         Failure::new(FailureKind::Invalid, "the server's token is not known")
@@ -85,7 +91,7 @@ pub(crate) fn server_address(url: &str, token: Option<String>) -> Result<ServerA
     ServerAddress::new(url, &token).map_err(|problem| Failure::new(FailureKind::Invalid, problem))
 }
 
-/// Reads what a project without a server has set.
+/// Loads the settings as if no server were chosen.
 pub(crate) fn load_without_server(root: &Path) -> Result<Settings, Failure> {
     checked(
         from_file(root)?
@@ -94,12 +100,12 @@ pub(crate) fn load_without_server(root: &Path) -> Result<Settings, Failure> {
     )
 }
 
-/// Returns the server this user chose for a project.
+/// Returns the server that this user chose for a project.
 pub(crate) fn chosen_server(root: &Path) -> Option<ServerAddress> {
     ChosenServers::in_directory(&user_directory().ok()?).of(root)
 }
 
-/// Remembers, for this user, on which server a project is; says whether there was one.
+/// Stores this user's choice of server for a project; returns whether there was one before.
 pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Result<bool, Failure> {
     let directory = user_directory()?;
     ChosenServers::in_directory(&directory)
@@ -112,8 +118,10 @@ pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Res
         })
 }
 
-/// Takes the shared database from where it may be named: the environment, or what this user chose for the project. A file
-/// that came with a repository chooses no server.
+/// Applies the shared database, which the environment or this user's choice names. The one in
+/// `config.toml` only counts once it was chosen: a cloned repository must not make a command
+/// connect to a server of its own choice. for the project. A file that came with a repository
+/// chooses no server.
 fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failure> {
     if settings.storage != Storage::Postgres {
         return Ok(settings);
@@ -128,19 +136,17 @@ fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failur
     let refuse = |what: String| Failure::new(FailureKind::Unavailable, what);
     Err(match settings.database_url.is_given() {
         true => refuse(format!(
-            ".throughline/config.toml names the database {}, and nobody here chose it",
+            ".throughline/config.toml names the database {}, which this user has not chosen",
             settings.database_url
         ))
-        .step("tl adopt     # use it; a person's decision")
-        .step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another"),
-        false => {
-            refuse("the state is in a shared database, but it is not said in which".to_owned())
-                .step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE")
-        }
+        .step("tl adopt     # use it; a person has to decide this")
+        .step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another one"),
+        false => refuse("the state is in a shared database, but no database URL is set".to_owned())
+            .step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE"),
     })
 }
 
-/// Chooses the database that `config.toml` names, if it names one and the environment does not.
+/// Stores the database in `config.toml` as this user's choice, unless the environment names one.
 pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
     let settings = from_file(root)?;
     let by_file =
@@ -151,7 +157,7 @@ pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Remembers, for this user, in which database a project is.
+/// Stores this user's choice of database for a project.
 pub(crate) fn choose_database(root: &Path, url: Option<&DatabaseUrl>) -> Result<(), Failure> {
     let directory = user_directory()?;
     ChosenDatabases::in_directory(&directory)
@@ -164,6 +170,7 @@ pub(crate) fn choose_database(root: &Path, url: Option<&DatabaseUrl>) -> Result<
         })
 }
 
+/// Parses `config.toml`; a missing file means default settings.
 fn from_file(root: &Path) -> Result<Settings, Failure> {
     let file = root.join(".throughline/config.toml");
     match std::fs::read_to_string(&file) {
@@ -176,6 +183,7 @@ fn from_file(root: &Path) -> Result<Settings, Failure> {
     }
 }
 
+/// Rejects settings with paths outside of the project.
 fn checked(settings: Settings) -> Result<Settings, Failure> {
     for path in [
         &settings.database,
@@ -187,7 +195,8 @@ fn checked(settings: Settings) -> Result<Settings, Failure> {
     Ok(settings)
 }
 
-/// Configuration comes with a repository: it must not point anywhere else.
+/// Rejects absolute paths and `..`: configuration comes with a repository, and a cloned one must
+/// not make us write elsewhere.
 fn stays_inside(path: &str) -> Result<(), Failure> {
     let relative = Path::new(path);
     let inside = relative
@@ -202,7 +211,7 @@ fn stays_inside(path: &str) -> Result<(), Failure> {
     ))
 }
 
-/// Loads the profiles the project uses: built in, or from `.throughline/profiles/NAME.toml`.
+/// Loads the project's profiles: built in, or from `.throughline/profiles/NAME.toml`.
 pub(crate) fn profiles(root: &Path, settings: &Settings) -> Result<Vec<Profile>, Failure> {
     stays_inside(&settings.tickets_folder)?;
     settings
@@ -214,12 +223,13 @@ pub(crate) fn profiles(root: &Path, settings: &Settings) -> Result<Vec<Profile>,
 
 fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+    // The name becomes part of a path.
     if !name
         .chars()
         .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
     {
         return Err(invalid(format!(
-            "`{name}` is no profile name: expected letters, digits, `-` and `_`"
+            "`{name}` is not a profile name: expected letters, digits, `-` and `_`"
         )));
     }
     let shown = format!(".throughline/profiles/{name}.toml");
@@ -230,7 +240,7 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
             })?;
             if profile.name != name {
                 return Err(invalid(format!(
-                    "{shown}: the profile calls itself `{}`; name and file must agree",
+                    "{shown}: the profile's name is `{}`; it must match the file name",
                     profile.name
                 )));
             }
@@ -254,23 +264,26 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     }
 }
 
-/// Reads one line from the terminal and says whether it is a yes.
+/// Reads one line from the terminal; returns whether it is `y` or `yes`.
 pub(crate) fn answered_yes() -> bool {
     let mut answer = String::new();
     let _ = std::io::stdin().read_line(&mut answer);
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-/// Returns who is acting: a person at a terminal, or an agent.
+/// Returns the acting principal: a person at a terminal, or an agent.
 pub(crate) fn actor() -> Principal {
     crate::caller::actor()
 }
 
-/// Returns in whose name somebody here acts, where a server said whom it takes us for.
+/// Returns the effective principal, from the one the server authenticated and the local one.
 ///
-/// A person's token speaks for that person, also in a script; agents that work for them (a host that is known, or whoever
-/// names a session) do so in their own name, which goes less far. Where only people may approve, one has to be at the terminal all the same. An agent's token speaks for that agent, in the
-/// session its host is in.
+/// A person's token acts as that person, also in a script. Agents of that person (a known host, or
+/// a caller that names a session) act in their own name, which has fewer rights. Where only people
+/// may approve, a script is not enough: a person has to be at the terminal. An agent's token acts
+/// as that agent, in the session of the local host. that is known, or whoever names a session) do
+/// so in their own name, which goes less far. Where only people may approve, one has to be at the
+/// terminal all the same. An agent's token speaks for that agent, in the session its host is in.
 pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
     let is_script = |host: &str, session: &str| {
         host == "shell" && session == "unknown" && !policy.approval.only_people()
@@ -293,12 +306,12 @@ pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Poli
     }
 }
 
-/// Says whether a person can see and answer.
+/// Whether stdin and stderr are a terminal, so that a person can read and answer.
 pub(crate) fn at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// Returns who sits at this machine.
+/// Returns the name of the local user.
 pub(crate) fn user_name() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()
@@ -306,7 +319,7 @@ pub(crate) fn user_name() -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Returns the user's own directory, where it is remembered which state they trust.
+/// Returns the user's state directory, which records the stores this user trusts.
 pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
     let below = |name: &str, rest: &str| {
         environment(name).map(|directory| PathBuf::from(directory).join(rest))
@@ -319,7 +332,7 @@ pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
         .ok_or_else(|| {
             Failure::new(
                 FailureKind::Unavailable,
-                "there is no home directory to remember trusted projects in",
+                "there is no home directory to store trusted projects in",
             )
             .step("set THROUGHLINE_HOME to an absolute path")
         })

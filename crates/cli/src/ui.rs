@@ -1,7 +1,9 @@
-//! The only place that writes to the terminal: data to stdout, talk to stderr.
+//! Terminal output, in the only place that writes it: data to stdout, messages to stderr.
 //!
-//! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`. Everything printed is a
-//! [`Rendered`], which cleaned it: callers pass text from files, git and models as it is.
+//! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`. Everything
+//! printed is a [`Rendered`], which sanitizes it: callers may pass text from files, git and models
+//! as it is. printed is a [`Rendered`], which cleaned it: callers pass text from files, git and
+//! models as it is.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -23,7 +25,7 @@ pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 pub(crate) const INFO: Style = AnsiColor::Cyan.on_default();
 
-/// How output is wanted.
+/// Output mode of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
     pub(crate) json: bool,
@@ -36,7 +38,7 @@ impl Ui {
         self.print(|output| output.push_line(text));
     }
 
-    /// Prints a text of several lines as data; it brings its own line ends.
+    /// Prints a text of several lines as data; it contains its own line ends.
     pub(crate) fn text(self, text: impl Display) {
         self.print(|output| output.push_text(text));
     }
@@ -62,6 +64,7 @@ impl Ui {
         }
         let full = OUTPUT.with_borrow_mut(|output| {
             add(output);
+            // Bounded, so that the first lines of a long tree appear before the last ones exist.
             output.len() > 16 * 1024
         });
         if full {
@@ -69,17 +72,17 @@ impl Ui {
         }
     }
 
-    /// Says something to the person, on one line.
+    /// Prints a message to stderr, on one line.
     pub(crate) fn say(self, text: impl Display) {
         self.print_to_stderr(|output| output.push_line(text));
     }
 
-    /// Shows the person the lines of a text.
+    /// Prints the lines of a text to stderr.
     pub(crate) fn say_lines(self, text: &str) {
         text.lines().for_each(|line| self.say(line));
     }
 
-    /// Shows a piece of a text as it comes, to a person who watches; nobody else is told.
+    /// Streams a chunk of text to stderr, if that is a terminal.
     pub(crate) fn stream(self, piece: &str) {
         if !self.json && io::stderr().is_terminal() {
             self.print_to_stderr(|output| output.push_text(styled(DIM, piece)));
@@ -92,12 +95,14 @@ impl Ui {
         }
         flush();
         let mut output = Rendered::new();
+        // The buffered data is printed before (see above), so that both streams keep their order on
+        // a terminal.
         add(&mut output);
-        // Nobody listening on stderr is no reason to fail.
+        // A closed stderr is no reason to fail.
         let _ = anstream::stderr().write_all(output.as_str().as_bytes());
     }
 
-    /// Prints a value as JSON: on a terminal indented, in a pipe on one line.
+    /// Prints a value as JSON: indented on a terminal, one line in a pipe.
     pub(crate) fn value<T: Serialize>(self, value: &T) {
         if self.silent {
             return;
@@ -116,7 +121,7 @@ impl Ui {
         }));
     }
 
-    /// Reports a failure: as JSON on stdout, or in words on stderr.
+    /// Reports a failure: as JSON on stdout, or as text on stderr.
     pub(crate) fn failure(self, failure: &Failure) {
         if self.json {
             match &failure.current {
@@ -150,13 +155,14 @@ impl Ui {
 }
 
 thread_local! {
-    /// What is still to be printed: one write instead of one a line.
+    /// Output buffer: one write instead of one per line.
     static OUTPUT: RefCell<Rendered> = const { RefCell::new(Rendered::new()) };
 }
 
-/// Prints what is still to be printed. Called before anything else is said and when a command ends.
+/// Flushes the output buffer. Called before messages and at the end of a command.
 pub(crate) fn flush() {
-    // It is in use only when a panic is reported from inside it.
+    // Borrowed only when a panic is reported from inside `print`; then the text is lost, not the
+    // report.
     let output = OUTPUT.with(|output| {
         output
             .try_borrow_mut()
@@ -168,7 +174,7 @@ pub(crate) fn flush() {
     }
 }
 
-/// Writes everything at once; `anstream` alone would write line by line.
+/// Writes the whole buffer at once; `anstream` alone would write line by line.
 fn print(output: &Rendered) -> io::Result<()> {
     let output = output.as_str();
     let stdout = io::stdout();
@@ -181,7 +187,7 @@ fn print(output: &Rendered) -> io::Result<()> {
     out.flush()
 }
 
-/// A closed pipe (`tl tree | head`) is the reader's decision, not an error.
+/// Reports a write error, except for a closed pipe (`tl tree | head`).
 fn finish(result: io::Result<()>) {
     if let Err(error) = result
         && error.kind() != io::ErrorKind::BrokenPipe
@@ -190,7 +196,7 @@ fn finish(result: io::Result<()>) {
     }
 }
 
-/// Returns a status as mark and word, so that it can be read without colour.
+/// Renders a status as symbol and word, so that it is readable without colour.
 pub(crate) fn status(status: Status) -> Styled<String> {
     let (style, mark) = match status {
         Status::Draft => (DIM, '○'),

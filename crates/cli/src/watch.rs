@@ -1,6 +1,7 @@
-//! The number of the last operation, kept up to date by one thread where the store tells of news by itself.
+//! Change listener: one thread that keeps the number of the last operation up to date, for stores
+//! that push changes.
 //!
-//! However many clients wait, the shared database is listened to once.
+//! One connection per process listens to the shared database, however many clients wait.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -8,34 +9,34 @@ use std::time::Duration;
 use domain::ids::OperationId;
 use domain::ports::{Store, StoreFault};
 
-/// How long the thread listens before it looks whether anybody still wants to know.
+/// How long one wait lasts before the thread checks whether it is still needed.
 const TURN: Duration = Duration::from_secs(5);
 
-/// How long it waits before it tries again to reach a store that cannot be.
+/// Pause before reconnecting to an unreachable store.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// Opens a store for the thread.
+/// Opens a store for the listener thread.
 pub(crate) type Opening = Box<dyn Fn() -> Result<Box<dyn Store>, StoreFault> + Send>;
 
-/// The last operation, as it was last heard of; nothing while the store cannot be heard.
+/// The last known operation; `None` while the store is unreachable.
 #[derive(Default)]
 pub(crate) struct Watch {
     head: Mutex<Option<OperationId>>,
 }
 
 impl Watch {
-    /// Starts to listen; the thread ends when nobody holds what is returned.
+    /// Starts the listener; its thread ends after the returned handle is dropped.
     pub(crate) fn start(open: Opening) -> Arc<Self> {
         let watch = Arc::new(Self::default());
         let weak = Arc::downgrade(&watch);
-        // Without a thread everyone looks for themselves.
+        // If no thread can be started, the head stays unknown and callers read the store.
         let _ = std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || listen(&weak, &open));
         watch
     }
 
-    /// Returns the last operation, if it is known.
+    /// Returns the last operation, if known.
     pub(crate) fn head(&self) -> Option<OperationId> {
         *self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,7 +48,7 @@ impl Watch {
 
 fn listen(watching: &Weak<Watch>, open: &Opening) {
     let mut store: Option<Box<dyn Store>> = None;
-    // Not held while it listens, so that the last one to want it can let it go.
+    // Only a weak reference while waiting: a strong one would keep the listener alive forever.
     while let Some(known) = watching.upgrade().map(|watch| watch.head()) {
         let heard = match &store {
             Some(store) => store.await_change(

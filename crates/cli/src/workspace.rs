@@ -1,4 +1,6 @@
-//! The project as a server works on it: every call one use case, on a store of its own while it runs.
+//! Store pool of a server process: every call runs one use case on a store it does not share.
+//!
+//! Stores are reused between calls. A damaged state is repaired by one call while all others wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -21,31 +23,36 @@ use crate::trust::Trusted;
 use crate::watch::Watch;
 use crate::wiring::{App, Project, RETRIED, put_back_unkept, while_overtaken};
 
-/// A project, with stores open on it.
+/// A project with a pool of open stores.
 pub(crate) struct Workplace {
     project: Project,
-    /// The policy in force when the server was started. Approvals are decided by the stricter of it and the recorded one.
+    /// The policy in force at server start. Approvals are decided by the stricter of it and the
+    /// recorded one. and the recorded one.
     trusted: Trusted,
-    /// Stores nobody uses just now. One that could not be opened is opened by the next call.
+    /// Idle stores of the pool. It may be empty: then the next call opens one.
     idle: Mutex<Vec<Box<dyn Store>>>,
-    /// Held by everyone who uses a store, and alone by who mends the state: an open store keeps its locks.
+    /// Held shared by every call, and exclusively for a repair: an open store keeps its locks.
+    /// locks.
     using: RwLock<()>,
-    /// Nothing where whoever asks may sit at another machine.
+    /// `None` where the client may be on another machine, which must not run commands here.
     commands: Option<DiskCommands>,
-    /// Where the store tells of news by itself: from when somebody first asks for them.
+    /// Listener for stores that push changes; started when the head is first read.
     watch: OnceLock<Arc<Watch>>,
-    /// How often a store was asked for, and the microseconds it took to get one.
+    /// Metrics: number of store checkouts, and their total wait in microseconds.
     asked: AtomicU64,
     waited: AtomicU64,
 }
 
-/// So many stores stay open between calls; more are needed only while more calls run at once. One on the shared database takes long to
-/// open, and costs little here: were it given up, a moment with many calls would make the next one worse.
+/// Maximum number of idle stores. More are opened while more calls run at once, and closed after. A
+/// store on a shared database takes long to open and costs little here, so more of them are kept:
+/// otherwise a burst of calls would slow down the next one. on the shared database takes long to
+/// open, and costs little here: were it given up, a moment with many calls would make the next one
+/// worse.
 const MOST_IDLE: usize = 4;
 const MOST_IDLE_SHARED: usize = 16;
 
 impl Workplace {
-    /// Opens the project a command was started in.
+    /// Opens the project of a command, with one store in the pool.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
         let project = app.project()?;
         let store = project.open_quietly(&project.engine_settings(), None)?;
@@ -62,14 +69,14 @@ impl Workplace {
         })
     }
 
-    /// The same, where commands that prove something may be run: for a client that started the program itself.
+    /// Allows evidence commands to be run: for a client that started this process itself.
     pub(crate) fn running_commands(self) -> Self {
         let commands = Some(DiskCommands::new(&self.project.root));
         Self { commands, ..self }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn Store>>> {
-        // Nothing is done while it is held that could leave it half done.
+        // Poisoning is ignored: only push, pop and clear happen under the lock.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -79,9 +86,10 @@ impl Workplace {
             .open_quietly(&self.project.engine_settings(), damage)?)
     }
 
-    /// Does something with a store that nobody else uses meanwhile, and keeps it for the next call.
+    /// Checks a store out of the pool, runs `work` on it, and returns it to the pool.
     fn lend<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T, Failure>) -> Result<T, Failure> {
         let begun = Instant::now();
+        // Popped in a statement of its own, so that the lock is free while a store is opened.
         let idle = self.idle().pop();
         let store = match idle {
             Some(store) => store,
@@ -92,7 +100,7 @@ impl Workplace {
             u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
         );
-        // A call that panics takes its store with it: whatever it had begun is rolled back.
+        // A panic drops the store instead of returning it, which rolls back its transaction.
         let outcome = work(&*store);
         let most = if self.project.settings.storage == Storage::Postgres {
             MOST_IDLE_SHARED
@@ -120,7 +128,7 @@ impl Workplace {
                 format!("cannot open `{}`: {error}", root.display()),
             )
         })?;
-        // On a laptop the server's policy decides, and it may have become another.
+        // On a replica the server's policy decides, and it may have changed since the start.
         let fresh = match self.project.settings.storage {
             Storage::Remote => Some(self.project.trusted(store)?),
             _ => None,
@@ -129,7 +137,8 @@ impl Workplace {
         let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &trusted.policy);
         let git = DiskGit::open(root);
         let actor = &settings::in_name_of(store.caller(), actor.clone(), policy);
-        // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
+        // Looking up the session is another read of the state, and only trails and work phases need
+        // it.
         let works = domain::trail::is_kept(profiles)
             || profiles
                 .iter()
@@ -156,6 +165,7 @@ impl Workplace {
             Some(commands) => ctx.running(commands),
             None => ctx,
         };
+        // Finishes what a killed process left between its commit and its file writes.
         complete_file_writes(&ctx);
         let outcome = use_case(&ctx);
         put_back_unkept(&files, &outcome);
@@ -189,6 +199,8 @@ impl Workspace for Workplace {
             }) => Err(what),
             other => Ok(other),
         };
+        // Shared for the attempt, then released before the exclusive lock is taken: upgrading would
+        // deadlock as soon as two calls find the damage.
         let first = {
             let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
             tried()
@@ -198,12 +210,13 @@ impl Workspace for Workplace {
         }
         let _alone = self.using.write().unwrap_or_else(PoisonError::into_inner);
         self.idle().clear();
-        // Another call may have mended it while this one waited.
+        // Another call may have repaired it while this one waited for the lock.
         let damage = match tried() {
             Ok(outcome) => return outcome,
             Err(what) => format!("the state was damaged ({what})"),
         };
         self.idle().clear();
+        // Every idle store has the damaged file open; they are closed before it is replaced.
         let mended = self.store(Some(&damage))?;
         self.idle().push(mended);
         attempt()
@@ -220,6 +233,8 @@ impl Workspace for Workplace {
                     project.open_quietly(&project.engine_settings(), None)
                 }))
             });
+            // Unknown while the listener cannot reach the store: then a read reports the real
+            // error.
             if let Some(head) = watch.head() {
                 return Ok(head.0);
             }

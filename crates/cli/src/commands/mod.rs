@@ -1,4 +1,5 @@
-//! The commands, one file each: arguments, the use case they call, and how its outcome is shown.
+//! Commands, one file each: clap arguments, the call of the use case, and the output of its
+//! outcome.
 
 mod adopt;
 mod anchor;
@@ -85,7 +86,7 @@ use domain::shown::{Shown, ShownVersion};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// A node, in one word or two.
+/// Positional argument for a node, as one word or two.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArgs {
     /// The node: `chapter-02`, `act-1/chapter-02` or `chapter 2`
@@ -93,14 +94,14 @@ pub(crate) struct NodeArgs {
     pub(crate) node: Vec<String>,
 }
 
-/// The versions a decision is bound to: what was shown before it was taken.
+/// Precondition of a decision: the versions that were shown to the caller before it.
 #[derive(Debug, Args)]
 pub(crate) struct ShownArgs {
-    /// Decide only if the plan still is this version (at least 8 digits of its hash)
+    /// Fail unless the plan is still this version (at least 8 digits of its hash)
     #[arg(long, value_name = "HASH")]
     version: Option<ShownVersion>,
 
-    /// … and its parent this one
+    /// Fail unless the parent's plan is still this version
     #[arg(long, value_name = "HASH", requires = "version")]
     parent_version: Option<ShownVersion>,
 }
@@ -115,10 +116,10 @@ impl ShownArgs {
     }
 }
 
-/// Declares the commands once: their names, their arguments and where each runs.
+/// Declares every command once: variant, name, and arguments type.
 macro_rules! commands {
     ($($variant:ident $name:literal => $module:ident::$args:ident),+ $(,)?) => {
-        /// What to do.
+        /// The subcommand to run.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
             $(#[command(name = $name)] $variant($module::$args)),+
@@ -132,8 +133,8 @@ macro_rules! commands {
                 }
             }
 
-            /// Returns the parser of one command alone: building that of all of them takes longer
-            /// than many a command does.
+            /// Returns the parser of one command alone: building those of all commands takes longer
+            /// than many a command does. than many a command does.
             pub(crate) fn parser_of(name: &str) -> Option<clap::Command> {
                 match name {
                     $($name => Some($module::$args::augment_args(clap::Command::new($name))),)+
@@ -141,7 +142,7 @@ macro_rules! commands {
                 }
             }
 
-            /// Reads what the parser of one command found.
+            /// Converts the matches of one command's parser.
             pub(crate) fn from_matches(name: &str, matches: &ArgMatches) -> Result<Self, clap::Error> {
                 match name {
                     $($name => $module::$args::from_arg_matches(matches).map(Self::$variant),)+

@@ -11,7 +11,7 @@ use testkit::{Answer, Project, Session};
 use crate::{Event, planned, statuses};
 
 const CHAPTER_2: &str = "acts/act-1/chapters/chapter-02/plan.md";
-const NOT_A_RULE: &str = "It is a fault of Throughline, not a rule.";
+const NOT_A_RULE: &str = "This is an error in Throughline, not a rule.";
 
 fn state(project: &Project, name: &str) -> PathBuf {
     project.root().join(".throughline").join(name)

@@ -10,7 +10,7 @@ use crate::planned;
 
 /// Long enough for a debug build on a busy machine.
 const PATIENT: (&str, &str) = ("THROUGHLINE_HOOK_DEADLINE_MS", "60000");
-const NOT_A_RULE: &str = "It is a fault of Throughline, not a rule.";
+const NOT_A_RULE: &str = "This is an error in Throughline, not a rule.";
 
 /// A `Write` as Claude Code sends it: in this order.
 fn write(project: &Project, path: &str, content: &str) -> String {
@@ -100,7 +100,7 @@ fn a_payload_that_is_cut_off_or_malformed_keeps_closed_gates_closed() {
         .block()
         .expect("closed");
     assert!(
-        reason.contains("a write to a file unknown") && reason.contains(NOT_A_RULE),
+        reason.contains("a write to an unknown file") && reason.contains(NOT_A_RULE),
         "{reason}"
     );
     assert_eq!(faults(&project).len(), 3);

@@ -120,7 +120,7 @@ fn an_unknown_profile_leaves_nothing_behind() {
         &project,
         &["init", "--profile", "../../etc/passwd"],
         "invalid",
-        &["is no profile name"],
+        &["is not a profile name"],
     );
     assert_eq!(names_in(&project, "."), Vec::<String>::new());
     project.ok(&["init"]);

@@ -345,7 +345,7 @@ fn file_and_name_must_agree() {
         &project,
         &["init", "--profile", "kurs"],
         "invalid",
-        &[".throughline/profiles/kurs.toml", "calls itself `course`"],
+        &[".throughline/profiles/kurs.toml", "name is `course`"],
     );
 }
 

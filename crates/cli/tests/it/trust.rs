@@ -196,7 +196,7 @@ fn acts_of_a_person_are_refused_to_agents_and_scripts_under_human() {
             let output = run_with(&project, environment, act);
             assert_eq!(output.code, 1, "{act:?}: {}", output.stdout);
             assert!(
-                output.stderr.contains("a person's act"),
+                output.stderr.contains("needs a person"),
                 "{act:?}: {}",
                 output.stderr
             );
