@@ -1,4 +1,8 @@
-//! `tl demo`: the whole life of a plan, in a new directory, with the real commands.
+//! `tl demo`: a scripted walk through the life of a plan, in a new directory, with the real
+//! commands.
+//!
+//! Every step checks its exit code, so that the demo fails as soon as it would show something
+//! untrue.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -16,11 +20,11 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, INFO, Ui, styled};
 use crate::wiring::App;
 
-/// Make a small story in a new directory and walk through a plan's whole life
+/// Create a small story in a new directory and walk through the life of a plan
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl demo\n  tl demo ~/throughline-demo")]
 pub(crate) struct DemoArgs {
-    /// Where to make it; without it a new directory `throughline-demo` here
+    /// Directory to create [default: `throughline-demo` in the current directory]
     directory: Option<PathBuf>,
 }
 
@@ -44,9 +48,10 @@ impl DemoArgs {
         let cannot = |error: std::io::Error| {
             Failure::new(
                 FailureKind::Unavailable,
-                format!("cannot make `{}`: {error}", root.display()),
+                format!("cannot create `{}`: {error}", root.display()),
             )
         };
+        // The demo approves and overwrites plans, so it never runs in an existing project.
         let why_not = if root.join(".throughline").exists() {
             Some("is a project already")
         } else if std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some()) {
@@ -58,7 +63,7 @@ impl DemoArgs {
             return Err(Failure::new(
                 FailureKind::Refused,
                 format!(
-                    "`{}` {why_not}; the demo makes a new directory",
+                    "`{}` {why_not}; the demo needs a new directory",
                     root.display()
                 ),
             )
@@ -109,7 +114,7 @@ struct Demo {
     steps: RefCell<Vec<Step>>,
 }
 
-/// What `tl demo --json` prints.
+/// Output of `tl demo --json`.
 #[derive(Debug, Serialize)]
 struct DemoOutcome {
     success: bool,
@@ -117,7 +122,7 @@ struct DemoOutcome {
     steps: Vec<Step>,
 }
 
-/// A command the demo ran.
+/// A command that the demo ran.
 #[derive(Debug, Serialize)]
 struct Step {
     command: String,
@@ -139,14 +144,14 @@ impl Demo {
         self.talk("Now the chapter may be planned, and the prompt carries the whole act plan.");
         self.agent(CHAPTER_FILE, CHAPTER)?;
         self.command(&["approve", "chapter", "1"], ExitCode::Done)?;
-        self.talk("The scene names someone the chapter does not know: a warning, not a wall.");
+        self.talk(
+            "The scene names a character the chapter does not mention: a warning, not a block.",
+        );
         self.agent(SCENE_FILE, SCENE)?;
         self.command(&["approve", "scene", "0101"], ExitCode::Done)?;
         self.command(&["tree"], ExitCode::Done)?;
 
-        self.heading(
-            "3. Someone edits the act, in whatever way: everything below is stale at once",
-        );
+        self.heading("3. The act is edited, in whatever way: everything below is stale at once");
         let edited = ACT.replace(
             "She refuses to leave the ship.",
             "She leaves the ship for the first time in nine years.",
@@ -161,17 +166,17 @@ impl Demo {
         self.talk("The chapter did not change, so its scene holds again by itself.");
         self.command(&["tree"], ExitCode::Done)?;
 
-        self.heading("5. Every version is kept: go back, and take that back too");
+        self.heading("5. Every version is kept: restore one, and undo that too");
         self.command(&["versions", "act", "1"], ExitCode::Done)?;
         self.command(&["restore", "act", "1", "-1"], ExitCode::Done)?;
         self.command(&["undo"], ExitCode::Done)?;
         self.command(&["log", "--limit", "5"], ExitCode::Done)?;
         self.command(&["check"], ExitCode::Done)?;
 
-        self.heading("6. An agent is stopped, and waits for you");
+        self.heading("6. An agent is blocked, and waits for you");
         self.agent(SECOND_CHAPTER_FILE, SECOND_CHAPTER)?;
         self.command(&["status"], ExitCode::Done)?;
-        self.talk("Nobody has approved that chapter. The agent's host asks before it writes a scene below it:");
+        self.talk("That chapter is not approved. The agent's host asks before it writes a scene below it:");
         self.ask_the_hook(SECOND_SCENE_FILE)?;
         self.talk("Decide in the browser. In one terminal, in the new directory:");
         self.ui
@@ -188,7 +193,7 @@ impl Demo {
             (format!("cd {here}"), "the story is yours to break"),
             (
                 "tl status".to_owned(),
-                "where it stands and what needs someone",
+                "the state of the work and what needs a decision",
             ),
             (
                 "tl plan scene 0102".to_owned(),
@@ -232,17 +237,19 @@ impl Demo {
         Ok(())
     }
 
-    /// Runs a real command and shows it as a person would have typed it.
+    /// Prints a command as a person would type it, runs it, and checks its exit code.
     fn command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
         self.ui.line(format_args!(
             "{} {}",
             styled(INFO, "$ tl"),
             styled(INFO, &words.join(" "))
         ));
+        // In this process: 20 starts of the program would make the demo slower without showing
+        // more.
         self.expect(crate::run(self.arguments(words)), words, expected)
     }
 
-    /// Asks as Claude Code does before it writes a file, and shows the answer: no.
+    /// Runs the hook as Claude Code does before it writes a file, and prints the refusal.
     fn ask_the_hook(&self, path: &str) -> Result<(), Failure> {
         let broken = |error: std::io::Error| {
             Failure::new(FailureKind::Internal, format!("the demo stopped: {error}"))
@@ -267,6 +274,8 @@ impl Demo {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut hook = hook.spawn().map_err(broken)?;
+        // Taken, so that it is closed at the end of the block: the hook reads to the end of its
+        // input.
         if let Some(mut input) = hook.stdin.take() {
             input
                 .write_all(event.to_string().as_bytes())
@@ -293,7 +302,7 @@ impl Demo {
         Ok(())
     }
 
-    /// Runs a command whose output is long, and shows its beginning.
+    /// Runs `tl plan` and prints the first lines of its long output.
     fn command_cut(&self, words: &[&str]) -> Result<(), Failure> {
         self.ui.line(format_args!(
             "{} {}",

@@ -1,4 +1,4 @@
-//! `tl doc`
+//! `tl doc`: creates, edits, validates and freezes plan documents.
 
 mod changes;
 mod shown;
@@ -23,10 +23,12 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, WARN, styled, styled_line};
 use crate::wiring::App;
 
-/// Plan documents: `plan.json`, made and changed by commands, checked, frozen
+/// Plan documents: create, edit, validate and freeze `plan.json`
 ///
-/// A document lies in `.throughline/plans/ID`. Every change is one operation and can be undone; a frozen document never
-/// changes again. Whoever changes an entity says which version of it they saw.
+/// A document is in `.throughline/plans/ID`. Every change is one operation and can be undone; a
+/// frozen document never changes again. A change of an entity names the version it is based on, so
+/// that conflicting edits are detected. frozen document never changes again. Whoever changes an
+/// entity says which version of it they saw.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl doc new \"Add search\"
@@ -42,29 +44,29 @@ pub(crate) struct DocArgs {
     what: What,
 }
 
-/// The document that is meant.
+/// Option for the document to use.
 #[derive(Debug, Args)]
 pub(super) struct Which {
-    /// The document; without it the current one
+    /// The document [default: the current one]
     #[arg(long, value_name = "ID")]
     doc: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Make a document and make it the current one
+    /// Create a document and make it the current one
     New {
-        /// What the plan is called
+        /// Title of the plan
         title: String,
     },
-    /// List every document
+    /// List all documents
     List,
     /// Make a document the current one
     Use {
         #[arg(value_name = "ID")]
         document: String,
     },
-    /// Show the document, or one entity of it; with `--json` it is plan.json itself
+    /// Show the document or one entity of it; `--json` prints plan.json itself
     Show {
         /// `M-001`, `CI-004`, `overview`, `invisible_knowledge`, `milestone_dependencies`
         entity: Option<String>,
@@ -73,7 +75,7 @@ enum What {
     },
     #[command(flatten)]
     Change(ChangeArgs),
-    /// Make many changes at once, all or none: one JSON object a line
+    /// Apply a batch of changes atomically, one JSON object per line
     #[command(
         after_help = "A line is a change: {\"do\":\"add-milestone\",\"name\":\"Index\",\"as\":\"m\"}
 A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"milestone\":\"@m\",…}"
@@ -84,35 +86,36 @@ A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"
         #[command(flatten)]
         which: Which,
     },
-    /// Look it over: everything that is wrong, missing or worth a look, with its place
+    /// Validate the document: list everything that is wrong, missing or suspicious, with its
+    /// location
     Validate {
-        /// Take over what was changed in the file by hand
+        /// Accept manual edits of the file
         #[arg(long)]
         accept: bool,
         #[command(flatten)]
         which: Which,
     },
-    /// Put back what was written last; what is in the file now is kept as a version
+    /// Restore the last recorded text; the current text of the file is kept as a version
     Restore {
         #[command(flatten)]
         which: Which,
     },
-    /// Freeze it: nothing in it changes any more, and its milestones can be worked on
+    /// Freeze the document: it cannot be changed any more, and its milestones can be worked on
     Freeze {
         #[command(flatten)]
         which: Which,
     },
-    /// Start a new revision from a frozen document
+    /// Start a new revision of a frozen document
     Revise {
         #[command(flatten)]
         which: Which,
     },
-    /// Write plan.md from plan.json
+    /// Render plan.md from plan.json
     Render {
         #[command(flatten)]
         which: Which,
     },
-    /// Show what changed since the revision before, or between two documents
+    /// Show the changes since the previous revision, or between two documents
     Diff {
         /// The older document
         #[arg(value_name = "ID")]
@@ -161,8 +164,8 @@ impl DocArgs {
                 settled_line(
                     app,
                     &settled,
-                    "is taken over as it stands in the file",
-                    "there was nothing to take over",
+                    "accepted as it is in the file",
+                    "there are no manual edits to accept",
                 )
             }
             What::Validate {
@@ -174,8 +177,8 @@ impl DocArgs {
                 settled_line(
                     app,
                     &settled,
-                    "is as it was written last",
-                    "there was nothing to put back",
+                    "restored to the last recorded text",
+                    "there is nothing to restore",
                 )
             }
             What::Freeze { which } => {
@@ -212,7 +215,7 @@ impl DocArgs {
     }
 }
 
-/// Prints the outcome: as JSON, or in one line.
+/// Prints the outcome as JSON or as one line.
 fn answer<T: serde::Serialize>(
     app: &App,
     value: &T,
@@ -226,6 +229,7 @@ fn answer<T: serde::Serialize>(
     Ok(ExitCode::Done)
 }
 
+/// Applies changes and prints the ids of the changed entities.
 fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, Failure> {
     let outcome = app.run(|ctx| edit(ctx, document, change))?;
     if app.ui.json {
@@ -233,6 +237,7 @@ fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, F
         return Ok(ExitCode::Done);
     }
     for changed in &outcome.changed {
+        // The id alone on stdout, so that a script can use it; the version is a message.
         app.ui.line(&changed.id);
         if let Some(version) = changed
             .entity
@@ -243,11 +248,12 @@ fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, F
         }
     }
     if outcome.operation.is_none() {
-        app.ui.say("nothing is different");
+        app.ui.say("no changes");
     }
     Ok(ExitCode::Done)
 }
 
+/// Prints the outcome of accepting or restoring.
 fn settled_line(
     app: &App,
     settled: &application::plan_documents::accept::Settled,
@@ -262,6 +268,7 @@ fn settled_line(
     answer(app, settled, &line)
 }
 
+/// Validates a document and prints its problems.
 fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
     let found = app.run(|ctx| validate(ctx, which.doc.as_deref()))?;
     let code = if found.ok {
@@ -301,31 +308,29 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
     }
     app.ui.line(match (found.ok, found.complete) {
         (true, true) => styled_line!(
-            "{} {} is whole and complete",
+            "{} {} is valid and complete",
             styled(GOOD, "✓"),
             found.document
         ),
-        (true, false) => styled_line!(
-            "{} is whole; something is still to be written",
-            found.document
-        ),
-        (false, _) => styled_line!("{} cannot be used as it is", found.document),
+        (true, false) => styled_line!("{} is valid, but not complete yet", found.document),
+        (false, _) => styled_line!("{} is not valid", found.document),
     });
     if !found.changed_outside.is_empty() {
         let doc = &found.document;
+        // A frozen document can only be restored: accepting an edit would change it.
         if !found.frozen {
             app.ui.say(format!(
-                "next: tl doc validate --accept --doc {doc}   # take it over"
+                "next: tl doc validate --accept --doc {doc}   # accept the manual edits"
             ));
         }
         app.ui.say(format!(
-            "next: tl doc restore --doc {doc}   # put back what was written last; what is there now is kept"
+            "next: tl doc restore --doc {doc}   # restore the last recorded text; the current one is kept as a version"
         ));
     }
     Ok(code)
 }
 
-/// A mistake in what was typed.
+/// Returns a failure for invalid input.
 fn invalid(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Invalid, message)
 }

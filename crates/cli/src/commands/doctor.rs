@@ -1,4 +1,4 @@
-//! `tl doctor`
+//! `tl doctor`: diagnoses the installation in agent hosts, the state, and the trust in both.
 
 mod codex_trust;
 mod double;
@@ -24,30 +24,33 @@ use crate::trust::waiting_notice;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Styled, Ui, WARN, styled};
 use crate::wiring::{App, Project};
 
-/// Prove that the hooks in the agent hosts' settings work
+/// Diagnose the hooks in the agent hosts' settings
 ///
-/// For every host connected to this project: are all entries there and up to date, does the program exist, is anything
-/// installed twice, does Codex trust the hooks. Then one harmless event goes through the very command line the host
-/// uses. Shows how long hooks took and what they could not do. Exits with 3 when something is wrong.
+/// For every host installed in this project: are all entries present and up to date, does the
+/// program exist, is anything installed twice, does Codex trust the hooks. Then a harmless event is
+/// sent through the exact command line the host uses. Shows hook latencies and faults. Exits with 3
+/// if problems were found. exist, is anything installed twice, does Codex trust the hooks. Then one
+/// harmless event goes through the very command line the host uses. Shows how long hooks took and
+/// what they could not do. Exits with 3 when something is wrong.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl doctor\n  tl doctor --json\n  tl doctor --trust codex   let Codex run this project's hooks"
 )]
 pub(crate) struct DoctorArgs {
-    /// Tell this host to run the hooks of this project; only Codex asks for it
+    /// Make this host trust the hooks of this project (only Codex needs it)
     #[arg(long, value_name = "HOST", value_parser = ["codex"])]
     trust: Option<String>,
 }
 
-/// What `tl doctor` found.
+/// Outcome of `tl doctor`.
 #[derive(Debug, Serialize)]
 struct DoctorOutcome {
     ok: bool,
     project: String,
-    /// Why the state cannot be used, if it cannot.
+    /// Why the state cannot be used, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<Finding>,
-    /// What a person has to decide before policy and history can be trusted again.
+    /// Decisions a person has to make before policy and history are trusted again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trust: Vec<Finding>,
     hosts: Vec<HostHealth>,
@@ -73,7 +76,8 @@ impl DoctorArgs {
             .into_iter()
             .filter_map(|host| examine(&disk, host))
             .collect();
-        // A hook that cannot open the state lets the agent go on; a probe that touches no plan would not show it.
+        // The probes touch no plan and so do not open the state. A hook that cannot open it fails
+        // open, which nobody would notice otherwise.
         let opened = project.open(app.ui, None);
         let untrusted = opened
             .as_ref()
@@ -114,7 +118,8 @@ impl DoctorArgs {
     }
 }
 
-/// Warns of a SQLite database on a network file system: its locks and its shared memory need one machine.
+/// Warns of a SQLite database on a network file system: WAL needs shared memory, which works on one
+/// machine only, and file locks there are unreliable.
 fn on_network_file_system(project: &Project) -> Option<String> {
     let uses_sqlite = matches!(project.settings.storage, Storage::Sqlite | Storage::Remote);
     let folder = project.layout.database.parent().filter(|_| uses_sqlite)?;
@@ -124,7 +129,8 @@ fn on_network_file_system(project: &Project) -> Option<String> {
     ))
 }
 
-/// Returns what a person has to decide: a history that is not the known one, a looser policy in the file.
+/// Returns findings that need a person's decision: a changed history, a looser policy in
+/// `config.toml`.
 fn untrusted(project: &Project, store: &dyn Store) -> Vec<Finding> {
     let problem = |message: String, steps: &[&str]| Finding {
         severity: Severity::Problem,
@@ -143,13 +149,14 @@ fn untrusted(project: &Project, store: &dyn Store) -> Vec<Finding> {
     history.into_iter().chain(policy).collect()
 }
 
-/// Asks the team server, where the state is on one, and says how that went.
+/// Contacts the team server, if there is one, and returns notes about it.
 fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreFault> {
     let Some(server) = &project.settings.server.address else {
         return Ok(Vec::new());
     };
     drop(store.read()?);
     let caller = store
+        // The read above is the round trip; only then is it known whom the server takes us for.
         .caller()
         .map(|caller| format!(", as {caller}"))
         .unwrap_or_default();
@@ -167,10 +174,10 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
         .iter()
         .for_each(|finding| print_finding(ui, "", finding));
     if outcome.hosts.is_empty() {
-        ui.line("No agent host is connected to this project.");
+        ui.line("No agent host is installed in this project.");
         ui.blank();
         ui.line(format_args!(
-            "Next:  {}   connect those that are found",
+            "Next:  {}   install into the detected hosts",
             styled(BOLD, "tl init --host auto")
         ));
     }

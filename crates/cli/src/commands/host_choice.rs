@@ -1,4 +1,4 @@
-//! Which hosts are meant on the command line: by name, all, or those that are found.
+//! Host selection on the command line: by name, `all`, or `auto` detection.
 
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,22 @@ use serde::Serialize;
 
 use crate::settings;
 
-/// A host that was found, and by what.
+/// A detected host with the evidence for it.
 #[derive(Debug, Serialize)]
 pub(super) struct FoundHost {
     pub(super) host: Host,
     pub(super) because: Vec<String>,
 }
 
-/// The words of `--host`.
+/// Parsed value of `--host`.
 #[derive(Debug)]
 pub(super) enum Choice {
     Named(Vec<Host>),
-    /// Whatever is found.
+    /// All hosts that are detected.
     Auto,
 }
 
-/// Reads `--host`. `with_auto` where `auto` means something.
+/// Parses `--host`. `with_auto` allows `auto`.
 pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failure> {
     let mut hosts = Vec::new();
     for word in words {
@@ -35,7 +35,7 @@ pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failur
             (other, None) => return Err(unknown(other, with_auto)),
         }
     }
-    // Always in the same order, each once.
+    // In a fixed order, each once: the plan for Copilot depends on the one for Claude Code.
     Ok(Choice::Named(
         Host::ALL
             .into_iter()
@@ -46,7 +46,7 @@ pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failur
 
 fn unknown(word: &str, with_auto: bool) -> Failure {
     let known: Vec<&str> = Host::ALL.iter().map(|host| host.word()).collect();
-    // Names people use for the same programs.
+    // Common names of the same programs, too far from ours for the edit distance.
     let alias = match word.to_lowercase().as_str() {
         "claude" | "claudecode" | "claude_code" => Some("claude-code"),
         "cursor-agent" => Some("cursor"),
@@ -79,7 +79,7 @@ fn unknown(word: &str, with_auto: bool) -> Failure {
     }
 }
 
-/// Finds hosts by what they keep in a project and by their programs.
+/// Detects hosts by their files in the project and their programs on PATH.
 pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
     let find = |host: Host| {
         let (places, programs): (&[&str], &[&str]) = match host {
@@ -117,23 +117,24 @@ pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
         .collect()
 }
 
-/// Finds a program as a shell would.
+/// Searches PATH for a program.
 pub(super) fn on_path(name: &str) -> Option<PathBuf> {
     let path = settings::environment("PATH")?;
     std::env::split_paths(&path)
+        // A relative entry depends on the directory; the hooks run in another one.
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|file| is_executable(file))
 }
 
-/// Says whether a file can be started.
+/// Whether a file is executable.
 pub(super) fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(file)
         .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Says whether two paths are one file.
+/// Whether two paths lead to the same file.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     one.canonicalize()
         .ok()
@@ -141,7 +142,7 @@ pub(super) fn is_same(one: &Path, other: &Path) -> bool {
         .is_some_and(|(one, other)| one == other)
 }
 
-/// What to say when the agent's commands would not find us.
+/// Returns a note if the agent's commands would not find `tl` on PATH.
 pub(super) fn unfindable() -> Option<String> {
     on_path("tl").is_none().then(|| {
         "`tl` is not on your PATH, and the agent's commands call it by that name".to_owned()

@@ -1,7 +1,9 @@
-//! Our files and entries in the agent hosts' settings: what would change, doing it, and how it is shown.
+//! Installation into agent hosts: plans, applies and prints changes of their settings files.
 //!
-//! Everything is decided before anything is written, so that a file that cannot be read stops the whole. What is
-//! changed or taken away and is not exactly as we would write it is copied to `.throughline/host-backups` first.
+//! All changes are planned before the first write, so that an unreadable file aborts the whole. A
+//! file that is changed or removed and differs from what we would have written is backed up to
+//! `.throughline/host-backups` first. whole. What is changed or taken away and is not exactly as we
+//! would write it is copied to `.throughline/host-backups` first.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +19,23 @@ use store::{DiskFiles, SystemClock};
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, PLAIN, Ui, WARN, styled};
 
 const BACKUPS: &str = ".throughline/host-backups";
-/// Settings are written by hand; what is larger is something else.
+/// Maximum size of a settings file. They are written by hand; a larger one is something else.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What was done for one host.
+/// Changes for one host.
 #[derive(Debug, Serialize)]
 pub(super) struct HostChange {
     pub(super) host: Host,
     pub(super) files: Vec<FileChange>,
-    /// The file of another host that this one reads too, with the same hooks.
+    /// Settings file of another host that this one reads too, so that the hooks are there already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) covered_by: Option<&'static str>,
-    /// What the person has to know or to do.
+    /// Things the user has to know or to do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
 }
 
-/// What was done to one file.
+/// Change of one file.
 #[derive(Debug, Serialize)]
 pub(super) struct FileChange {
     pub(super) path: String,
@@ -44,12 +46,12 @@ pub(super) struct FileChange {
     before: Option<String>,
     #[serde(skip)]
     after: Option<String>,
-    /// Not as we would write it: a copy is kept.
+    /// Contains text that is not ours, so it is backed up.
     #[serde(skip)]
     precious: bool,
 }
 
-/// What happens to a file.
+/// Action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Action {
@@ -57,9 +59,9 @@ pub(super) enum Action {
     Changed,
     Unchanged,
     Removed,
-    /// It has the name of one of ours but is somebody else's; it stays.
+    /// Has the name of one of our files, but is not ours; kept.
     NotOurs,
-    /// Another host uses it as well; it stays.
+    /// Used by another installed host as well; kept.
     StillUsed,
 }
 
@@ -76,7 +78,7 @@ impl Action {
     }
 }
 
-/// Files as they will be: what is decided for one host is seen by the next.
+/// Overlay of planned file contents over the disk: the plan for one host is seen by the next.
 struct Desk<'d> {
     disk: &'d DiskFiles,
     decided: BTreeMap<String, Option<String>>,
@@ -103,7 +105,7 @@ impl<'d> Desk<'d> {
             .is_some_and(|text| found(host, &text).is_some()))
     }
 
-    /// Decides what becomes of a file.
+    /// Plans the change of a file.
     fn decide(&mut self, path: &str, after: After, precious: bool) -> Result<FileChange, Failure> {
         let before = self.read(path)?;
         let (action, after) = match after {
@@ -134,7 +136,7 @@ impl<'d> Desk<'d> {
     }
 }
 
-/// Reads a file of the project; `None` when there is none.
+/// Reads a file of the project; `None` if it does not exist.
 pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Failure> {
     match files.read(path, MOST_BYTES) {
         Reading::Text { text, .. } => Ok(Some(text)),
@@ -146,7 +148,7 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
     }
 }
 
-/// Decides what installing changes.
+/// Plans the changes of an installation.
 pub(super) fn plan_install(
     disk: &DiskFiles,
     hosts: &[Host],
@@ -154,7 +156,8 @@ pub(super) fn plan_install(
 ) -> Result<Vec<HostChange>, Failure> {
     let mut desk = Desk::new(disk);
     let mut wanted = hosts.to_vec();
-    // Copilot runs Claude Code's hooks too: with both files every hook would run twice.
+    // Copilot runs Claude Code's hooks too: with both files every hook would run twice. Its own
+    // ones are removed in the same run.
     if hosts.contains(&Host::ClaudeCode)
         && !hosts.contains(&Host::Copilot)
         && desk.has_hooks(Host::Copilot)?
@@ -174,6 +177,8 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
         covered_by: None,
         notes: Vec::new(),
     };
+    // Hosts come in the order of `Host::ALL`, Claude Code before Copilot, so this also sees hooks
+    // that are only planned.
     let covered = host == Host::Copilot && desk.has_hooks(Host::ClaudeCode)?;
     for piece in pieces(host, setup) {
         let existing = desk.read(&piece.path)?;
@@ -210,7 +215,7 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
     Ok(change)
 }
 
-/// Decides what uninstalling changes.
+/// Plans the changes of an uninstallation.
 pub(super) fn plan_uninstall(disk: &DiskFiles, hosts: &[Host]) -> Result<Vec<HostChange>, Failure> {
     let mut desk = Desk::new(disk);
     let mut changes = Vec::new();
@@ -244,6 +249,7 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
         .as_deref()
         .and_then(|text| found(host, text))
         .map(|found| found.setup);
+    // Commands may be left over without hooks; their paths do not depend on the setup.
     let setup = setup.unwrap_or_else(|| Setup {
         program: "tl".to_owned(),
         strict: false,
@@ -276,7 +282,7 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
     Ok(change)
 }
 
-/// Says whether another host that is connected reads the same file.
+/// Whether another installed host uses the same file.
 fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failure> {
     let sharing = match (host, path) {
         (Host::Codex, path) if path.starts_with(".agents/") => Host::Copilot,
@@ -288,7 +294,8 @@ fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failur
     desk.has_hooks(sharing)
 }
 
-/// Says whether Copilot was installed on top of Claude Code's hooks: it has skills, and nobody else does.
+/// Whether Copilot was installed on top of Claude Code's hooks: its skills exist, and no other host
+/// with hooks has them. does.
 fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
     let Some(skill) = agent_commands()
         .first()
@@ -301,10 +308,13 @@ fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
         && !desk.has_hooks(Host::Copilot)?)
 }
 
-/// Returns the file as it was before we came, if nobody changed it since: from the newest copy into which our
-/// entries would go just as they are.
+/// Returns the original of a settings file, if it was not edited since the installation: the newest
+/// backup that becomes the existing text by installing into it. which our entries would go just as
+/// they are.
 fn original(disk: &DiskFiles, piece: &Piece, existing: &str, setup: &Setup) -> Option<String> {
     let mut kept = disk.list(BACKUPS);
+    // Byte for byte, so that `init` and `uninstall` leave no diff: editing our entries out could
+    // not restore blank lines and trailing commas.
     kept.reverse();
     kept.into_iter().find_map(|folder| {
         let copy = read(disk, &format!("{BACKUPS}/{}/{}", folder.name, piece.path)).ok()??;
@@ -325,12 +335,12 @@ fn unreadable(piece: &Piece, problem: &Problem) -> Failure {
         piece.path
     );
     Failure::new(FailureKind::Invalid, message).step(format!(
-        "mend {}, then run this again; nothing was changed",
+        "fix {}, then run this again; nothing was changed",
         piece.path
     ))
 }
 
-/// Does what was decided. When a file cannot be written, those before it are put back.
+/// Applies the planned changes. If a file cannot be written, the previous ones are rolled back.
 pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), Failure> {
     let folder = backup_folder(disk);
     let mut done: Vec<(String, Option<String>)> = Vec::new();
@@ -346,15 +356,15 @@ pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), 
         }
         if let Err(failure) = write(disk, file, &folder) {
             for (path, before) in done.iter().rev() {
-                // What cannot be put back has its copy.
+                // If the rollback fails too, there is still the backup.
                 let _ = match before {
                     Some(text) => disk.replace(path, text),
                     None => disk.remove(path),
                 };
             }
-            return Err(failure.step(
-                "nothing was changed; see to it that the file can be written, then run this again",
-            ));
+            return Err(
+                failure.step("nothing was changed; make the file writable, then run this again")
+            );
         }
         done.push((file.path.clone(), file.before.clone()));
     }
@@ -373,14 +383,14 @@ fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Fa
             let whole = disk.root().join(&file.path);
             let mode = std::fs::symlink_metadata(&whole).map(|metadata| metadata.permissions());
             disk.replace(&file.path, text)?;
-            // A file that others may not read stays one.
+            // `replace` creates a new file with default permissions; one that is private stays so.
             if let Ok(mode) = mode {
                 let _ = std::fs::set_permissions(&whole, mode);
             }
         }
         None => {
             disk.remove(&file.path)?;
-            // Folders that are empty now go too; one that is not stays by itself.
+            // Removes parent directories that are empty now; `remove_dir` fails on others.
             let mut above = file.path.as_str();
             while let Some((parent, _)) = above.rsplit_once('/') {
                 if std::fs::remove_dir(disk.root().join(parent)).is_err() {
@@ -393,7 +403,7 @@ fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Fa
     Ok(())
 }
 
-/// Returns a name for the folder of this run's copies that is not there yet.
+/// Returns an unused name for the backup directory of this run.
 fn backup_folder(disk: &DiskFiles) -> String {
     let stamp = SystemClock.now().file_name_part();
     let taken: Vec<String> = disk
@@ -410,7 +420,7 @@ fn backup_folder(disk: &DiskFiles) -> String {
     name
 }
 
-/// Shows what was done.
+/// Prints the changes.
 pub(super) fn report(ui: Ui, changes: &[HostChange]) {
     for change in changes {
         ui.line(styled(BOLD, change.host.title()));
@@ -418,7 +428,7 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
             ui.line(format_args!("  covered by {file}"));
         }
         if change.files.is_empty() && change.covered_by.is_none() {
-            ui.line(styled(DIM, "  nothing of ours is there"));
+            ui.line(styled(DIM, "  nothing installed"));
         }
         let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) = change
             .files
@@ -451,7 +461,7 @@ fn show(ui: Ui, file: &FileChange) {
         line,
     ));
     if let Some(backup) = &file.backup {
-        ui.line(styled(DIM, format!("    as it was: {backup}")));
+        ui.line(styled(DIM, format!("    backup: {backup}")));
     }
     let (Action::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after)
     else {
@@ -474,7 +484,7 @@ fn show(ui: Ui, file: &FileChange) {
     }
 }
 
-/// The agent's commands are many and alike: one line says what happened to them.
+/// Prints agent commands with the same action in one line: there are many, and they are alike.
 fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
     if files.len() < 4 {
         for file in files {
@@ -496,7 +506,7 @@ fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
     ui.line(styled(if quiet { DIM } else { PLAIN }, line));
     if files.iter().any(|file| file.action == Action::NotOurs) {
         ui.say(format_args!(
-            "  {}: rename them to make room for those of Throughline",
+            "  {}: files with the same names are not ours; rename them and run this again",
             styled(WARN, "warning")
         ));
     }

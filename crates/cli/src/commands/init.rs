@@ -1,4 +1,6 @@
-//! `tl init`
+//! `tl init`: creates a project and installs hooks into agent hosts.
+//!
+//! Idempotent: existing files are kept. If it fails, a new project is removed again.
 
 use std::path::{Path, PathBuf};
 
@@ -25,43 +27,46 @@ use crate::settings;
 use crate::ui::{BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
-/// Make this directory a project
+/// Create a project in this directory
 ///
-/// Asks nothing and shows what it made. Safe to run twice: what is there is left as it is.
+/// Asks nothing and lists what it created. Safe to run twice: existing files are left as they are.
 ///
-/// With `--host` it also puts hooks and commands into the settings of agent hosts in this directory. Entries of others
-/// stay as they are, and a copy of each changed file is kept. `tl uninstall --host` is the way back.
+/// With `--host` it also installs hooks and commands into the settings of agent hosts in this
+/// directory. Entries of other tools stay as they are, and each changed file is backed up.
+/// `tl uninstall --host` removes them again.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl init\n  tl init --profile story,tickets\n  tl --project ~/novel init\n  tl init --host claude-code,codex\n  tl init --host auto              the hosts that are found here\n  tl init --host all --program tl  entries that work on every machine"
 )]
 pub(crate) struct InitArgs {
-    /// The kinds of tree: story, tickets, trail, milestones, or your own
+    /// Profiles of the project: story, tickets, trail, milestones, or your own
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     profile: Vec<String>,
 
-    /// Agent hosts to connect: claude-code, cursor, opencode, codex, gemini, copilot, all, or auto
+    /// Agent hosts to install into: claude-code, cursor, opencode, codex, gemini, copilot, all, or
+    /// auto
     #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
     host: Vec<String>,
 
-    /// Stop the agent when the hook cannot run, also where the host has no setting for it
+    /// Block the agent if the hook cannot run, also in hosts without a setting for it
     #[arg(long, requires = "host")]
     strict: bool,
 
-    /// What the project is called in the shared database (`storage = "postgres"`); without it as its directory
+    /// Name of the project in the shared database (`storage = "postgres"`) [default: the
+    /// directory's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Share the state of the project that has this name in the shared database: it is the same one
+    /// Use the state of the project with this name in the shared database
     #[arg(long)]
     join_existing: bool,
 
-    /// The program the hooks start; without it this one, by its whole path
+    /// Program that the hooks run [default: this one, by its absolute path]
     #[arg(long, value_name = "PATH", requires = "host")]
     program: Option<String>,
 }
 
-/// What `tl init` did.
+/// Outcome of `tl init`.
 #[derive(Debug, Serialize)]
 struct InitOutcome {
     success: bool,
@@ -69,7 +74,7 @@ struct InitOutcome {
     profiles: Vec<String>,
     made: Vec<String>,
     kept: Vec<String>,
-    /// Hosts that `--host auto` found.
+    /// Hosts detected by `--host auto`.
     #[serde(skip_serializing_if = "Option::is_none")]
     found: Option<Vec<FoundHost>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +109,7 @@ const IGNORED: &str = "\
 ";
 
 impl InitArgs {
-    /// A story project, without a host.
+    /// Returns the arguments for a story project without a host.
     pub(crate) fn plain() -> Self {
         Self {
             profile: Vec::new(),
@@ -134,7 +139,7 @@ impl InitArgs {
             hosts: None,
             notes: Vec::new(),
         };
-        // A host's file that cannot be read stops everything before anything is made.
+        // First: an unreadable settings file of a host must fail before anything is created.
         let mut changes = self.host_changes(root, &mut outcome)?;
         let new = !root.join(".throughline").exists();
         std::fs::create_dir_all(root)
@@ -154,6 +159,8 @@ impl InitArgs {
         } else {
             self.profile.clone()
         };
+        // SQLite's locks do not work reliably on NFS and SMB. An explicit choice in the environment
+        // is respected.
         let remote = network_file_system_at(root)
             .filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
         let start = StartSettings {
@@ -166,7 +173,8 @@ impl InitArgs {
         let project = match written.and_then(|()| self.shared_project(root)) {
             Ok(project) => project,
             Err(failure) => {
-                // A wrong profile name or a name that is taken must not leave a half-made project behind.
+                // An unknown profile or a taken name must not leave a half-created project behind:
+                // the next `tl init` would find it and keep the wrong settings.
                 for path in &outcome.made {
                     let _ = files.remove(path);
                 }
@@ -211,7 +219,7 @@ impl InitArgs {
         }
         let state = store::main_place(&project.layout, project.settings.storage);
         let is_new = match project.open(app.ui, None) {
-            // An interrupted `tl init` made the store and recorded nothing.
+            // An interrupted `tl init` has created the store but recorded nothing.
             Ok(store) => store.read()?.head()? == OperationId(0),
             Err(StoreFault::Missing) => {
                 store::create(&project.layout, project.settings.storage, &project.known)?.new
@@ -231,7 +239,7 @@ impl InitArgs {
             .as_ref()
             .filter(|_| project.settings.storage == Storage::Postgres)
         {
-            // Without the variable too, the next command finds the state where it is.
+            // So that later commands find the database without the environment variable.
             settings::choose_database(root, Some(&shared.url))?;
         }
         if let Some(changes) = &mut changes {
@@ -242,8 +250,9 @@ impl InitArgs {
         Ok(ExitCode::Done)
     }
 
-    /// Reads the project, and where its state is in a shared database says so in its settings: under its id, its name, or
-    /// those of the project it joins.
+    /// Loads the project and, for a shared database, records its id and name in the settings: its
+    /// own, or those of the project it joins. under its id, its name, or those of the project it
+    /// joins.
     fn shared_project(&self, root: &Path) -> Result<Project, Failure> {
         let project = Project::at(root)?;
         let Some(shared) = project
@@ -255,7 +264,7 @@ impl InitArgs {
             return match self.name.is_some() || self.join_existing {
                 true => Err(Failure::new(
                     FailureKind::Invalid,
-                    "the state of this project is in no shared database",
+                    "the state of this project is not in a shared database",
                 )
                 .step("export THROUGHLINE_STORAGE=postgres THROUGHLINE_DATABASE_URL=postgres://…")),
                 false => Ok(project),
@@ -281,11 +290,12 @@ impl InitArgs {
             layout = layout.with_project_id(&joined);
         }
         match store::find_shared_project(&layout) {
-            // What is damaged is repaired when it is opened.
+            // Damage is repaired when the store is opened.
             Ok(()) | Err(StoreFault::Damaged { .. }) => {}
             Err(StoreFault::Missing) => {
                 refuse_beside_local_state(&project)?;
-                // Made before there were ids. One whose state is there stays without: others use it by its name.
+                // The settings are from before there were ids. If the state existed, the project
+                // would stay without one, because other checkouts find it by its name.
                 if shared.id.is_none() {
                     layout = layout.with_project_id(&store::new_project_id());
                 }
@@ -299,7 +309,8 @@ impl InitArgs {
         })
     }
 
-    /// Hosts are connected to the project one is in; without them a project is made right here.
+    /// Returns the project's root. With `--host` the enclosing project is meant; otherwise a new
+    /// one is created right here, also below another.
     fn root(&self, app: &App) -> PathBuf {
         let above = || Layout::find_root(&app.start);
         if self.host.is_empty() || app.explicit {
@@ -310,7 +321,7 @@ impl InitArgs {
         .unwrap_or_else(|| app.start.clone())
     }
 
-    /// Decides what changes in the hosts' files; `None` without `--host`.
+    /// Plans the changes of the hosts' files; `None` without `--host`.
     fn host_changes(
         &self,
         root: &Path,
@@ -349,12 +360,13 @@ impl InitArgs {
         host_files::plan_install(&disk, &hosts, &setup).map(Some)
     }
 
-    /// Returns the program the hooks start.
+    /// Returns the program for the hooks to run.
     fn program(&self) -> Result<String, Failure> {
         let program = match &self.program {
             Some(program) => program.clone(),
             None => {
-                // The path a person knows outlives an update; what it leads to may not.
+                // The path on PATH survives an update (Homebrew, nix, cargo-binstall); the target
+                // of its symbolic link has the version in its name and may not.
                 let own = std::env::current_exe().ok();
                 let known = on_path("tl")
                     .filter(|known| own.as_ref().is_some_and(|own| is_same(own, known)));
@@ -364,7 +376,7 @@ impl InitArgs {
                 path.ok_or_else(|| {
                     Failure::new(
                         FailureKind::Unavailable,
-                        "cannot tell the path of this program",
+                        "cannot determine the path of this program",
                     )
                     .step("tl init --host … --program tl")
                 })?
@@ -373,7 +385,7 @@ impl InitArgs {
         if !is_program_name(&program) {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("`{program}` is not called `tl`: by another name its entries would not be known again"),
+                format!("`{program}` is not named `tl`: entries with another name could not be recognised by `tl uninstall`"),
             )
             .step("tl init --host … --program tl"));
         }
@@ -389,7 +401,7 @@ impl InitArgs {
     }
 }
 
-/// A state in the shared database beside one of this machine would be two states of one project.
+/// Refuses to use the shared database while there is a local state: the project would have two.
 fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
     let layout = &project.layout;
     let local = [&layout.database, &layout.journal]
@@ -400,7 +412,7 @@ fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
         Some(file) => Err(Failure::new(
             FailureKind::Refused,
             format!(
-                "this project has a state already, in {}",
+                "this project already has a state, in {}",
                 layout.relative(file)
             ),
         )
@@ -451,7 +463,7 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
     if outcome.hosts.is_some() {
         app.ui.blank();
         app.ui.line(format_args!(
-            "Next:  {}   does it work?",
+            "Next:  {}   check the installation",
             styled(BOLD, "tl doctor")
         ));
         return;
@@ -467,16 +479,16 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         .line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
 }
 
-/// What the settings of a new project differ in from the defaults.
+/// Initial settings of a new project that differ from the defaults.
 struct StartSettings {
     project_id: String,
     /// SQLite is not safe on a network file system.
     on_network: bool,
-    /// Where an agent host is connected from the start, approvals are a person's from the start.
+    /// With an agent host, approvals require a person from the start.
     has_host: bool,
 }
 
-/// Returns a configuration file that says what every key does; what is not set is a comment.
+/// Renders a configuration file that documents every key; defaults are commented out.
 fn config(profiles: &[String], start: &StartSettings) -> String {
     let mut text = String::from(
         "# Settings of this project. Every key is here; what is commented out is the default.\n",

@@ -1,4 +1,4 @@
-//! `tl uninstall`
+//! `tl uninstall`: removes our entries from the settings of agent hosts.
 
 use application::{Failure, FailureKind};
 use clap::Args;
@@ -10,10 +10,10 @@ use crate::commands::host_files::{HostChange, apply, plan_uninstall, report};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Take Throughline out of an agent host's settings
+/// Remove Throughline from the settings of agent hosts
 ///
-/// The reverse of `tl init --host`: our hooks and commands go, everything else stays as it is. The project, its plans
-/// and its state are not touched.
+/// The reverse of `tl init --host`: removes our hooks and commands, and nothing else. The project,
+/// its plans and its state are not changed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl uninstall --host claude-code\n  tl uninstall --host codex,gemini\n  tl uninstall --host all"
@@ -24,7 +24,7 @@ pub(crate) struct UninstallArgs {
     host: Vec<String>,
 }
 
-/// What `tl uninstall` did.
+/// Outcome of `tl uninstall`.
 #[derive(Debug, Serialize)]
 struct UninstallOutcome {
     success: bool,

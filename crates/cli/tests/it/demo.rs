@@ -105,7 +105,7 @@ fn a_directory_with_files_in_it_keeps_them() {
     assert_eq!(
         project.read("tour/acts/act-1/strategic-plan.md"),
         "# My own act\n",
-        "the demo makes a new directory"
+        "the demo needs a new directory"
     );
     assert_eq!(output.code, 1, "{}", output.stdout);
 }

@@ -317,7 +317,7 @@ fn refusals_name_the_place_and_change_nothing() {
         (
             &["set", "M-001", "files:=[", "--version", "1"],
             "invalid",
-            &["no JSON"],
+            &["not valid JSON"],
         ),
         (
             &["set", "M-001", "nam=x", "--version", "1"],

@@ -65,7 +65,7 @@ fn without_hosts_there_is_nothing_to_examine() {
     assert!(
         output
             .stdout
-            .contains("No agent host is connected to this project."),
+            .contains("No agent host is installed in this project."),
         "{}",
         output.stdout
     );
@@ -116,7 +116,7 @@ fn a_program_that_is_gone_is_a_problem() {
             &project,
             &[],
             host,
-            "the program `/nowhere/bin/tl` is not there or cannot be started",
+            "the program `/nowhere/bin/tl` does not exist or is not executable",
         );
         project.ok(&["init", "--host", host, "--program", "tl"]);
         assert_problem(&project, &[], host, "the program `tl` is not on PATH");
@@ -399,7 +399,7 @@ fn hooks_of_another_program_are_not_trusted_for_anyone() {
     assert!(
         output
             .stderr
-            .contains("there are no hooks of ours in .codex/hooks.json"),
+            .contains("there are no Throughline hooks in .codex/hooks.json"),
         "{}",
         output.stderr
     );
@@ -407,7 +407,7 @@ fn hooks_of_another_program_are_not_trusted_for_anyone() {
     project.ok(&["init", "--host", "codex", "--program", &other]);
     let output = project.refused(&["doctor", "--trust", "codex"]);
     assert!(
-        output.stderr.contains("not what this program would write"),
+        output.stderr.contains("differ from what this program would write"),
         "{}",
         output.stderr
     );

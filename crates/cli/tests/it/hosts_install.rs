@@ -396,7 +396,7 @@ fn names_are_checked() {
         "--program",
         "/usr/bin/throughline",
     ];
-    assert_refused(&project, &other, "invalid", &["is not called `tl`"]);
+    assert_refused(&project, &other, "invalid", &["is not named `tl`"]);
     assert_refused(
         &project,
         &["init", "--host", "codex", "--program", "bin/tl"],
@@ -484,7 +484,7 @@ fn a_person_sees_what_was_done() {
     project.write(".gemini/settings.json", "{\n  \"theme\": \"Dracula\"\n}\n");
     let output = project.ok(&["init", "--host", "gemini,codex", "--program", "tl"]);
     for part in [
-        "Gemini CLI\n  changed .gemini/settings.json\n    as it was: .throughline/host-backups/",
+        "Gemini CLI\n  changed .gemini/settings.json\n    backup: .throughline/host-backups/",
         "    -  \"theme\": \"Dracula\"\n    +  \"theme\": \"Dracula\",\n",
         "  created 15 commands in .gemini/commands",
         "Codex CLI\n  created .codex/hooks.json\n  created .codex/config.toml\n  created 15 commands in .agents/skills",

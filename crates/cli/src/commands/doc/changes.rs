@@ -1,4 +1,4 @@
-//! The commands of `tl doc` that change a plan, each as the one change it is.
+//! Editing commands of `tl doc`: each one becomes a single `Change` of the document.
 
 use std::io::Read;
 
@@ -11,7 +11,7 @@ use super::{Which, invalid};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ChangeArgs {
-    /// Change fields of an entity, of the version you saw
+    /// Set fields of an entity, based on the version you read
     #[command(
         after_help = "FIELD=VALUE sets a text, FIELD:=JSON anything: files:='[\"a.rs\"]'. A dot goes inside: tests.skip_reason=…"
     )]
@@ -20,7 +20,7 @@ pub(super) enum ChangeArgs {
         id: String,
         #[arg(required = true, value_name = "FIELD=VALUE")]
         fields: Vec<String>,
-        /// The version you saw
+        /// Version you read; fails if the entity has changed since
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         #[command(flatten)]
@@ -35,7 +35,7 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: Which,
     },
-    /// Record a way that was not taken
+    /// Record an alternative that was rejected
     AddAlternative {
         #[arg(long, value_name = "TEXT")]
         alternative: String,
@@ -48,25 +48,25 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: Which,
     },
-    /// Record something the plan must respect
+    /// Record a constraint on the plan
     AddConstraint {
         #[arg(long = "type", value_name = "TEXT")]
         kind: String,
         #[arg(long, value_name = "TEXT")]
         description: String,
-        /// Who or what demands it
+        /// Where the constraint comes from
         #[arg(long, value_name = "TEXT", default_value = "")]
         source: String,
         #[command(flatten)]
         which: Which,
     },
-    /// Record something that may go wrong
+    /// Record a risk with its mitigation
     AddRisk {
         #[arg(long, value_name = "TEXT")]
         risk: String,
         #[arg(long, value_name = "TEXT")]
         mitigation: String,
-        /// Where in the code it sits
+        /// Location in the code
         #[arg(long, value_name = "PLACE")]
         anchor: Option<String>,
         #[arg(long, value_name = "DL-NNN")]
@@ -74,37 +74,37 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: Which,
     },
-    /// Add a part that can be built and checked by itself
+    /// Add a milestone: a part that can be built and verified on its own
     AddMilestone {
         #[arg(long, value_name = "TEXT")]
         name: String,
-        /// A file it touches; may be repeated
+        /// File it changes; may be repeated
         #[arg(long = "file", value_name = "PATH")]
         files: Vec<String>,
         #[arg(long = "flag", value_name = "WORD")]
         flags: Vec<String>,
         #[arg(long = "requirement", value_name = "TEXT")]
         requirements: Vec<String>,
-        /// When it is done; may be repeated
+        /// Acceptance criterion; may be repeated
         #[arg(long = "criterion", value_name = "TEXT")]
         criteria: Vec<String>,
-        /// A milestone that must be complete first; may be repeated
+        /// Milestone that must be complete first; may be repeated
         #[arg(long = "needs", value_name = "M-NNN")]
         needs: Vec<String>,
         #[arg(long = "test-file", value_name = "PATH")]
         test_files: Vec<String>,
-        /// Why it has no tests
+        /// Reason for having no tests
         #[arg(long, value_name = "TEXT")]
         skip_tests: Option<String>,
         #[arg(long)]
         documentation_only: bool,
-        /// Who carries it out
+        /// Role that carries it out
         #[arg(long, value_name = "ROLE")]
         delegate: Option<String>,
         #[command(flatten)]
         which: Which,
     },
-    /// Add one intended change of behaviour in one file
+    /// Add an intent: one intended change of behaviour in one file
     AddIntent {
         #[arg(long, value_name = "M-NNN")]
         milestone: String,
@@ -114,29 +114,29 @@ pub(super) enum ChangeArgs {
         function: Option<String>,
         #[arg(long, value_name = "TEXT")]
         behavior: String,
-        /// A decision it follows from; may be repeated
+        /// Decision it follows from; may be repeated
         #[arg(long = "decision-ref", value_name = "DL-NNN")]
         decision_refs: Vec<String>,
-        /// NAME=VALUE; may be repeated
+        /// Parameter; may be repeated
         #[arg(long = "param", value_name = "NAME=VALUE")]
         params: Vec<String>,
         #[command(flatten)]
         which: Which,
     },
-    /// Add a diff that carries an intent out
+    /// Add a code change: a diff that implements an intent
     AddChange {
         #[arg(long, value_name = "CI-NNN")]
         intent: String,
-        /// A file with the unified diff, or `-` for standard input
+        /// File with the unified diff, or `-` for standard input
         #[arg(long, value_name = "FILE")]
         diff: String,
-        /// The file it changes; without it the intent's
+        /// File it changes [default: the intent's]
         #[arg(long, value_name = "PATH")]
         file: Option<String>,
-        /// Lines around the change
+        /// Context lines around the change
         #[arg(long, value_name = "TEXT", default_value = "")]
         context_lines: String,
-        /// Why a line is as it is; may be repeated
+        /// Comment that explains a line; may be repeated
         #[arg(long = "why", value_name = "TEXT")]
         why_comments: Vec<String>,
         #[command(flatten)]
@@ -146,10 +146,10 @@ pub(super) enum ChangeArgs {
     AddDoc {
         #[arg(long, value_name = "M-NNN")]
         milestone: String,
-        /// module, docstring, algorithm or inline
+        /// Kind of documentation: module, docstring, algorithm or inline
         #[arg(long, value_name = "PLACE")]
         place: String,
-        /// The function, file or line it belongs to
+        /// Function, file or line it belongs to
         #[arg(long, value_name = "NAME", default_value = "")]
         target: String,
         #[arg(long, value_name = "TEXT")]
@@ -157,10 +157,10 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: Which,
     },
-    /// Take an entity out that nothing refers to
+    /// Remove an entity that nothing refers to
     Remove {
         id: String,
-        /// The version you saw
+        /// Version you read; fails if the entity has changed since
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         #[command(flatten)]
@@ -169,8 +169,10 @@ pub(super) enum ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// Returns the change, and the document it is for.
+    /// Converts the arguments into a change, and returns it with its document option.
     pub(super) fn change(&self) -> Result<(Change, &Which), Failure> {
+        // Written out variant by variant, although the fields are nearly the same: `Change` is a
+        // file format (`tl doc apply`, MCP), and must not change because an option is renamed.
         Ok(match self {
             Self::Set {
                 id,
@@ -325,7 +327,7 @@ impl ChangeArgs {
                 let (_, place) = found.ok_or_else(|| {
                     let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
                     invalid(format!(
-                        "`{place}` is no place: expected one of {}",
+                        "`{place}` is not a kind of documentation: expected one of {}",
                         words.join(", ")
                     ))
                 })?;
@@ -352,18 +354,21 @@ impl ChangeArgs {
     }
 }
 
-/// Reads `NAME=text` and `NAME:=JSON`.
+/// Parses `NAME=text` and `NAME:=JSON`.
 fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
     let mut found = Map::new();
     for field in fields {
-        let (name, value) = field
-            .split_once('=')
-            .ok_or_else(|| invalid(format!("`{field}` sets nothing: expected FIELD=VALUE")))?;
+        // At the first `=`: the value may contain more of them.
+        let (name, value) = field.split_once('=').ok_or_else(|| {
+            invalid(format!(
+                "`{field}` is not an assignment: expected FIELD=VALUE"
+            ))
+        })?;
         match name.strip_suffix(':') {
             None => found.insert(name.to_owned(), Value::from(value)),
             Some(name) => {
                 let value = serde_json::from_str(value).map_err(|error| {
-                    invalid(format!("the value of `{name}` is no JSON: {error}"))
+                    invalid(format!("the value of `{name}` is not valid JSON: {error}"))
                 })?;
                 found.insert(name.to_owned(), value)
             }
@@ -372,7 +377,7 @@ fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
     Ok(found)
 }
 
-/// Reads a file the person named, or standard input.
+/// Reads a file, or standard input for `-`.
 pub(super) fn text_of(file: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = if file == "-" {

@@ -1,4 +1,4 @@
-//! How documents are shown.
+//! Output of plan documents: one document, the list, a comparison.
 
 use application::Failure;
 use application::plan_documents::compare::Comparison;
@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, GOOD, INFO, styled};
 use crate::wiring::App;
 
-/// Prints the whole document, or one entity.
+/// Prints the document or one entity of it.
 pub(super) fn show(
     app: &App,
     document: Option<&str>,
@@ -28,6 +28,8 @@ pub(super) fn show(
     }
     let shown = app.run(|ctx| show::show(ctx, document))?;
     if app.ui.json {
+        // The file's own text: parsing and writing it again would change number formats and key
+        // order.
         app.ui.json_text(&shown.text);
     } else {
         app.ui.lines(&render(&shown.plan, &shown.version));
@@ -55,7 +57,7 @@ pub(super) fn list(app: &App) -> Result<ExitCode, Failure> {
                 .map(|at| format!("frozen {}", at.for_people())),
         );
         notes.extend(one.revises.as_ref().map(|older| format!("revises {older}")));
-        notes.extend((!one.known).then(|| "not known to this state".to_owned()));
+        notes.extend((!one.known).then(|| "not recorded in this state".to_owned()));
         let name = styled(BOLD, &one.document);
         let notes = if notes.is_empty() {
             String::new()
@@ -68,7 +70,7 @@ pub(super) fn list(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
-/// Prints what lies between two plans.
+/// Prints the comparison of two documents.
 pub(super) fn comparison(app: &App, found: &Comparison) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(found);

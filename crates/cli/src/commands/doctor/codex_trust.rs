@@ -1,7 +1,10 @@
-//! Whether Codex trusts our hooks, asked of Codex itself: `codex app-server` speaks JSON lines on its standard streams.
+//! Codex hook trust: client for `codex app-server`, which speaks JSON-RPC lines on its standard
+//! streams.
 //!
-//! Codex skips hooks it does not trust without a word. It keeps a sum of each trusted hook in the user's own
-//! configuration; that is written by Codex, and only when the person says `tl doctor --trust codex`.
+//! Codex silently skips hooks it does not trust. It keeps a hash of each trusted hook in the user's
+//! own configuration; that file is written by Codex, and only on `tl doctor --trust codex`. user's
+//! own configuration; that is written by Codex, and only when the person says
+//! `tl doctor --trust codex`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -24,17 +27,17 @@ use crate::ui::{GOOD, INFO, Ui, styled};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What Codex says about our hooks.
+/// Trust status of our hooks in Codex.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     All,
-    /// So many are not trusted.
+    /// This many are not trusted.
     Missing(usize),
-    /// It does not list them: the folder itself is not trusted.
+    /// They are not listed: the project directory itself is not trusted.
     Unseen,
 }
 
-/// A hook as Codex lists it.
+/// A hook as listed by Codex.
 struct Listed {
     key: String,
     command: String,
@@ -51,7 +54,7 @@ pub(super) struct Codex {
 }
 
 impl Codex {
-    /// Starts it and shakes hands.
+    /// Starts the server and performs the handshake.
     pub(super) fn start(program: &Path, root: &Path) -> Result<Self, String> {
         let mut child = command(&program.display().to_string())
             .arg("app-server")
@@ -62,6 +65,8 @@ impl Codex {
             .spawn()
             .map_err(|error| error.to_string())?;
         let output = child.stdout.take().ok_or("it has no output")?;
+        // A reader thread, because a pipe has no read timeout, and a Codex that hangs (an update
+        // prompt, a login) must not hang the doctor. It ends with the pipe.
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -103,6 +108,7 @@ impl Codex {
             let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
                 continue;
             };
+            // Notifications arrive between the responses.
             if answer["id"] != json!(id) {
                 continue;
             }
@@ -119,6 +125,8 @@ impl Codex {
     fn hooks(&mut self, root: &Path) -> Result<Vec<Listed>, String> {
         let answer = self.call("hooks/list", &json!({ "cwds": [root] }))?;
         let text = |hook: &Value, name: &str| hook[name].as_str().unwrap_or_default().to_owned();
+        // Codex lists the hooks of the user and of plugins too. Only this project's file is ours to
+        // judge.
         let file = root.join(hooks_path(Host::Codex));
         let of_project = |hook: &&Value| file == Path::new(&text(hook, "sourcePath"));
         let all = answer["data"]
@@ -139,7 +147,7 @@ impl Codex {
             .collect())
     }
 
-    /// Asks whether our hooks in this project are trusted.
+    /// Returns the trust status of our hooks in this project.
     pub(super) fn trust_of(&mut self, root: &Path) -> Result<Trust, String> {
         let hooks = self.hooks(root)?;
         let missing = hooks.iter().filter(|hook| !hook.trusted).count();
@@ -153,7 +161,8 @@ impl Codex {
 
 impl Drop for Codex {
     fn drop(&mut self) {
-        // It ends when nobody speaks to it any more; one that does not is ended.
+        // Closing its input makes it exit, which lets it finish writing its settings; killed only
+        // if it does not.
         self.input = None;
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(2) {
@@ -167,14 +176,14 @@ impl Drop for Codex {
     }
 }
 
-/// Tells Codex to run the hooks of this project.
+/// Makes Codex trust the hooks of this project.
 pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     let root = disk.root();
     let lines = own_lines(disk)?;
     let program = on_path("codex").ok_or_else(|| {
         Failure::new(
             FailureKind::NotFound,
-            "codex is not on your PATH, and only codex can write down what it trusts",
+            "codex is not on your PATH, and only codex can record what it trusts",
         )
     })?;
     let cannot = |why: String| {
@@ -188,9 +197,9 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     if listed.is_empty() {
         return Err(Failure::new(
             FailureKind::Refused,
-            "Codex does not see the hooks: it does not trust this folder yet",
+            "Codex does not list the hooks, because it does not trust this folder yet",
         )
-        .step("codex   # here, and trust the folder")
+        .step("codex   # in this folder, and trust it")
         .step("tl doctor --trust codex"));
     }
     let wanted: Vec<&Listed> = listed
@@ -210,6 +219,7 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
         count(wanted.len(), "hook", "hooks")
     ));
     let mut commands: Vec<&str> = wanted.iter().map(|hook| hook.command.as_str()).collect();
+    // Printed before the write: trusting a command is the user's decision, so the user sees which.
     commands.dedup();
     for line in commands {
         ui.say(format!("  {line}"));
@@ -237,7 +247,8 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the command lines that are ours beyond doubt. What else stands in a repository is not for us to trust.
+/// Returns the command lines that are exactly what we would write. Anything else may come from a
+/// cloned repository, and trusting it would run foreign code on every tool call.
 fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let path = hooks_path(Host::Codex);
     let text = read(disk, path)?;
@@ -246,7 +257,7 @@ fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let Some((text, ours)) = ours else {
         return Err(Failure::new(
             FailureKind::NotFound,
-            format!("there are no hooks of ours in {path}"),
+            format!("there are no Throughline hooks in {path}"),
         )
         .step("tl init --host codex"));
     };
@@ -263,7 +274,7 @@ fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
         return Err(Failure::new(
             FailureKind::Refused,
             format!(
-                "the hooks in {path} are not what this program would write, so it does not ask Codex to trust them"
+                "the hooks in {path} differ from what this program would write, so Codex is not asked to trust them"
             ),
         )
         .step("tl init --host codex")

@@ -1,4 +1,4 @@
-//! Hooks that would run twice: installed in two files that one host reads.
+//! Duplicate installations: hooks in two files that the same host reads, so that each runs twice.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::health::HostHealth;
 use crate::commands::host_files::read;
 use crate::settings;
 
-/// Looks for the host's other files.
+/// Reports duplicates in the host's other settings files.
 pub(super) fn twice(health: &mut HostHealth, disk: &DiskFiles) {
     match health.host {
         Host::ClaudeCode => claude_code(health, disk),
@@ -29,6 +29,7 @@ pub(super) fn twice(health: &mut HostHealth, disk: &DiskFiles) {
 }
 
 fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
+    // Claude Code merges project, local and user settings, and plugins add their own hooks.
     let local = ".claude/settings.local.json";
     let own = (
         hooks_path(Host::ClaudeCode).to_owned(),
@@ -51,7 +52,7 @@ fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
             health.problem(
                 format!("installed twice: the hooks are in {file} as well"),
                 &[&format!(
-                    "take the entries with `hook claude-code` out of {file}"
+                    "remove the entries with `hook claude-code` from {file}"
                 )],
             );
         }
@@ -59,7 +60,7 @@ fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
     for (file, text) in others.iter().chain([&own]) {
         if text.as_deref().is_some_and(has_claude_plugin) {
             health.problem(
-                format!("installed twice: the plugin that {file} turns on has the same hooks"),
+                format!("installed twice: the plugin enabled in {file} has the same hooks"),
                 &[
                     "tl uninstall --host claude-code",
                     "claude plugin disable throughline@throughline   # or this",
@@ -69,7 +70,7 @@ fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
     }
 }
 
-/// Returns the user's own settings of Claude Code. They are read, never written.
+/// Returns the path of the user's own Claude Code settings. They are read, never written.
 fn user_settings() -> Option<PathBuf> {
     let folder = settings::environment("CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)

@@ -1,7 +1,9 @@
-//! The health of one host: its entries, the program they start, and whether that answers.
+//! Health check of one host: its entries, the program they run, and whether that answers.
 //!
-//! Settings come with a repository, so nothing in them is run because it stands there: a command line is fired only
-//! when it is exactly what we would write, and starts this very program or the `tl` on the user's own PATH.
+//! Settings come with a repository, so a command line in them is not run just because it is there:
+//! only if it is exactly what we would write, and runs this very program or the `tl` on the user's
+//! PATH. line is fired only when it is exactly what we would write, and starts this very program or
+//! the `tl` on the user's own PATH.
 
 use std::path::{Path, PathBuf};
 
@@ -18,19 +20,19 @@ use super::probe::{Probe, fire, fire_plugin, list_tools};
 use crate::commands::host_choice::{is_executable, is_same, on_path};
 use crate::commands::host_files::read;
 
-/// What was found about a host.
+/// Result of the health check of a host.
 #[derive(Debug, Serialize)]
 pub(super) struct HostHealth {
     pub(super) host: Host,
     pub(super) file: String,
-    /// What the hooks start.
+    /// Program that the hooks run.
     pub(super) program: Option<String>,
     pub(super) hooks: usize,
     pub(super) probes: Vec<Probe>,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Something that is not as it should be.
+/// A problem or warning with its next steps.
 #[derive(Debug, Serialize)]
 pub(super) struct Finding {
     pub(super) severity: Severity,
@@ -48,18 +50,18 @@ impl From<Failure> for Finding {
     }
 }
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Severity {
-    /// The hooks do not do what they should.
+    /// The hooks do not work as they should.
     Problem,
-    /// They do, but someone should know.
+    /// The hooks work, but the user should know.
     Warning,
 }
 
 impl HostHealth {
-    /// Returns how many findings are that bad.
+    /// Counts the findings of a severity.
     pub(super) fn count(&self, severity: Severity) -> usize {
         self.findings
             .iter()
@@ -85,7 +87,7 @@ impl HostHealth {
     }
 }
 
-/// Examines a host; `None` when it is not connected to this project.
+/// Checks a host; `None` if it is not installed in this project.
 pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let file = hooks_path(host);
     let mut health = HostHealth {
@@ -105,7 +107,8 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         }
     };
     let Some(ours) = found(host, &text) else {
-        // Speaks of us, but cannot be read: the host cannot read it either.
+        // A file that mentions our hooks but does not parse is a problem, because the host cannot
+        // parse it either. Without the mention it is not ours to report.
         let own = pieces(
             host,
             &Setup {
@@ -123,7 +126,7 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
             .unwrap_or_default();
         health.problem(
             format!("`{file}`{line} cannot be read: {problem}"),
-            &[&format!("mend {file}"), &again],
+            &[&format!("fix {file}"), &again],
         );
         return Some(health);
     };
@@ -139,7 +142,7 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         } else if current {
             health.warning(
                 format!(
-                    "not fired: {} is neither this program nor the `tl` on your PATH",
+                    "not tested: {} is neither this program nor the `tl` on your PATH",
                     program.display()
                 ),
                 &[&again],
@@ -152,8 +155,10 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     Some(health)
 }
 
-/// Are the entries what we would write?
+/// Checks whether the entries are what we would write.
 fn entries(health: &mut HostHealth, all: &[Piece], text: &str, setup: &Setup, again: &str) -> bool {
+    // Installing into the file must change nothing. Comparing texts also finds entries of older
+    // versions, without a list of what they looked like.
     let wanted = all.first().map(|piece| piece.install(Some(text), setup));
     let current = wanted == Some(Ok(After::Text(text.to_owned())));
     if !current {
@@ -165,7 +170,7 @@ fn entries(health: &mut HostHealth, all: &[Piece], text: &str, setup: &Setup, ag
     current
 }
 
-/// Are the agent's commands there?
+/// Checks the agent's commands and the MCP server entry.
 fn commands(health: &mut HostHealth, disk: &DiskFiles, all: &[Piece], setup: &Setup, again: &str) {
     let differs = |piece: &&Piece| {
         let text = read(disk, &piece.path).ok().flatten();
@@ -197,7 +202,7 @@ fn commands(health: &mut HostHealth, disk: &DiskFiles, all: &[Piece], setup: &Se
     }
 }
 
-/// Finds the program the hooks start.
+/// Finds the program that the hooks run.
 fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBuf> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
@@ -206,7 +211,7 @@ fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBu
     };
     let Some(file) = file.filter(|file| is_executable(file)) else {
         let where_to = if program.contains('/') {
-            "is not there or cannot be started"
+            "does not exist or is not executable"
         } else {
             "is not on PATH"
         };
@@ -217,7 +222,7 @@ fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBu
     if let Some(own) = own.filter(|own| !is_same(own, &file)) {
         health.warning(
             format!(
-                "the hooks start {}, but this is {}",
+                "the hooks run {}, but this is {}",
                 file.display(),
                 own.display()
             ),
@@ -227,7 +232,8 @@ fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBu
     Some(file)
 }
 
-/// Says whether we may start the program without being made to by what a repository says.
+/// Whether a program may be run by us: this one, or the `tl` on PATH, but nothing that only a
+/// repository names.
 pub(super) fn may_be_fired(program: &Path) -> bool {
     let own = std::env::current_exe().ok();
     own.into_iter()
@@ -235,7 +241,7 @@ pub(super) fn may_be_fired(program: &Path) -> bool {
         .any(|trusted| is_same(&trusted, program))
 }
 
-/// Fires an event through the configured command line.
+/// Sends a probe event through the configured command line.
 fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
     let host = health.host;
     let gate = match host {
@@ -262,13 +268,13 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
             Ok(probe) => health.probes.push(probe),
             Err(why) => health.problem(
                 why,
-                &["tl doctor   # again; if it stays, see .throughline/logs"],
+                &["tl doctor   # again; if it persists, see .throughline/logs"],
             ),
         }
     }
 }
 
-/// Does Codex run the hooks?
+/// Checks whether Codex trusts the hooks.
 fn codex(health: &mut HostHealth, root: &Path) {
     let Some(program) = on_path("codex") else {
         health.warning(
@@ -280,9 +286,9 @@ fn codex(health: &mut HostHealth, root: &Path) {
     match Codex::start(&program, root).and_then(|mut codex| codex.trust_of(root)) {
         Ok(Trust::All) => {}
         Ok(Trust::Unseen) => health.problem(
-            "Codex does not see the hooks: it does not trust this folder yet",
+            "Codex does not list the hooks, because it does not trust this folder yet",
             &[
-                "codex   # here, and trust the folder",
+                "codex   # in this folder, and trust it",
                 "tl doctor --trust codex",
             ],
         ),
@@ -297,7 +303,7 @@ fn codex(health: &mut HostHealth, root: &Path) {
             ],
         ),
         Err(why) => health.warning(
-            format!("codex could not be asked whether it trusts the hooks: {why}"),
+            format!("codex cannot be asked whether it trusts the hooks: {why}"),
             &[],
         ),
     }

@@ -1,4 +1,4 @@
-//! How long hooks took and what they could not do, from the ledger.
+//! Hook latencies and faults per host, from the ledger.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::probe::SESSION;
 use crate::hook_ledger::{Ledger, Line, Outcome};
 
-/// The hooks of one host so far.
+/// Hook statistics of one host.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Latency {
     pub(crate) host: Host,
@@ -22,14 +22,14 @@ pub(crate) struct Latency {
     pub(crate) last_fault: Option<LastFault>,
 }
 
-/// The newest fault of ours.
+/// The most recent internal error.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct LastFault {
     pub(crate) at: Timestamp,
     pub(crate) message: String,
 }
 
-/// Returns what the ledger of the project says, for hosts that are in it.
+/// Computes the statistics of all hosts in the ledger.
 pub(crate) fn latencies(root: &Path) -> Vec<Latency> {
     let lines = Ledger::in_project(root).lines();
     Host::ALL
@@ -39,7 +39,7 @@ pub(crate) fn latencies(root: &Path) -> Vec<Latency> {
 }
 
 fn of(host: Host, lines: &[Line]) -> Option<Latency> {
-    // Our own probes are no work of an agent.
+    // Probes of `tl doctor` are excluded: they pass the fast path and would lower the percentiles.
     let lines: Vec<&Line> = lines
         .iter()
         .filter(|line| line.host == host && line.outcome != Outcome::Off && line.session != SESSION)
@@ -63,7 +63,7 @@ fn of(host: Host, lines: &[Line]) -> Option<Latency> {
     })
 }
 
-/// Returns the value that so many in a hundred do not exceed.
+/// Returns the nearest-rank percentile.
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()

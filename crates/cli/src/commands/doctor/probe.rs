@@ -1,4 +1,5 @@
-//! A harmless event through a configured command line: the reading of a file that is no plan.
+//! Probe events: sends a harmless event, reading a file that is not a plan, through a configured
+//! command line.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -11,21 +12,21 @@ use hosts::install::Call;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The session our events say they belong to.
+/// Session name of probe events.
 pub(super) const SESSION: &str = "throughline-doctor";
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// An answer is short; what is longer is none.
+/// Maximum size of an answer. A longer one is not a valid answer.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// A command line that answered as it should.
+/// A successful probe.
 #[derive(Debug, Serialize)]
 pub(super) struct Probe {
     pub(super) what: String,
     pub(super) micros: u64,
 }
 
-/// Fires through the command line of a host.
+/// Sends an event through the command line of a host.
 pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<Probe, String> {
     let (program, arguments) = match call {
         Call::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
@@ -43,10 +44,7 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
     )?;
     let answer = ran.stdout.trim();
     if !answer.is_empty() && serde_json::from_str::<Value>(answer).is_err() {
-        return Err(format!(
-            "the hook printed what is no JSON: {}",
-            short(answer)
-        ));
+        return Err(format!("the hook did not print JSON: {}", short(answer)));
     }
     Ok(Probe {
         what,
@@ -54,9 +52,10 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
     })
 }
 
-/// Loads the OpenCode plugin as OpenCode would, and calls its gate.
+/// Loads the OpenCode plugin as OpenCode would, and calls its `tool.execute.before` hook.
 pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Probe, String> {
-    // The plugin comes on the input and not from its file: what is run is what was looked at.
+    // The plugin is passed on stdin, not imported from its file: what is run must be the text that
+    // was checked, even if the file changes meanwhile.
     const SCRIPT: &str = r#"
         let text = "";
         process.stdin.setEncoding("utf8");
@@ -84,7 +83,7 @@ pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Prob
     })
 }
 
-/// Starts the MCP server as a host would, and asks it for its tools.
+/// Starts the MCP server as a host would, and requests its tools.
 pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
     let hello = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -120,7 +119,7 @@ pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
     }
 }
 
-/// Returns an event in the host's own words.
+/// Returns a probe event in the host's own format.
 fn payload(host: Host, root: &Path) -> Value {
     let root = root.display().to_string();
     let file = format!("{root}/throughline-doctor.txt");
@@ -154,7 +153,8 @@ struct Ran {
     micros: u64,
 }
 
-/// Runs a program to its end, if that comes in time, without a word on stderr and with exit code 0.
+/// Runs a program to its end. Fails on a timeout, an exit code other than 0, or output on stderr,
+/// which some hosts read as an answer.
 fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> Result<Ran, String> {
     let start = Instant::now();
     let mut child = command(program)
@@ -176,6 +176,8 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
             .take()
             .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
     ];
+    // Both pipes are drained in parallel: a program that fills the one we do not read would block
+    // forever.
     for (index, pipe) in pipes.into_iter().enumerate() {
         let sender = sender.clone();
         std::thread::spawn(move || {
@@ -188,7 +190,7 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     }
     if let Some(mut pipe) = child.stdin.take() {
         let input = input.to_vec();
-        // A program that does not read its input must not hold us up.
+        // On a thread: a program that does not read its input must not block us.
         std::thread::spawn(move || pipe.write_all(&input));
     }
     let mut texts = [String::new(), String::new()];
@@ -213,6 +215,8 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
             return Err(too_long());
         }
         if status.is_none() {
+            // Polled, because `Child` has no wait with a timeout; the pipes are closed, so it is
+            // about to exit.
             std::thread::sleep(Duration::from_micros(200));
         }
     }
