@@ -1,4 +1,4 @@
-//! `tl adopt`
+//! `tl adopt`: trusts a state that came with a clone or copy, and connects to its shared database.
 
 use application::project_status::project_status;
 use application::record_event::record_event;
@@ -16,13 +16,13 @@ use crate::settings::{self, at_terminal};
 use crate::ui::{GOOD, WARN, styled};
 use crate::wiring::{App, Project};
 
-/// Take over the state that came with a cloned project
+/// Adopt the state that came with a cloned project
 ///
-/// Approvals in it were given by others. They count here only after a person said so.
+/// Its approvals were given by other people. They count here only after you have adopted the state.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl adopt\n  tl adopt --yes   # without asking")]
 pub(crate) struct AdoptArgs {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -30,7 +30,9 @@ pub(crate) struct AdoptArgs {
 impl AdoptArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.root()?;
-        // Whatever the clone's own file says: an agent that adopts takes over approvals it could have written itself.
+        // An agent must not adopt: the approvals in the state may be ones it has written itself.
+        // Settings that cannot be loaded do not stop us here, because adopting may be what repairs
+        // them.
         if let Ok(project) = Project::at(&root) {
             project.refuse_agents(
                 "adopting a state",
@@ -39,9 +41,9 @@ impl AdoptArgs {
         }
         if !self.yes {
             if !at_terminal() {
-                return Err(Failure::new(FailureKind::Refused, "adopting state is a person's decision")
+                return Err(Failure::new(FailureKind::Refused, "adopting a state needs a person's decision")
                     .step("run `tl adopt` in a terminal")
-                    .step("tl adopt --yes   # if a person decided it already; not where only people approve"));
+                    .step("tl adopt --yes   # if a person has decided it; not where only people may approve"));
             }
             app.ui.say(format_args!(
                 "{}: approvals made by others will count as yours in {}. Go on? [y/N]",
@@ -52,6 +54,8 @@ impl AdoptArgs {
                 return Err(Failure::new(FailureKind::Refused, "not adopted"));
             }
         }
+        // Before the project is loaded: loading refuses a database in `config.toml` that was not
+        // chosen.
         settings::choose_named_database(&root)?;
         let project = joined(Project::at(&root)?)?;
         let engine = project.engine_settings();
@@ -70,6 +74,8 @@ impl AdoptArgs {
         {
             settings::choose_database(&root, Some(&shared.url))?;
         }
+        // The store is passed on: opening it again would check the trust that was established just
+        // now.
         project.tell(app.ui, &told);
         project.with(app.ui, &*store, &|ctx| {
             record_event(ctx, Verb::Adopt, "adopt the state of this project")
@@ -89,8 +95,10 @@ impl AdoptArgs {
     }
 }
 
-/// Returns the project with the id of the one that has its name in the shared database, where it has none of its own: its
-/// settings were made before projects had ids, or written by hand, and a person says that it is the same.
+/// Returns the project with its id filled in from the project of the same name in the shared
+/// database. Settings without an id are from before there were ids, or written by hand; adopting is
+/// the user's confirmation that it is the same project. has none of its own: its settings were made
+/// before projects had ids, or written by hand, and a person says that it is the same.
 fn joined(project: Project) -> Result<Project, Failure> {
     project.refuse_on_replica()?;
     if project.settings.storage != Storage::Postgres || !project.settings.project_id.is_empty() {

@@ -1,4 +1,4 @@
-//! `tl anchor`
+//! `tl anchor`: adds and lists anchors.
 
 use application::Failure;
 use application::sessions::keep_anchor::{AnchorView, keep_anchor, list_anchors};
@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, styled};
 use crate::wiring::App;
 
-/// Anchors: decisions and limits that every briefing holds up
+/// Anchors: decisions and constraints that every briefing repeats
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl anchor add \"No new dependency without asking\"\n  tl anchor list"
@@ -20,13 +20,13 @@ pub(crate) struct AnchorArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Keep an anchor
+    /// Add an anchor
     Add {
-        /// What holds
+        /// Text of the decision or constraint
         #[arg(required = true)]
         text: Vec<String>,
     },
-    /// Every anchor, the newest first
+    /// List all anchors, newest first
     List,
 }
 

@@ -1,4 +1,4 @@
-//! `tl approve`
+//! `tl approve`: approves a plan at its current version, after confirmation where only people may.
 
 use application::approve::{ApproveRequest, approve};
 use application::show_node::show_node;
@@ -15,17 +15,17 @@ use crate::settings;
 use crate::ui::{GOOD, Ui, WARN, status, styled};
 use crate::wiring::{App, is_person};
 
-/// Approve exactly the text that is there now
+/// Approve a plan exactly as it is now
 ///
-/// The approval is bound to the content: whoever changes the file, in whatever way, it is a draft
-/// again. The parent must be approved first.
+/// The approval is bound to the content: as soon as the file changes, in whatever way, the plan is
+/// a draft again. The parent must be approved first.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force")]
 pub(crate) struct ApproveArgs {
     #[command(flatten)]
     node: NodeArgs,
 
-    /// Approve in spite of warnings or an earlier condemnation
+    /// Approve despite warnings or an earlier invalidation
     #[arg(long)]
     force: bool,
 
@@ -36,7 +36,8 @@ pub(crate) struct ApproveArgs {
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
-        // Where the state is shared, its policy is known only when it is open.
+        // The policy of a shared state is only known with an open store. Agents skip this read:
+        // they are refused by the use case anyway.
         let shared = matches!(
             project.settings.storage,
             Storage::Postgres | Storage::Remote
@@ -50,6 +51,8 @@ impl ApproveArgs {
             confirm(&view)?;
             self.shown
                 .shown()
+                // Binds the approval to the version that was shown: a change between the question
+                // and the answer makes it fail instead of approving unseen text.
                 .or_else(|| view.version_hash.map(Shown::from))
         } else {
             self.shown.shown()
@@ -76,8 +79,9 @@ impl ApproveArgs {
     }
 }
 
-/// Where only a person may approve, they are shown what, and say yes to just that.
+/// Shows the plan and asks for confirmation of just this version.
 fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
+    // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui {
         json: false,
         silent: false,
@@ -95,7 +99,7 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
     }
 }
 
-/// Prints nodes that changed their status.
+/// Prints status transitions, at most twenty.
 pub(super) fn print_transitions(ui: Ui, changes: &[TransitionView]) {
     const MOST: usize = 20;
     for change in changes.iter().take(MOST) {

@@ -1,4 +1,4 @@
-//! `tl backup`
+//! `tl backup`: exports the state to one file, verified by reading it back.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,16 @@ use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, styled};
 use crate::wiring::App;
 
-/// Write the whole state to one file: history, approvals, texts
+/// Back up the whole state to one file: history, approvals, texts
 ///
-/// The file is the same whatever engine keeps the state, is read back and compared, and can be restored by any of them. Plan
-/// files are not in it beyond the texts that were observed: they belong into git.
+/// The file does not depend on the storage engine, is verified after writing, and can be restored
+/// into any of them. Plan files are included only as the versions that were recorded; keep them in
+/// git. restored by any of them. Plan files are not in it beyond the texts that were observed: they
+/// belong into git.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl backup novel.tlbackup\n  tl restore-backup novel.tlbackup")]
 pub(crate) struct BackupArgs {
-    /// The file to write; one that is there is replaced when the new one is whole
+    /// File to write; an existing one is replaced once the new one is complete
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }
@@ -26,9 +28,9 @@ pub(crate) struct BackupArgs {
 impl BackupArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
-        // Whether it is ours, and whole.
+        // Opening checks trust and integrity; a damaged or foreign state must not become a backup.
         let store = project.open(app.ui, None)?;
-        // A replica takes over what is new first.
+        // Reading makes a replica fetch new operations from its server first.
         drop(store.read()?);
         drop(store);
         let cargo = store::load(&project.layout, project.settings.storage)?;
@@ -47,7 +49,7 @@ impl BackupArgs {
             );
             let file = self.file.display().to_string();
             app.ui.line(format_args!(
-                "{} {operations} in {file} ({bytes} bytes), read back and compared",
+                "{} {operations} in {file} ({bytes} bytes), verified",
                 styled(GOOD, "✓")
             ));
         }

@@ -1,4 +1,4 @@
-//! `tl brief`
+//! `tl brief`: prints the briefing of an agent.
 
 use application::Failure;
 use application::brief::{BriefRequest, brief_explained};
@@ -9,17 +9,17 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// Print exactly what an agent is told about where the work stands
+/// Print the briefing exactly as an agent gets it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl brief
   tl brief --budget 800
   tl brief --explain   # why each line is there, and what was cut")]
 pub(crate) struct BriefArgs {
-    /// At most so many characters; 0 is no limit
+    /// Maximum number of characters; 0 for no limit
     #[arg(long, value_name = "N")]
     budget: Option<usize>,
-    /// Say why each line is there and what there was no room for
+    /// Explain why each line is included, and list what was cut
     #[arg(long)]
     explain: bool,
 }
@@ -57,9 +57,9 @@ impl BriefArgs {
             "{} characters, about {} tokens",
             outcome.characters, outcome.tokens
         );
-        list(&format!("said ({size})"), &outcome.kept);
+        list(&format!("included ({size})"), &outcome.kept);
         if !outcome.cut.is_empty() {
-            list("no room for", &outcome.cut);
+            list("cut to fit the budget", &outcome.cut);
         }
         Ok(ExitCode::Done)
     }

@@ -1,4 +1,4 @@
-//! `tl check`
+//! `tl check`: integrity check of the state against its checksums, history and plan files.
 
 use crate::exit_code::ExitCode;
 use crate::settings;
@@ -12,15 +12,15 @@ use domain::operation::Verb;
 use domain::text::count;
 use std::path::PathBuf;
 
-/// Check that the state is sound and agrees with the plan files
+/// Check the integrity of the state, and that it matches the plan files
 ///
-/// Changes nothing, but for what `--accept-history` is for. Exits with 3 when something was found.
+/// Read-only, except with `--accept-history`. Exits with 3 if problems were found.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl check\n  tl check --json\n  tl check --accept-history   # in your own terminal"
 )]
 pub(crate) struct CheckArgs {
-    /// Accept that the history is not the one you knew: a state you replaced yourself
+    /// Accept a history that differs from the last known one, after you replaced the state yourself
     #[arg(long)]
     accept_history: bool,
 }
@@ -45,7 +45,8 @@ impl CheckArgs {
     }
 }
 
-/// Finds directories of ours that others may enter; opening the state has tightened what can be.
+/// Returns findings for our directories that other users can enter. Opening the state has already
+/// tightened the permissions it could.
 fn exposed_directories(project: &Project) -> Vec<FindingView> {
     let exposed = store::private::exposed(&[&project.layout.home, project.known.folder()]);
     let finding = |path: &PathBuf| FindingView {
@@ -60,32 +61,33 @@ fn exposed_directories(project: &Project) -> Vec<FindingView> {
     exposed.iter().map(finding).collect()
 }
 
-/// Makes the present history the known one, after a person said so.
+/// Records the current history as the known one, after a person confirmed it.
 fn accept_history(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
     if let Some(why) = project.why_no_person() {
         return Err(refuse(&format!(
-            "a history that is not the known one is accepted by a person at a terminal, and {why}"
+            "only a person at a terminal may accept a changed history, and {why}"
         ))
         .step("ask the person to run `tl check --accept-history` in their own terminal"));
     }
     let store = project.open(app.ui, None)?;
     let Some(problem) = store.history().problem() else {
         app.ui
-            .say("the history is the one you knew; there is nothing to accept");
+            .say("the history matches the last known one; there is nothing to accept");
         return Ok(());
     };
     app.ui
         .say(format_args!("{}: {problem}", styled(WARN, "history")));
-    app.ui
-        .say("Take the history as it is now for the true one? [y/N]");
+    app.ui.say("Accept the current history? [y/N]");
     if !settings::answered_yes() {
         return Err(refuse("not accepted").step("tl log"));
     }
     store::record_head(&*store, &project.engine_settings())?;
     drop(store);
     project.run(app.ui, &|ctx| {
+        // The acceptance itself is an operation, so that it can be seen in `tl log` who did it and
+        // when.
         record_event(
             ctx,
             Verb::Adopt,
@@ -95,16 +97,16 @@ fn accept_history(app: &App) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints what a check found.
+/// Prints the findings.
 pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
         ui.line(format_args!(
-            "{} {} and their files agree",
+            "{} {}: state and plan files agree",
             styled(GOOD, "✓"),
             count(outcome.nodes, "node", "nodes")
         ));
     }
-    // Where all agree, what is left is worth knowing, but no problem of the state.
+    // If the state is sound, the remaining findings are warnings.
     let mark = if outcome.ok {
         styled(WARN, "!")
     } else {

@@ -1,4 +1,4 @@
-//! `tl children`
+//! `tl children`: lists the children of a node with their status.
 
 use application::Failure;
 use application::children_status::children_status;
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, status, styled};
 use crate::wiring::App;
 
-/// Show the children of a node and how they stand
+/// List the children of a node with their status
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl children act 1\n  tl children chapter-02 --json")]
 pub(crate) struct ChildrenArgs {

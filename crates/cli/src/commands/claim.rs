@@ -1,4 +1,4 @@
-//! `tl claim`
+//! `tl claim`: leases a node to this session.
 
 use application::claim_node::{ClaimView, claim_node, list_claims};
 use application::{Failure, FailureKind};
@@ -8,17 +8,18 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, StyledLine, styled, styled_line};
 use crate::wiring::App;
 
-/// Take a node for this session
+/// Claim a node for this session
 ///
-/// Others do not get it from `tl next`, and their writes to it are blocked. A claim ends by itself when the session
-/// is not heard of any more; whoever takes the node then gets a higher token.
+/// Other sessions do not get it from `tl next`, and their writes to it are blocked. A claim expires
+/// when its session is no longer active; the next claim of the node gets a higher token. when the
+/// session is not heard of any more; whoever takes the node then gets a higher token.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl claim 017a\n  tl claim --list\n  tl release 017a")]
 pub(crate) struct ClaimArgs {
-    /// The node
+    /// The node to claim
     #[arg(num_args = 0..=2, value_name = "NODE")]
     node: Vec<String>,
-    /// Who holds what
+    /// List all claims
     #[arg(long, conflicts_with = "node")]
     list: bool,
 }
@@ -32,7 +33,7 @@ impl ClaimArgs {
             } else {
                 claims.iter().for_each(|claim| app.ui.line(words(claim)));
                 if claims.is_empty() {
-                    app.ui.say("nobody holds anything");
+                    app.ui.say("no claims");
                 }
             }
             return Ok(ExitCode::Done);
@@ -52,7 +53,7 @@ impl ClaimArgs {
     }
 }
 
-/// One claim in one line.
+/// Renders a claim as one line.
 pub(super) fn words(claim: &ClaimView) -> StyledLine {
     let by = format!(
         "by {} until {} (token {})",

@@ -1,4 +1,4 @@
-//! `tl comment`
+//! `tl comment`: adds and lists comments on a plan.
 
 use application::Failure;
 use application::comment::{CommentView, comment, list_comments};
@@ -9,10 +9,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, GOOD, styled};
 use crate::wiring::App;
 
-/// Say something about a plan, or read what was said
+/// Comment on a plan, or list its comments
 ///
-/// Who waits for the plan (`tl wait`, the MCP tool `wait`) goes on at once and is given the words; otherwise they stand in the
-/// next briefing, until the plan changes or is decided.
+/// A waiting agent (`tl wait`, the MCP tool `wait`) is woken and gets the comment at once;
+/// otherwise it is in every briefing until the plan changes or is decided.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl comment chapter 2 -m \"The storm comes too early\"
@@ -21,7 +21,7 @@ pub(crate) struct CommentArgs {
     #[command(flatten)]
     node: NodeArgs,
 
-    /// What to say; without it, what was said is listed
+    /// Text of the comment; without it, the comments are listed
     #[arg(long, short, value_name = "TEXT")]
     message: Option<String>,
 }
@@ -36,7 +36,7 @@ impl CommentArgs {
             } else {
                 app.ui.line(format_args!(
                     "{} {}",
-                    styled(GOOD, "said"),
+                    styled(GOOD, "commented"),
                     styled(BOLD, &said.path)
                 ));
             }

@@ -1,4 +1,4 @@
-//! `tl compact`
+//! `tl compact`: ends a session, writes its compaction report, and archives it.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,23 @@ use crate::model::{Mind, Question, ask};
 use crate::progress::Progress;
 use crate::wiring::App;
 
-/// End this session: distil what is worth keeping, archive its file and its tree
+/// End this session: write its report, archive its file and its tree
 ///
-/// What is distilled is the report the next compaction keeps to: by rule from the log, or the file given with --report, which
-/// an agent wrote. Where you have chosen a model (`tl llm check`), it is asked for the turning points; where the work stands,
-/// what was decided and what comes next stay by rule. An unfinished trajectory is offered to the next session; a finished one never again.
+/// The report is what the next compaction of the conversation is to keep: derived from the log, or
+/// the file given with --report. If you have configured a model (`tl llm check`), it picks the
+/// turning points; the position, decisions and next steps always come from the log. An unfinished
+/// trajectory is offered to the next session. given with --report, which an agent wrote. Where you
+/// have chosen a model (`tl llm check`), it is asked for the turning points; where the work stands,
+/// what was decided and what comes next stay by rule. An unfinished trajectory is offered to the
+/// next session; a finished one never again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl compact\n  tl compact --report handover.md")]
 pub(crate) struct CompactArgs {
-    /// What the next compaction is to keep
+    /// File with a report to use instead
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 
-    /// Ask no model, even where one is chosen
+    /// Do not call a model, even if one is configured
     #[arg(long)]
     by_rule: bool,
 }
@@ -67,7 +71,8 @@ impl CompactArgs {
     }
 }
 
-/// Asks the model that was chosen, if any. A session is compacted with or without its answer.
+/// Asks the configured model, if any, for the turning points. Its failure is only a warning: a
+/// session must be compactable without network.
 fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
     let Mind::Model { model, cancel } = Mind::chosen()? else {
         return Ok(None);
@@ -89,15 +94,17 @@ fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
     drop(progress);
     let (spent, points) = match asked {
         Ok(answer) => (answer.spent, answer.json.as_ref().and_then(distilled)),
+        // Ctrl-C means the whole command, not just the model call.
         Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
         Err(unanswered) => {
             app.ui.say(format!(
-                "the turning points are by rule: {}",
+                "using the log's turning points, because the model call failed: {}",
                 unanswered.failure.message
             ));
             (unanswered.spent, None)
         }
     };
+    // Also for a failed call: its attempts may have cost tokens.
     app.run(|ctx| keep_spending(ctx, &spent))?;
     Ok(points)
 }

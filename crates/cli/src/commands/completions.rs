@@ -1,4 +1,4 @@
-//! `tl completions`
+//! `tl completions`: prints shell completion scripts.
 
 use application::Failure;
 use clap::{Args, CommandFactory};
@@ -14,7 +14,7 @@ use crate::wiring::App;
     after_help = "Examples:\n  tl completions bash > ~/.local/share/bash-completion/completions/tl\n  tl completions fish > ~/.config/fish/completions/tl.fish"
 )]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }

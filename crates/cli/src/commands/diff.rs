@@ -1,4 +1,4 @@
-//! `tl diff`
+//! `tl diff`: compares a plan with one of its versions.
 
 use application::Failure;
 use application::diff_version::diff_version;
@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, INFO, PLAIN, Ui, styled, styled_line};
 use crate::wiring::App;
 
-/// Show what changed since a version, word by word on a terminal
+/// Show what changed since a version, with changed words highlighted on a terminal
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl diff chapter 2             since the version before\n  tl diff chapter-02 3f2a       since the version with that hash\n  tl diff act 1 2026-02-11-14-30-05"
@@ -36,7 +36,7 @@ impl DiffArgs {
     }
 }
 
-/// Prints a diff; changed words stand out.
+/// Prints a unified diff with the changed words highlighted.
 pub(super) fn print(ui: Ui, view: &DiffView) {
     if view.hunks.is_empty() {
         return;
@@ -53,6 +53,8 @@ pub(super) fn print(ui: Ui, view: &DiffView) {
             };
             let mut text = styled_line!("{}", styled(style, line.kind.sign()));
             for (emphasis, piece) in &line.pieces {
+                // Underlined as well as bold: some terminals show bold as a colour only, and
+                // meaning must not depend on colour.
                 let strong = *emphasis == Emphasis::Strong && line.kind != LineKind::Same;
                 text.push(styled(
                     if strong {

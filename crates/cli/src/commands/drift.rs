@@ -1,4 +1,4 @@
-//! `tl drift`
+//! `tl drift`: prints the drift score of a session.
 
 use application::Failure;
 use application::sessions::check_drift::check_drift;
@@ -8,9 +8,9 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, WARN, styled};
 use crate::wiring::App;
 
-/// Say how far this session has strayed from its trail
+/// Show how far this session has drifted from its trail
 ///
-/// 100 is on its way. The counters are kept by the hooks, after each tool call.
+/// 100 means no drift. The counters are updated by the hooks, after each tool call.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl drift\n  tl drift --json")]
 pub(crate) struct DriftArgs {}
@@ -25,7 +25,7 @@ impl DriftArgs {
         let uses = view.tool_type_counts;
         app.ui.line(format_args!(
             "{} {} of 100",
-            styled(BOLD, "on its way:"),
+            styled(BOLD, "on track:"),
             view.drift_score
         ));
         app.ui.line(format!(

@@ -1,4 +1,4 @@
-//! `tl evidence`
+//! `tl evidence`: declares, runs and shows the evidence of a node.
 
 use std::time::Duration;
 
@@ -12,9 +12,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, PLAIN, WARN, styled};
 use crate::wiring::App;
 
-/// What proves that a node is done: declare it, run it, see whether it still holds
+/// Evidence that a node is done: declare it, run it, see whether it is still fresh
 ///
-/// A command that must end with 0, a file that must be there, a review that must pass. A result is worth something
+/// A command that must exit with 0, a file that must exist, or a review that must have passed. A
+/// result is valid for the inputs it was made with; when they change, it is stale. worth something
 /// for the inputs it was made with; when they change it is stale.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -30,32 +31,33 @@ pub(crate) struct EvidenceArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Declare another proof
+    /// Declare evidence for a node
     Add {
         #[command(flatten)]
         node: NodeArgs,
-        /// A file that must be there
+        /// File that must exist
         #[arg(long, conflicts_with_all = ["review", "command"])]
         file: Option<String>,
-        /// A review that must have passed
+        /// Review that must have passed
         #[arg(long, conflicts_with = "command")]
         review: Option<String>,
-        /// Files, folders or patterns whose change makes the result old; none means whatever the repository holds
+        /// Input whose change makes the result stale: a file, directory or pattern [default: the
+        /// whole repository]
         #[arg(long = "input", value_name = "PATH")]
         inputs: Vec<String>,
-        /// The program and its arguments; no shell reads them
+        /// Program and arguments, run without a shell
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
-    /// Run everything that is declared, and record how it went
+    /// Run all declared evidence and record the results
     Run {
         #[command(flatten)]
         node: NodeArgs,
-        /// Seconds a command may take
+        /// Time limit for a command, in seconds
         #[arg(long, default_value_t = 1_800)]
         timeout: u64,
     },
-    /// Show what is declared and whether it holds
+    /// Show the declared evidence and whether it is fresh
     Show {
         #[command(flatten)]
         node: NodeArgs,
@@ -84,7 +86,7 @@ impl EvidenceArgs {
                     _ => {
                         return Err(Failure::new(
                             FailureKind::Invalid,
-                            "what proves it is missing",
+                            "expected a command, --file or --review",
                         )
                         .step("tl evidence add NODE -- cargo test")
                         .step("tl evidence add NODE --file docs/report.md"));
@@ -102,7 +104,8 @@ impl EvidenceArgs {
         } else {
             show(app, &view);
         }
-        // A run that does not prove what it should is an answer of its own.
+        // A failed run is not an error of ours: it was recorded. The exit code still tells a
+        // script.
         Ok(match (&self.what, view.proved) {
             (What::Run { .. }, false) => ExitCode::Findings,
             _ => ExitCode::Done,
@@ -138,6 +141,7 @@ fn show(app: &App, view: &EvidenceView) {
                     .lines()
                     .rev()
                     .take(10)
+                    // The last lines: test runners print their summary there.
                     .collect::<Vec<_>>()
                     .iter()
                     .rev()

@@ -1,4 +1,4 @@
-//! `tl flow`
+//! `tl flow`: starts workflows and moves them from step to step.
 
 use application::Failure;
 use application::workflows::abort::abort;
@@ -16,18 +16,19 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, WARN, styled};
 use crate::wiring::App;
 
-/// Workflows: what is to be done now, by which role, and what comes next
+/// Workflows: the current step, its role, and what comes next
 ///
-/// Built in are `planner` (from a wish to a frozen plan), `executor` (from a frozen plan to code that agrees with it) and
-/// `story-planning`. Yours are in `.throughline/workflows/NAME.toml`.
+/// Built in are `planner` (from an idea to a frozen plan), `executor` (from a frozen plan to code
+/// that matches it) and `story-planning`. Your own are in `.throughline/workflows/NAME.toml`. that
+/// agrees with it) and `story-planning`. Yours are in `.throughline/workflows/NAME.toml`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl flow start planner --new \"Add search\"
-  tl flow next                 the prompt of the present step
-  tl flow take                 a milestone of the present wave, for this session
-  tl flow done                 the step is done
-  tl flow pass                 a gate: the review says yes
-  tl flow fail                 a gate: the findings go back
+  tl flow next                 the prompt of the current step
+  tl flow take                 a milestone of the current wave, for this session
+  tl flow done                 complete the step
+  tl flow pass                 pass a gate
+  tl flow fail                 fail a gate, the findings go back
   tl flow start story-planning --for \"chapter 2\"")]
 pub(crate) struct FlowArgs {
     #[command(subcommand)]
@@ -36,11 +37,11 @@ pub(crate) struct FlowArgs {
 
 #[derive(Debug, Args)]
 struct Which {
-    /// The document, node or name it is on; without it the current document
+    /// Document, node or name the workflow is on [default: the current document]
     #[arg(long = "for", value_name = "SUBJECT")]
     subject: Option<String>,
 
-    /// The workflow, where a subject has several
+    /// The workflow, if the subject has several
     #[arg(long, value_name = "NAME")]
     flow: Option<String>,
 }
@@ -56,30 +57,30 @@ impl Which {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List the workflows there are
+    /// List the available workflows
     List,
     /// Start a workflow
     Start {
-        /// Its name
+        /// Name of the workflow
         workflow: String,
-        /// The document, node or name it is on; without it the current document
+        /// Document, node or name the workflow is on [default: the current document]
         #[arg(long = "for", value_name = "SUBJECT", conflicts_with = "new")]
         subject: Option<String>,
-        /// Make a new plan document with this title first
+        /// Create a new plan document with this title first
         #[arg(long, value_name = "TITLE")]
         new: Option<String>,
     },
-    /// Print the prompt of the present step with what its role needs
+    /// Print the prompt of the current step with the context its role needs
     Next {
         #[command(flatten)]
         which: Which,
     },
-    /// Take a milestone of the present wave: the first that nobody has, claimed for this session
+    /// Claim the first free milestone of the current wave for this session
     Take {
         #[command(flatten)]
         which: Which,
     },
-    /// Say that the present step is done
+    /// Complete the current step
     Done {
         #[command(flatten)]
         which: Which,
@@ -89,18 +90,18 @@ enum What {
         #[command(flatten)]
         which: Which,
     },
-    /// Fail a gate: the findings go back to who can mend them
+    /// Fail fail a gate, the findings go back to who can mend them
     Fail {
         #[command(flatten)]
         which: Which,
     },
-    /// Show where the workflows are
+    /// Show the current step of every workflow
     Status {
-        /// Of this subject only, finished ones too
+        /// Only workflows of this subject, including finished ones
         #[arg(long = "for", value_name = "SUBJECT")]
         subject: Option<String>,
     },
-    /// Give a workflow up; what it made stays
+    /// Abort a workflow; what it created is kept
     Abort {
         #[command(flatten)]
         which: Which,
@@ -179,7 +180,7 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
-/// Says where a workflow is.
+/// Renders the position of a workflow: step, role and wave.
 fn place(flow: &FlowView) -> String {
     let wave = flow
         .wave
@@ -194,6 +195,7 @@ fn place(flow: &FlowView) -> String {
     }
 }
 
+/// Prints the position of a workflow.
 fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(flow);
@@ -211,8 +213,11 @@ fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
+/// Moves a workflow on and prints the outcome.
 fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
     let outcome: Advanced = app.run(|ctx| advance(ctx, &which.which(), how))?;
+    // Waiting for a person is exit code 3, so that a loop in a script stops there instead of trying
+    // again.
     let code = if outcome.success {
         ExitCode::Done
     } else {
@@ -263,7 +268,7 @@ fn show(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::Done);
     }
     if flows.is_empty() {
-        app.ui.say("no workflow is under way: tl flow list");
+        app.ui.say("no active workflow; next: tl flow list");
     }
     for line in &flows {
         let flow = &line.flow;

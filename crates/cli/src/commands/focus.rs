@@ -1,4 +1,4 @@
-//! `tl focus`
+//! `tl focus`: moves the session's focus in the tree.
 
 use application::Failure;
 use application::move_focus::{FocusMove, FocusOutcome, move_focus};
@@ -10,10 +10,11 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
-/// Go to a node, leave it, go back; park a root and switch to another
+/// Move this session's focus: enter or exit a node, go back, park or switch roots
 ///
-/// Every session has a focus of its own. Leaving a node that is complete goes on to the next one beside it, and
-/// completes what is above it when nothing below is left.
+/// Every session has its own focus. Exiting a complete node moves on to its next sibling, and
+/// completes its parent when no open work is left below. beside it, and completes what is above it
+/// when nothing below is left.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl focus enter 017a
@@ -28,24 +29,24 @@ pub(crate) struct FocusArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Go to a node; another root than the present one parks that as it is
+    /// Enter a node; if it is in another root, the current root is parked
     Enter {
         #[command(flatten)]
         node: NodeArgs,
-        /// Also take it for this session
+        /// Also claim it for this session
         #[arg(long)]
         claim: bool,
     },
-    /// Leave the node: up, or on to the next one when it is complete
+    /// Exit the node: to its parent, or to the next sibling if it is complete
     Exit,
-    /// Go back to a node that was visited before
+    /// Go back to a node visited before
     Back {
         #[command(flatten)]
         node: NodeArgs,
     },
-    /// Leave the root as it is
+    /// Park the current root
     Park,
-    /// Go on in another root, where it was left
+    /// Switch to another root, at the position where it was parked
     Switch {
         #[command(flatten)]
         root: NodeArgs,

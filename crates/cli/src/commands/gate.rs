@@ -1,4 +1,4 @@
-//! `tl gate`
+//! `tl gate`: lists, explains and overrides gates, and shows their statistics.
 
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
@@ -13,7 +13,7 @@ use crate::gate_stats;
 use crate::ui::{BOLD, styled};
 use crate::wiring::{App, Project};
 
-/// The gates: let one step pass, or see what they did
+/// Gates: override one, or show their settings and statistics
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl gate override shrink chapter 2 --reason \"cut to an outline on purpose\"
@@ -27,23 +27,24 @@ pub(crate) struct GateArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Let the next step on a node pass a gate, once; recorded with its reason
+    /// Override a gate for the next step on a node, once; recorded with its reason
     Override {
         /// The gate, then the node
         #[arg(required = true, num_args = 2..=3, value_names = ["GATE", "NODE"])]
         words: Vec<String>,
-        /// Why it may pass
+        /// Reason for the override
         #[arg(long)]
         reason: String,
     },
-    /// Every gate: what it stops, what clears it, and whether it is on here
+    /// List all gates: what each one blocks, how to pass it, and its mode here
     List,
-    /// What a gate does, and whether something would stop this session now
+    /// Explain a gate, and whether one would block this session now
     Explain {
-        /// The gate; without one, what would stop the next edit
+        /// The gate; without it, show what would block the next edit
         gate: Option<String>,
     },
-    /// How often each gate blocked or warned, was overridden or heeded, and how often it could not be asked
+    /// Show how often each gate blocked, warned, was overridden or heeded, and how often checks
+    /// failed
     Stats,
 }
 
@@ -80,12 +81,12 @@ fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, F
     Ok(ExitCode::Done)
 }
 
-/// A gate as it is set here.
+/// A gate with its mode in this project.
 #[derive(Debug, Serialize)]
 struct GateView {
     name: &'static str,
     mode: GateMode,
-    /// Whether a profile of this project asks for it.
+    /// Whether a profile of this project uses it.
     asked: bool,
     stops: &'static str,
     fails_closed: bool,
@@ -108,7 +109,7 @@ fn views(project: &Project) -> Vec<GateView> {
 
 fn show(app: &App, view: &GateView) {
     let mode = match (view.asked, view.mode) {
-        (false, _) => "not asked here",
+        (false, _) => "not used here",
         (true, GateMode::Block) => "block",
         (true, GateMode::Warn) => "warn",
         (true, GateMode::Off) => "off",
@@ -134,7 +135,7 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
 struct Explained {
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<GateView>,
-    /// What would stop the next edit of this session.
+    /// The gate that would block the next edit of this session.
     open: Option<application::where_am_i::GateView>,
 }
 
@@ -167,7 +168,7 @@ fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
             .line(format!("now: the {} gate: {}", open.r#type, open.reason)),
         None => app
             .ui
-            .line("now: nothing would stop the next edit of this session"),
+            .line("now: no gate would block the next edit of this session"),
     }
     Ok(ExitCode::Done)
 }

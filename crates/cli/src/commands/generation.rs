@@ -1,4 +1,4 @@
-//! `tl generation`
+//! `tl generation`: status, resume and cancel of scene generations.
 
 use application::Failure;
 use application::generation::start_generation::{cancel_generation, resume_generation};
@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::model::Mind;
 use crate::wiring::App;
 
-/// Scenes that are being written: how they stand, go on, cancel
+/// Scene generations: show their status, resume or cancel them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl generation status
@@ -24,19 +24,19 @@ pub(crate) struct GenerationArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show how a scene stands, or all of them
+    /// Show the status of one generation, or of all
     Status {
         /// The scene
         #[arg(num_args = 0..=2)]
         scene: Vec<String>,
     },
-    /// Go on where it stopped; one that is held is kept as it is
+    /// Resume where it stopped; a held scene is accepted as it is
     Resume {
         /// The scene
         #[arg(required = true, num_args = 1..=2)]
         scene: Vec<String>,
     },
-    /// Stop it for good; what is written stays
+    /// Cancel it for good; the written text is kept
     Cancel {
         /// The scene
         #[arg(required = true, num_args = 1..=2)]
@@ -52,13 +52,15 @@ impl GenerationArgs {
                 if app.ui.json {
                     app.ui.value(&all);
                 } else if all.is_empty() {
-                    app.ui.say("no scene was begun; `tl write --next` begins");
+                    app.ui.say("no generations yet; next: tl write --next");
                 } else {
                     all.iter().for_each(|generation| show(app, generation));
                 }
             }
             What::Status { scene } => show(app, &app.run(|ctx| generation(ctx, scene))?),
             What::Resume { scene } => {
+                // Before the state changes: a wrong model configuration must not leave a resumed
+                // generation that is not running.
                 let mind = Mind::chosen()?;
                 let resumed = app.run(|ctx| resume_generation(ctx, scene))?;
                 app.ui.say(format!(

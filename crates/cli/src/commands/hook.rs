@@ -1,4 +1,4 @@
-//! `tl hook`: only its help lives here. The hook itself never gets as far as the parser, see `hook_entry`.
+//! `tl hook`: help text only. The hook itself is dispatched before the parser, see `hook_entry`.
 
 use application::Failure;
 use clap::Args;
@@ -6,16 +6,18 @@ use clap::Args;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Answer one event of an agent host (run by the host itself)
+/// Handle one event of an agent host (run by the host itself)
 ///
-/// Reads the host's event as JSON on standard input and prints the host's own kind of answer, or nothing.
-/// `tl init --host HOST` puts it into the host's settings. `THROUGHLINE_HOOKS=off` switches every hook off.
+/// Reads the host's event as JSON from standard input and prints the reply in the host's format, or
+/// nothing. `tl init --host HOST` installs it into the host's settings. `THROUGHLINE_HOOKS=off`
+/// disables all hooks. nothing. `tl init --host HOST` puts it into the host's settings.
+/// `THROUGHLINE_HOOKS=off` switches every hook off.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl hook claude-code < event.json
   tl hook copilot preToolUse < event.json")]
 pub(crate) struct HookArgs {
-    /// claude-code, cursor, opencode, codex, gemini or copilot
+    /// The host: claude-code, cursor, opencode, codex, gemini or copilot
     host: String,
     /// The event, for hosts whose payload does not name it
     event: Option<String>,
@@ -23,6 +25,7 @@ pub(crate) struct HookArgs {
 
 impl HookArgs {
     pub(crate) fn run(&self, _app: &App) -> Result<ExitCode, Failure> {
+        // Reached only if global options precede `hook`: `tl --project X hook claude-code`.
         let words: Vec<std::ffi::OsString> = [Some(&self.host), self.event.as_ref()]
             .into_iter()
             .flatten()

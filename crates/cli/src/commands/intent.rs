@@ -1,4 +1,4 @@
-//! `tl intent`
+//! `tl intent`: declares the intent of a session.
 
 use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
 use application::{Failure, FailureKind};
@@ -8,19 +8,19 @@ use domain::session::Mode;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Say what this session is for
+/// Declare the intent of this session
 ///
-/// Begins a trajectory on the trail, with a session file of its own in `.throughline/sessions`. The trajectory this session
-/// had before, if it was another one, is archived.
+/// Starts a trajectory on the trail, with a session file in `.throughline/sessions`. A different
+/// trajectory that this session had before is archived.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl intent \"Build the auth system\"
   tl intent \"Find out why the build is slow\" --mode exploration")]
 pub(crate) struct IntentArgs {
-    /// What it is for, in one line
+    /// The intent, in one line
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// How it is gone about: plan_driven, quick_fix or exploration
+    /// Mode of work: plan_driven, quick_fix or exploration
     #[arg(long, default_value = "plan_driven")]
     mode: String,
 }
@@ -31,7 +31,7 @@ impl IntentArgs {
             let words = Mode::ALL.map(Mode::word).join(", ");
             Failure::new(
                 FailureKind::Invalid,
-                format!("`{}` is no mode: expected one of {words}", self.mode),
+                format!("`{}` is not a mode: expected one of {words}", self.mode),
             )
         })?;
         let request = IntentRequest {
@@ -43,7 +43,7 @@ impl IntentArgs {
     }
 }
 
-/// Shows where the session stands.
+/// Prints the position of the session in its trail.
 pub(crate) fn show(app: &App, outcome: &PlaceOutcome) {
     if app.ui.json {
         app.ui.value(outcome);

@@ -1,4 +1,4 @@
-//! `tl invalidate`
+//! `tl invalidate`: marks a plan invalid and its descendants stale.
 
 use application::Failure;
 use application::invalidate::{InvalidateRequest, invalidate};
@@ -10,14 +10,14 @@ use crate::exit_code::ExitCode;
 use crate::ui::{WARN, styled};
 use crate::wiring::App;
 
-/// Condemn a node's text; everything below it must be looked at again
+/// Mark a plan as invalid; everything below it must be revalidated
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl invalidate chapter 2 --reason \"contradicts the ending\"")]
 pub(crate) struct InvalidateArgs {
     #[command(flatten)]
     node: NodeArgs,
 
-    /// Why; everyone below will see it
+    /// Reason, shown for the plan and everything below it
     #[arg(long, value_name = "TEXT")]
     reason: String,
 

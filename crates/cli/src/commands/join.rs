@@ -1,4 +1,4 @@
-//! `tl join`
+//! `tl join`: connects a clone to a team server and creates its replica.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -15,31 +15,36 @@ use crate::settings;
 use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
 
-/// Work on the project of a team server, from this clone
+/// Join the project of a team server from this clone
 ///
-/// The address and the token are remembered in your own directory, readable for you alone; nothing is written into the
-/// repository. A replica of the server's state is kept in `.throughline/remote`; a state this project had before stays as
-/// it is, unused, until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN` do the same for as long as they are set.
+/// Address and token are stored in your own directory, readable only by you; nothing is written
+/// into the repository. A replica of the server's state is kept in `.throughline/remote`; a local
+/// state of this project is kept unused until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN`
+/// have the same effect while they are set. is written into the repository. A replica of the
+/// server's state is kept in `.throughline/remote`; a state this project had before stays as it is,
+/// unused, until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN` do the same for as long as
+/// they are set.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl join https://plans.example.org --token-file token
   pass throughline | tl join https://plans.example.org --token-file -")]
 pub(crate) struct JoinArgs {
-    /// The server: https://…, or http:// for one on this machine
+    /// URL of the server: https://…, or http:// for one on this machine
     #[arg(value_name = "URL")]
     url: String,
 
-    /// The file with the token, `-` for standard input; without it `THROUGHLINE_TOKEN`, or the one that was given before
+    /// File with the token, `-` for standard input [default: `THROUGHLINE_TOKEN`, or the stored
+    /// one]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
 
-/// What `tl join` did.
+/// Outcome of `tl join`.
 #[derive(Debug, Serialize)]
 struct JoinOutcome {
     success: bool,
     server: String,
-    /// Whom the server takes us for.
+    /// Our principal on the server.
     acting_as: String,
     operations: u64,
     nodes: usize,
@@ -50,16 +55,19 @@ impl JoinArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.root()?;
         let address = settings::server_address(&self.url, self.token(&root)?)?;
+        // The variable overrides the stored choice, so joining another server would have no effect.
         if let Some(named) =
             settings::environment("THROUGHLINE_URL").filter(|named| !same(named, address.url()))
         {
-            let what = format!("THROUGHLINE_URL says {named}, whatever is joined");
+            let what = format!("THROUGHLINE_URL is set to {named}, which overrides `tl join`");
             return Err(Failure::new(FailureKind::Refused, what).step("unset THROUGHLINE_URL"));
         }
         let without = settings::load_without_server(&root)?;
         let project = Project::with_settings(&root, settings::on_server(without, address.clone()))?;
         let put_aside = match connected(app, &project) {
-            // A replica of something else, or of a history that is no more: made anew.
+            // The replica is of another project, or of a history that the server no longer has. It
+            // is quarantined and created again; local operations in it may be needed, so it is not
+            // deleted.
             Err(StoreFault::TurnedDown { .. }) if project.layout.database.exists() => {
                 let put = store::put_replica_aside(&project.layout)?;
                 connected(app, &project)?;
@@ -67,10 +75,13 @@ impl JoinArgs {
             }
             other => other.map(|()| Vec::new())?,
         };
+        // Stored only after the connection worked: a typo must not cut the clone off its local
+        // state.
         settings::choose_server(&root, Some(&address))?;
         let outcome = project.run(app.ui, &|ctx| {
             ctx.sync_mirror();
-            // Without a look at the plan files: a clone may still lack some, and that is no news for the others.
+            // Without observing the plan files: a fresh clone may lack some, and recording them as
+            // deleted would be wrong for everyone else.
             let state = ctx.store.read()?;
             Ok(JoinOutcome {
                 success: true,
@@ -101,6 +112,7 @@ impl JoinArgs {
                 let mut text = String::new();
                 std::io::stdin()
                     .lock()
+                    // A token is short; a wrong file on stdin must not be read to its end.
                     .take(4_096)
                     .read_to_string(&mut text)
                     .map_err(unreadable)?;
@@ -108,6 +120,7 @@ impl JoinArgs {
             }
             Some(file) => Ok(Some(std::fs::read_to_string(file).map_err(unreadable)?)),
             None => Ok(settings::environment("THROUGHLINE_TOKEN").or_else(|| {
+                // The stored token is reused for the same server only.
                 let known = settings::chosen_server(root)?;
                 same(&self.url, known.url()).then(|| known.reveal_token().to_owned())
             })),
@@ -119,11 +132,11 @@ fn same(url: &str, other: &str) -> bool {
     url.trim().trim_end_matches('/') == other
 }
 
-/// Asks the server, and takes its whole history over.
+/// Connects to the server and fetches its whole history.
 fn connected(app: &App, project: &Project) -> Result<(), StoreFault> {
     let store = project.open(app.ui, None)?;
     drop(store.read()?);
-    // A replica can be read without its server; to join one, it has to answer.
+    // Reading a replica only warns if the server is unreachable; joining requires a response.
     match store.take_warnings().into_iter().next() {
         Some(why) => {
             let at = shown(project.settings.server.address.as_ref());
@@ -160,7 +173,7 @@ fn report(app: &App, outcome: &JoinOutcome) {
     ));
     for aside in &outcome.put_aside {
         app.ui.say(format_args!(
-            "{}: what was there is put aside as {}",
+            "{}: the previous replica is kept as {}",
             styled(INFO, "note"),
             aside
         ));

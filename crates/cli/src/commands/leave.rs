@@ -1,4 +1,4 @@
-//! `tl leave`
+//! `tl leave`: disconnects a clone from its team server.
 
 use application::{Failure, FailureKind};
 use clap::Args;
@@ -9,10 +9,10 @@ use crate::settings;
 use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::App;
 
-/// Forget the team server of this clone
+/// Leave the team server of this clone
 ///
-/// The address and the token are forgotten. The replica stays in `.throughline/remote`, unused; what the project had before
-/// it joined is used again.
+/// Deletes the stored address and token. The replica is kept in `.throughline/remote`, unused; the
+/// local state from before joining is used again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl leave")]
 pub(crate) struct LeaveArgs {}
@@ -23,7 +23,7 @@ impl LeaveArgs {
         let Some(address) = settings::chosen_server(&root) else {
             return Err(Failure::new(
                 FailureKind::NotFound,
-                "this clone has joined no server",
+                "this clone has not joined a server",
             ));
         };
         settings::choose_server(&root, None)?;
@@ -35,7 +35,7 @@ impl LeaveArgs {
         app.ui
             .line(format_args!("{} left {address}", styled(GOOD, "✓")));
         app.ui.say(format_args!(
-            "{}: the token still counts until somebody runs `tl token revoke` on the server",
+            "{}: the token stays valid until it is revoked with `tl token revoke` on the server",
             styled(INFO, "note")
         ));
         Ok(ExitCode::Done)

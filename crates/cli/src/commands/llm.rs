@@ -1,4 +1,4 @@
-//! `tl llm`
+//! `tl llm`: checks the configured model.
 
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
@@ -9,10 +9,13 @@ use crate::model::Mind;
 use crate::ui::{BAD, DIM, GOOD, styled};
 use crate::wiring::App;
 
-/// Which model plans and writes, and whether it works
+/// Show the configured model, and check that it works
 ///
-/// Without a choice no model is asked: plans are made by rules. The choice is yours, not the project's: the environment
-/// (`THROUGHLINE_LLM_PROVIDER`, `_MODEL`, `_BASE_URL`, `_API_KEY`) or `llm.toml` in your configuration directory.
+/// Without a configuration no model is called: plans are made by built-in rules. You configure it,
+/// not the project: by the environment (`THROUGHLINE_LLM_PROVIDER`, `_MODEL`, `_BASE_URL`,
+/// `_API_KEY`) or `llm.toml` in your configuration directory. project's: the environment
+/// (`THROUGHLINE_LLM_PROVIDER`, `_MODEL`, `_BASE_URL`, `_API_KEY`) or `llm.toml` in your
+/// configuration directory.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl llm check
@@ -25,7 +28,7 @@ pub(crate) struct LlmArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Try the model out: two small calls
+    /// Test the model with two small calls
     Check,
 }
 
@@ -38,8 +41,9 @@ impl LlmArgs {
             app.ui
                 .value(&json!({ "model": mind.name(), "trials": trials }));
         } else if trials.is_empty() {
-            app.ui
-                .line("no model is chosen: plans are made by rules, scenes from their blueprints");
+            app.ui.line(
+                "no model is configured: plans are made by rules, scenes from their blueprints",
+            );
             app.ui
                 .say("set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md");
         } else {
@@ -60,12 +64,14 @@ impl LlmArgs {
         }
         if !app.ui.json {
             match crate::embedding::chosen()? {
-                Some(embedder) => app.ui.line(format!("vectors by {}", embedder.name())),
+                Some(embedder) => app.ui.line(format!("embeddings by {}", embedder.name())),
                 None => app
                     .ui
-                    .line("no model for vectors is chosen: the memory is searched by words"),
+                    .line("no embedding model is configured: memory search is by words only"),
             }
         }
+        // Only the first trial decides: a model without structured output still works, by another
+        // prompt.
         match trials.first() {
             Some(first) if !first.works => Err(Failure::new(
                 FailureKind::Unavailable,

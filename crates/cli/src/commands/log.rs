@@ -1,4 +1,4 @@
-//! `tl log`
+//! `tl log`: prints the operation log.
 
 use application::Failure;
 use application::history::{HistoryRequest, history};
@@ -10,15 +10,15 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
-/// Show the operations, newest first
+/// Show the operation log, newest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl log\n  tl log chapter 2 --limit 5\n  tl undo 12")]
 pub(crate) struct LogArgs {
-    /// Only operations that touched this node
+    /// Only operations on this node
     #[arg(num_args = 0..=2, value_name = "NODE")]
     node: Vec<String>,
 
-    /// How many to show
+    /// Maximum number of operations
     #[arg(long, default_value_t = 30, value_name = "N")]
     limit: usize,
 }
@@ -60,7 +60,8 @@ impl LogArgs {
     }
 }
 
-/// Where a person's word came in, unless it was a terminal: whoever reads the log can tell a prompt from a browser.
+/// Returns the channel of a person's operation, unless it was a terminal: what was typed in an
+/// agent's prompt can be told from a decision in the browser.
 fn heard_by(operation: &OperationView) -> &'static str {
     match (operation.by.is_human(), operation.channel) {
         (true, Channel::Hook) => " (typed in a host)",

@@ -1,4 +1,4 @@
-//! `tl man`
+//! `tl man`: writes manual pages.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::wiring::App;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl man ~/.local/share/man/man1")]
 pub(crate) struct ManArgs {
-    /// The directory; it is made if it is not there
+    /// Output directory; created if missing
     directory: PathBuf,
 }
 
@@ -35,7 +35,7 @@ impl ManArgs {
             return Ok(ExitCode::Done);
         }
         app.ui.say(format_args!(
-            "{} manual pages are in {}",
+            "{} manual pages written to {}",
             styled(GOOD, "✓"),
             self.directory.display()
         ));

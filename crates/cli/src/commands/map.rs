@@ -1,4 +1,4 @@
-//! `tl map`
+//! `tl map`: records the current tactic or action on the trail.
 
 use application::sessions::map_context::{MapRequest, map_context};
 use application::{Failure, FailureKind};
@@ -10,23 +10,26 @@ use crate::commands::intent::show;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Say where this session is: a tactic of its trajectory, or an action of its tactic
+/// Record the current position of this session: a tactic of its trajectory, or an action of its
+/// tactic
 ///
-/// A new node is added below where the session stands; words that were said before are the same node. The cursor moves there;
-/// from what is complete it moves up. A session that has declared nothing takes up where the last one stopped.
+/// A new node is added below the session's position; the same text again means the same node. The
+/// cursor moves there, or up if the node is complete. A session without an intent continues where
+/// the last one stopped. node. The cursor moves there; from what is complete it moves up. A session
+/// that has declared nothing takes up where the last one stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl map tactic \"Write the middleware\"
   tl map action \"Create the route handler\"
   tl map action \"Create the route handler\" --status complete")]
 pub(crate) struct MapArgs {
-    /// tactic or action
+    /// Level: tactic or action
     #[arg(value_name = "LEVEL")]
     level: String,
-    /// What it is, in one line
+    /// Description, in one line
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// How far it is: pending, active, complete or blocked
+    /// Progress: pending, active, complete or blocked
     #[arg(long, default_value = "active")]
     status: String,
 }

@@ -1,4 +1,4 @@
-//! `tl mcp`
+//! `tl mcp`: MCP server on standard input and output.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::ui::Ui;
 use crate::wiring::App;
 use crate::workspace::Workplace;
 
-/// Serve the plans to the MCP client that starts it
+/// Run the MCP server for the client that starts it
 ///
-/// Speaks over standard input and output, which carries the protocol and nothing else. It ends when the client closes
-/// its end.
+/// Uses standard input and output, which carry the protocol and nothing else. Exits when the client
+/// closes its end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl mcp
@@ -27,20 +27,21 @@ pub(crate) struct McpArgs {
     offered: OfferedArgs,
 }
 
-/// Which tools are offered.
+/// Options for the offered tools.
 #[derive(Debug, Args)]
 pub(crate) struct OfferedArgs {
-    /// Only these sets of tools; without it those of the project's profiles
+    /// Offer only these toolsets [default: those of the project's profiles]
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     toolsets: Option<Vec<String>>,
 
-    /// Only tools that change nothing
+    /// Offer only tools that change nothing
     #[arg(long)]
     pub(crate) read_only: bool,
 }
 
 impl OfferedArgs {
-    /// Opens the project and chooses what is offered on it.
+    /// Opens the project and selects its tools. Evidence commands are not allowed: `tl serve` has
+    /// clients on other machines.
     pub(crate) fn surface(&self, app: &App) -> Result<Surface, Failure> {
         self.surface_of(Workplace::open(app)?)
     }
@@ -56,6 +57,7 @@ impl OfferedArgs {
 
 impl McpArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // The client started this process, so it can run commands anyway; here evidence may run.
         let surface = Workplace::open(app)
             .and_then(|place| self.offered.surface_of(place.running_commands()));
         let served = surface.and_then(|surface| {
@@ -64,7 +66,7 @@ impl McpArgs {
         match served {
             Ok(()) => Ok(ExitCode::Done),
             Err(failure) => {
-                // Also with `--json`: standard output belongs to the protocol.
+                // As text on stderr, also with `--json`: standard output belongs to the protocol.
                 Ui {
                     json: false,
                     ..app.ui

@@ -1,4 +1,4 @@
-//! `tl mem`
+//! `tl mem`: saves and recalls notes.
 
 use application::Failure;
 use application::sessions::keep_mem::{MemRequest, MemView, keep_mem};
@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// Notes on shelves: save one, find them again
+/// Notes on shelves: save and recall them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl mem save --shelf decisions \"JWT with jose, checked in middleware\"
@@ -23,28 +23,28 @@ pub(crate) struct MemArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Keep a note
+    /// Save a note
     Save {
-        /// The shelf it goes on
+        /// Shelf to put it on
         #[arg(long)]
         shelf: Option<String>,
-        /// What is to be kept
+        /// Text of the note
         #[arg(required = true)]
         text: Vec<String>,
     },
-    /// Find notes by their words, in any language; the beginning of a word is enough
+    /// Full-text search of notes, in any language; word prefixes match
     Recall {
-        /// Only on this shelf
+        /// Search only this shelf
         #[arg(long)]
         shelf: Option<String>,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 10)]
         limit: usize,
-        /// What to look for
+        /// Words to search for
         #[arg(required = true)]
         query: Vec<String>,
     },
-    /// The shelves, and how many notes are on each
+    /// List the shelves with their number of notes
     Shelves,
 }
 
@@ -61,7 +61,7 @@ impl MemArgs {
                     app.ui.value(&mem);
                 } else {
                     app.ui
-                        .line(format!("kept as {} on shelf {}", mem.stamp, mem.shelf));
+                        .line(format!("saved as {} on shelf {}", mem.stamp, mem.shelf));
                 }
             }
             What::Recall {
@@ -78,7 +78,7 @@ impl MemArgs {
                 if app.ui.json {
                     app.ui.value(&found);
                 } else if found.is_empty() {
-                    app.ui.say("no note has these words");
+                    app.ui.say("no note matches");
                 } else {
                     found.iter().for_each(|mem| show(app, mem));
                 }

@@ -1,4 +1,4 @@
-//! `tl memory`
+//! `tl memory`: shows, searches and edits the memory of a story.
 
 use application::memory::draw_graph::{GraphForm, draw_graph};
 use application::memory::edit_memory::{EditMemoryRequest, Target, edit_memory, forget_entry};
@@ -16,9 +16,9 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
-/// What a story remembers: characters, places, relationships, open loops
+/// Story memory: characters, locations, relationships, open loops
 ///
-/// Every entry is also a file below `memory/`. Edit it as you like: the next command takes it over.
+/// Every entry is also a file in `memory/`. You can edit it: the next command imports the change.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl memory edit --new character name=Elena role=protagonist
@@ -33,44 +33,46 @@ pub(crate) struct MemoryArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show what there is, one kind of it, or one entry
+    /// Show all entries, one kind, or one entry
     Show {
         /// A kind (`characters`), an id (`C0`) or a name
         entry: Option<String>,
     },
-    /// Find entries by their words, in any language; the beginning of a word is enough
+    /// Full-text search of entries, in any language; word prefixes match
     Search {
-        /// Only this kind; may be given several times
+        /// Search only this kind; may be repeated
         #[arg(long, value_name = "KIND")]
         kind: Vec<String>,
-        /// At most so many
+        /// Maximum number of results
         #[arg(long, default_value_t = 10)]
         limit: usize,
-        /// What to look for
+        /// Words to search for
         #[arg(required = true)]
         query: Vec<String>,
     },
-    /// Bring the vectors up to date, where a model for search by meaning is chosen
+    /// Update the vector index for semantic search, if an embedding model is configured
     ///
-    /// Searching then finds what is near in meaning besides what has the words. Only new and changed entries are sent.
+    /// Searches then also find entries that are close in meaning. Only new and changed entries are
+    /// sent to the model.
     Index,
-    /// Set fields of an entry, or make a new one
+    /// Set fields of an entry, or create one
     Edit {
-        /// Make a new entry of this kind
+        /// Create an entry of this kind
         #[arg(long, value_name = "KIND")]
         new: Option<String>,
-        /// The entry (unless it is new), then `field=value`; lists as JSON, an empty value empties the field
+        /// The entry (unless it is new), then `field=value`; lists as JSON, an empty value clears
+        /// the field
         #[arg(required = true, value_name = "ENTRY|FIELD=VALUE")]
         words: Vec<String>,
     },
-    /// Take an entry out, with its file
+    /// Remove an entry and its file
     Forget {
         /// An id or a name
         entry: String,
     },
     /// Draw the relationships as SVG
     Graph {
-        /// Draw for Graphviz instead
+        /// Print Graphviz DOT instead
         #[arg(long)]
         dot: bool,
     },
@@ -100,7 +102,7 @@ impl MemoryArgs {
                 if app.ui.json {
                     app.ui.value(&found);
                 } else if found.is_empty() {
-                    app.ui.say("nothing in the memory has these words");
+                    app.ui.say("no entry matches");
                 } else {
                     found.iter().for_each(|entry| line(app, entry));
                 }
@@ -116,9 +118,8 @@ impl MemoryArgs {
                 if app.ui.json {
                     app.ui.value(&entry);
                 } else {
-                    app.ui
-                        .line(format!("forgotten: {} {}", entry.id, entry.name));
-                    app.ui.say("tl undo brings it back");
+                    app.ui.line(format!("removed: {} {}", entry.id, entry.name));
+                    app.ui.say("tl undo restores it");
                 }
             }
             What::Graph { dot } => {
@@ -135,7 +136,8 @@ impl MemoryArgs {
     }
 }
 
-/// Returns what is near in meaning. A model that does not answer is told of, and the words are searched all the same.
+/// Returns the semantically nearest entries. A model that fails is only a warning: the full-text
+/// search still works.
 fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, Failure> {
     let Some(embedding) = Embedding::of(app)? else {
         return Ok(Vec::new());
@@ -143,13 +145,15 @@ fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, F
     match embedding.nearest(request) {
         Ok(found) => {
             if found.is_empty() {
-                app.ui.say("no entry has a vector yet, so only words are searched; `tl memory index` makes them");
+                app.ui.say(
+                    "the vector index is empty, so only words are searched; next: tl memory index",
+                );
             }
             Ok(found)
         }
         Err(error) => {
             let what = format!(
-                "only words are searched: {} does not answer: {}",
+                "only words are searched, because {} failed: {}",
                 embedding.name(),
                 error.what
             );
@@ -164,7 +168,7 @@ fn index(app: &App) -> Result<(), Failure> {
     let Some(embedding) = Embedding::of(app)? else {
         return Err(Failure::new(
             FailureKind::Refused,
-            "no model for vectors is chosen: the memory is searched by words alone",
+            "no embedding model is configured: memory search is by words only",
         )
         .step(
             "set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md",
@@ -193,7 +197,7 @@ fn list(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
     }
     if memory.entries.is_empty() {
         app.ui
-            .say("nothing is remembered yet; `tl memory edit --new character name=…` begins");
+            .say("the memory is empty; next: tl memory edit --new character name=…");
     }
     memory.entries.iter().for_each(|entry| line(app, entry));
     Ok(())
@@ -233,7 +237,7 @@ fn kind_of(word: &str) -> Result<EntryKind, Failure> {
         let known = EntryKind::ALL.map(EntryKind::word).join(", ");
         Failure::new(
             FailureKind::Invalid,
-            format!("`{word}` is no kind of entry: expected {known}"),
+            format!("`{word}` is not a kind of entry: expected {known}"),
         )
     })
 }
@@ -242,14 +246,14 @@ fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Fai
     let (target, fields) = match (new, words.split_first()) {
         (Some(kind), _) => (Target::New(kind_of(kind)?), words),
         (None, Some((entry, fields))) => (Target::Named(entry.clone()), fields),
-        (None, None) => return Err(Failure::new(FailureKind::Invalid, "no entry is named")),
+        (None, None) => return Err(Failure::new(FailureKind::Invalid, "the entry is missing")),
     };
     let mut given = Map::new();
     for field in fields {
         let Some((name, value)) = field.split_once('=') else {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("`{field}` is no `field=value`"),
+                format!("`{field}` is not an assignment: expected `field=value`"),
             ));
         };
         given.insert(name.to_owned(), value_of(value));
@@ -260,7 +264,8 @@ fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Fai
     })
 }
 
-/// Lists, numbers and words of JSON are taken as such; everything else is text.
+/// Parses a value as JSON if it is valid JSON, otherwise takes it as text. Quotes around every name
+/// would be a nuisance in a shell; a text that looks like a number can be quoted.
 fn value_of(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;

@@ -1,4 +1,4 @@
-//! `tl migrate`
+//! `tl migrate`: imports a trail in an older format.
 
 use application::Failure;
 use application::sessions::migrate_trail::migrate_trail;
@@ -8,10 +8,10 @@ use domain::text::count;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Take over a trail of an older form
+/// Import a trail in an older format
 ///
-/// Looks for `.hivemind/hierarchy.json`, a flat `brain.json` and a single `active.md` or `index.md`. The old files are left as
-/// they are.
+/// Looks for `.hivemind/hierarchy.json`, a flat `brain.json`, and a single `active.md` or
+/// `index.md`. The old files are not changed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl migrate\n  tl migrate --json")]
 pub(crate) struct MigrateArgs {}
@@ -29,7 +29,7 @@ impl MigrateArgs {
         let nodes = count(outcome.nodes, "node", "nodes");
         let lines = count(outcome.log_lines, "line", "lines");
         app.ui.say(format!(
-            "{nodes} and {lines} of log taken over from {}: session {}",
+            "imported {nodes} and {lines} of log from {}: session {}",
             outcome.from, outcome.session
         ));
         Ok(ExitCode::Done)

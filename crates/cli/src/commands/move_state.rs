@@ -1,4 +1,4 @@
-//! `tl move`
+//! `tl move`: migrates the state to another storage engine or database.
 
 use application::{Failure, FailureKind};
 use clap::Args;
@@ -15,27 +15,29 @@ use crate::settings;
 use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
 
-/// Move the state to a shared database, or back
+/// Move the state to a shared database or another storage engine
 ///
-/// Everything goes with it: history, approvals, texts. The copy is compared with the original before it counts; the original
-/// is then quarantined, and processes that still have it open are told. When it is interrupted, the next command finishes or
-/// reverts it.
+/// Includes history, approvals and texts. The copy is verified against the original before the
+/// switch; the original is then quarantined, and processes that still have it open notice. If it is
+/// interrupted, the next command completes or reverts it. before it counts; the original is then
+/// quarantined, and processes that still have it open are told. When it is interrupted, the next
+/// command finishes or reverts it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl move --to postgres://ada:…@db.example.org/plans
   tl move --to postgres --name novel   # the database is in THROUGHLINE_DATABASE_URL
   tl move --to sqlite                  # and back")]
 pub(crate) struct MoveArgs {
-    /// Where to: `sqlite`, `json`, `postgres`, or the address of a database
+    /// Target: `sqlite`, `json`, `postgres`, or a database URL
     #[arg(long, value_name = "WHERE")]
     to: String,
 
-    /// What the project is called in the shared database; without it as its directory
+    /// Name of the project in the shared database [default: the directory's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
 
-/// What `tl move` did.
+/// Outcome of `tl move`.
 #[derive(Debug, Serialize)]
 struct MoveOutcome {
     success: bool,
@@ -61,17 +63,19 @@ impl MoveArgs {
                 format!("the state is in {target} already"),
             ));
         }
+        // A variable overrides config.toml: after the move every command would still use the old,
+        // quarantined place.
         let named = ["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"]
             .into_iter()
             .find(|name| settings::environment(name).is_some());
         if let Some(name) = named {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!("{name} says which engine is used, whatever is moved"),
+                format!("{name} is set, which overrides the storage engine of the project"),
             )
             .step(format!("unset {name}")));
         }
-        // Only state that counts here is moved; a move that was interrupted is reverted first.
+        // Opening checks that the state is trusted here, and reverts an interrupted move first.
         let store = project.open(app.ui, None)?.read()?.store_id()?;
         let layout = layout.with_project_id(&project_id(&project, from, &target, &store.0));
         let place = |layout, storage| Place { layout, storage };
@@ -90,6 +94,8 @@ impl MoveArgs {
         })?;
         let operations = moving.cargo().head().0;
         let what = format!("moved to {target} by `tl move`");
+        // The settings are written inside of the commit: between the verified copy and the
+        // quarantine of the original, so that one of the two is always in use.
         let put_aside = moving.commit(&what, SystemClock.now(), || -> Result<(), Failure> {
             if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
                 settings::choose_database(&project.root, Some(&shared.url))?;
@@ -118,10 +124,10 @@ impl MoveArgs {
             url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
                 Ok(Storage::Postgres)
             }
-            // It may be an address with a password: it is not repeated.
+            // Not quoted in the message: it may be a URL with a password.
             _ => Err(Failure::new(
                 FailureKind::Invalid,
-                "`--to` is not understood: expected `sqlite`, `json`, `postgres` or postgres://…",
+                "invalid `--to`: expected `sqlite`, `json`, `postgres` or postgres://…",
             )),
         }
     }
@@ -134,7 +140,7 @@ impl MoveArgs {
         let known =
             || settings::environment("THROUGHLINE_DATABASE_URL").map(|url| DatabaseUrl::new(&url));
         let url = given.or_else(known).ok_or_else(|| {
-            Failure::new(FailureKind::Invalid, "it is not said where the database is")
+            Failure::new(FailureKind::Invalid, "no database URL is given")
                 .step("tl move --to postgres://USER:PASSWORD@HOST/DATABASE")
         })?;
         let name = self
@@ -145,10 +151,11 @@ impl MoveArgs {
     }
 }
 
-/// Returns the id of the project at its target, the same one when an interrupted move goes on.
+/// Returns the project's id at the target. Deterministic, so that an interrupted move finds its own
+/// half-finished copy.
 ///
-/// Between two places in PostgreSQL, which may be in one database, the copy is another project until the original is put
-/// aside: an id is there once.
+/// Source and target may be in the same PostgreSQL database, where ids are unique: then the copy
+/// needs another id than the original, which is still there.
 fn project_id(project: &Project, from: Storage, target: &str, store: &str) -> String {
     match project.settings.project_id.trim() {
         _ if from == Storage::Postgres => derived_id(store, target),
@@ -157,7 +164,7 @@ fn project_id(project: &Project, from: Storage, target: &str, store: &str) -> St
     }
 }
 
-/// Returns an id in the form of a UUID that follows from a store and a place.
+/// Derives an id in UUID format from a store and a place.
 fn derived_id(store: &str, target: &str) -> String {
     let digest = Digest32::of(format!("{store} {target}").as_bytes()).to_string();
     let digits: Vec<char> = digest
@@ -188,13 +195,13 @@ fn report(app: &App, outcome: &MoveOutcome) {
         "operations",
     );
     app.ui.line(format_args!(
-        "{} moved {operations} to {}, compared and found the same",
+        "{} moved {operations} to {}, verified",
         styled(GOOD, "✓"),
         outcome.to
     ));
     for aside in &outcome.put_aside {
         app.ui.say(format_args!(
-            "{}: the state before it is kept as {}",
+            "{}: the previous state is kept as {}",
             styled(INFO, "note"),
             aside
         ));

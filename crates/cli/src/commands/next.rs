@@ -1,4 +1,4 @@
-//! `tl next`
+//! `tl next`: lists nodes that are ready to work on.
 
 use application::Failure;
 use application::next_work::next_work;
@@ -8,10 +8,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
-/// List what is ready to be worked on
+/// List what is ready to work on
 ///
-/// Ready is what is approved, not complete, waits for nothing it needs, and has nothing below it
-/// that is still to be done.
+/// A node is ready if it is approved, not complete, its dependencies are complete, and no open work
+/// is below it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl next\n  tl next --json")]
 pub(crate) struct NextArgs {}
@@ -35,8 +35,7 @@ impl NextArgs {
                 .line(format_args!("    {}", styled(DIM, &ready.action)));
         }
         if view.ready.is_empty() {
-            app.ui
-                .say("nothing is ready; see what needs someone: tl status");
+            app.ui.say("nothing is ready; next: tl status");
         }
         for problem in &view.problems {
             app.ui

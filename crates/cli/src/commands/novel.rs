@@ -1,4 +1,4 @@
-//! `tl novel`
+//! `tl novel`: creates a story project, compiles the book, and prints its statistics.
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// The story as a book: begin one, put it together, count it
+/// The story as a book: create a project, compile the scenes, show statistics
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl novel new \"The Locked Drawer\"
@@ -34,20 +34,20 @@ pub(crate) struct NovelArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Make a story project in a new directory
+    /// Create a story project in a new directory
     New {
-        /// What the story is called; its directory has the same name
+        /// Title of the story, also the name of its directory
         name: String,
     },
-    /// Put the written scenes together, in the order of the plan
+    /// Compile the written scenes into a book, in the order of the plan
     Compile {
         #[arg(long, value_enum, default_value_t = Form::Markdown)]
         form: Form,
-        /// The file to write; without it, the screen
+        /// Output file [default: standard output]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Show how far the story is and what it cost
+    /// Show the progress of the story and its cost
     Stats,
 }
 
@@ -73,7 +73,7 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
     let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
     let folder = name.trim();
     if folder.is_empty() || folder.starts_with('.') || folder.contains(['/', '\\', '\0']) {
-        return Err(invalid(format!("`{name}` is no name for a directory")));
+        return Err(invalid(format!("`{name}` is not a valid directory name")));
     }
     let root = app.start.join(folder);
     let inside = App {
@@ -88,30 +88,31 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
             if !is_half_made(&inside)? {
                 return Err(Failure::new(
                     FailureKind::Conflict,
-                    format!("`{shown}` is there already"),
+                    format!("`{shown}` already exists"),
                 )
-                .step(format!("cd '{shown}' && tl init   # to make a story of it"))
+                .step(format!(
+                    "cd '{shown}' && tl init   # create the project there"
+                ))
                 .step("tl novel new ANOTHER-NAME"));
             }
         }
         Err(error) => {
             return Err(Failure::new(
                 FailureKind::Unavailable,
-                format!("cannot make `{shown}`: {error}"),
+                format!("cannot create `{shown}`: {error}"),
             ));
         }
     }
     let ended = InitArgs::plain().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
-        app.ui.say(format!(
-            "next: cd '{folder}', then `tl plan act-1` begins the first act"
-        ));
+        app.ui.say(format!("next: cd '{folder}' && tl plan act-1"));
     }
     Ok(ended)
 }
 
-/// Says whether a directory holds only what an interrupted `tl novel new` makes: it is completed by the same command.
+/// Whether a directory contains only what an interrupted `tl novel new` has left; repeating the
+/// command completes it.
 fn is_half_made(inside: &App) -> Result<bool, Failure> {
     let Ok(entries) = std::fs::read_dir(&inside.start) else {
         return Ok(false);
@@ -129,7 +130,7 @@ fn is_half_made(inside: &App) -> Result<bool, Failure> {
         return Ok(true);
     }
     match inside.run(is_just_made) {
-        // It died before there was a state.
+        // It was killed before the state was created.
         Err(failure) if failure.kind == FailureKind::NotFound => Ok(true),
         outcome => outcome,
     }
@@ -166,10 +167,11 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
             }
         }
         None if form == Form::Epub => {
-            return Err(
-                Failure::new(FailureKind::Invalid, "an EPUB is no text for a screen")
-                    .step("tl novel compile --form epub --out book.epub"),
-            );
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                "an EPUB cannot be printed; expected `--out`",
+            )
+            .step("tl novel compile --form epub --out book.epub"));
         }
         None if app.ui.json => app
             .ui
@@ -182,7 +184,8 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Packs a book. The first file names the kind of archive and must be stored as it is; the rest is stored too.
+/// Packs an EPUB. The format requires its first entry, `mimetype`, to be uncompressed; the others
+/// are stored too, which saves the compressor as a dependency.
 fn epub(book: &Book) -> Result<Vec<u8>, String> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));

@@ -1,4 +1,4 @@
-//! `tl plan`
+//! `tl plan`: prints planning prompts.
 
 use application::plan_node::{PlanRequest, plan_menu, plan_node};
 use application::{Failure, FailureKind};
@@ -8,10 +8,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
-/// Print the prompt for planning a node, or the menu of what can be planned
+/// Print the planning prompt of a node, or list what can be planned
 ///
-/// The prompt holds the whole plan of the parent in a marked block and the phases to go through.
-/// It is refused while the parent is missing or not approved.
+/// The prompt contains the parent's whole plan in a marked block, and the planning phases. Refused
+/// while the parent is missing or not approved.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl plan                      what can be planned now\n  tl plan act 1\n  tl plan chapter 2 --act 1\n  tl plan scene 0204\n  tl plan lesson 3 --under part-1"
@@ -20,10 +20,10 @@ pub(crate) struct PlanArgs {
     /// The level: act, chapter, scene …
     kind: Option<String>,
 
-    /// Its number or alias: 2, chapter-02, 0204
+    /// Number or alias: 2, chapter-02, 0204
     id: Option<String>,
 
-    /// The parent, where several are possible
+    /// The parent, if several are possible
     #[arg(long, value_name = "NODE")]
     under: Option<String>,
 
@@ -42,13 +42,14 @@ impl PlanArgs {
             kind.rsplit('/').next().and_then(|own| own.split_once('-')),
         ) {
             (Some(id), _) => (kind.clone(), id.clone()),
-            // `tl plan chapter-02` says the level as well.
+            // An alias such as `chapter-02` contains the level.
             (None, Some((level, _))) => (level.to_owned(), kind.clone()),
             (None, None) => {
                 let missing = Failure::new(
                     FailureKind::Invalid,
                     format!("which {kind}? its number or alias is missing"),
                 );
+                // A usage error that clap cannot see, because the second word is optional.
                 app.ui.failure(&missing.step(format!("tl plan {kind} 1")));
                 return Ok(ExitCode::Usage);
             }

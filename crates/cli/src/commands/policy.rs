@@ -1,4 +1,4 @@
-//! `tl policy`
+//! `tl policy`: shows the trust policy in force and accepts a looser one.
 
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
@@ -14,7 +14,8 @@ use crate::wiring::App;
 
 /// Show the policy in force, or accept a looser one
 ///
-/// Whose approval counts and which gates hold is pinned per project in your own directory. A change of config.toml that
+/// Who may approve and which gates apply is pinned per project in your own directory. A stricter
+/// config.toml takes effect at once; a looser one waits for `tl policy accept`. of config.toml that
 /// makes it stricter takes effect at once; one that makes it looser waits for `tl policy accept`.
 #[derive(Debug, Args)]
 #[command(
@@ -27,16 +28,16 @@ pub(crate) struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Show the values in force, and where each comes from
+    /// Show the values in force with their sources
     Show,
-    /// Let the looser values of config.toml take effect; a person's decision
+    /// Accept the looser values of config.toml (people only)
     Accept,
 }
 
 #[derive(Debug, Serialize)]
 struct PolicyView {
     values: Vec<ValueView>,
-    /// Looser values in config.toml that wait for a person.
+    /// Looser values in config.toml that wait for acceptance.
     waiting: Vec<PolicyChange>,
 }
 
@@ -120,7 +121,7 @@ fn print_waiting(app: &App, trusted: &Trusted) {
         "\n{}",
         styled(
             BOLD,
-            "Waits for a person: config.toml is looser than what is in force"
+            "Waiting for a person: config.toml is looser than the policy in force"
         )
     ));
     for change in &trusted.waiting {
@@ -129,10 +130,10 @@ fn print_waiting(app: &App, trusted: &Trusted) {
     match trusted.authority {
         Authority::Server => app
             .ui
-            .line("The server's policy decides. To change it, change it there."),
+            .line("The server's policy applies; it can only be changed there."),
         Authority::Pin | Authority::Database => {
             app.ui
-                .line("To let it take effect, in your own terminal:  tl policy accept");
+                .line("To accept it, run in your own terminal:  tl policy accept");
         }
     }
 }
@@ -142,12 +143,14 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
     if project.settings.storage == Storage::Remote {
         return Err(refuse(
-            "the team server's policy decides: it is changed there".to_owned(),
+            "the team server's policy applies: it can only be changed there".to_owned(),
         ));
     }
+    // Always, whatever the policy in force says: this command is the only way to loosen it, so it
+    // must not be open to an agent under any policy.
     if let Some(why) = project.why_no_person() {
         return Err(refuse(format!(
-            "a looser policy is accepted by a person at a terminal, and {why}"
+            "only a person at a terminal may accept a looser policy, and {why}"
         ))
         .step("ask the person to run `tl policy accept` in their own terminal"));
     }
@@ -155,7 +158,7 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
     let trusted = project.trusted(&*store)?;
     if trusted.waiting.is_empty() {
         app.ui.line(format_args!(
-            "{} config.toml is in force as it is; there is nothing to accept",
+            "{} config.toml is in force; there is nothing to accept",
             styled(GOOD, "✓")
         ));
         return Ok(ExitCode::Done);
@@ -164,16 +167,18 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
         app.ui.say(format_args!("  {change}"));
     }
     app.ui.say(format_args!(
-        "{}: let this looser policy take effect? [y/N]",
+        "{}: accept this looser policy? [y/N]",
         styled(WARN, "policy")
     ));
     if !settings::answered_yes() {
-        return Err(refuse("not accepted; the stricter values hold".to_owned())
-            .step("change .throughline/config.toml back to end the reports"));
+        return Err(
+            refuse("not accepted; the stricter values stay in force".to_owned())
+                .step("revert .throughline/config.toml to stop this warning"),
+        );
     }
     project.accept_policy(&*store)?;
     app.ui.line(format_args!(
-        "{} accepted; `tl log` has who and what",
+        "{} accepted and recorded in `tl log`",
         styled(GOOD, "✓")
     ));
     Ok(ExitCode::Done)

@@ -1,4 +1,4 @@
-//! `tl progress`
+//! `tl progress`: sets the progress of a node.
 
 use application::set_progress::{ProgressRequest, set_progress};
 use application::{Failure, FailureKind};
@@ -8,7 +8,7 @@ use domain::node::Progress;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Say how far the work on a node is
+/// Set the progress of a node: pending, active, blocked, complete
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl progress scene 0204 active\n  tl progress scene-0204 complete"
@@ -36,7 +36,7 @@ impl ProgressArgs {
                 Failure::new(
                     FailureKind::Invalid,
                     format!(
-                        "`{state}` is no progress: expected one of {}",
+                        "`{state}` is not a progress state: expected one of {}",
                         words.join(", ")
                     ),
                 )

@@ -1,4 +1,4 @@
-//! `tl prune`
+//! `tl prune`: removes finished branches from the trail.
 
 use application::Failure;
 use application::sessions::prune_trail::prune_trail;
@@ -8,9 +8,10 @@ use domain::text::count;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Take finished branches out of the trail, leaving a line about each
+/// Remove finished branches from the trail, leaving one line about each
 ///
-/// Notes older than `policy.notes_kept_days` go too. Nothing is lost: `tl undo` with the operation brings it back.
+/// Notes older than `policy.notes_kept_days` are removed too. Nothing is lost: `tl undo OPERATION`
+/// restores them.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl prune\n  tl prune --json")]
 pub(crate) struct PruneArgs {}

@@ -1,4 +1,4 @@
-//! `tl rate`
+//! `tl rate`: records a self-rating of the session.
 
 use application::Failure;
 use application::sessions::self_rate::{RateRequest, self_rate};
@@ -11,10 +11,10 @@ use crate::wiring::App;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl rate 7\n  tl rate 3 --note \"the tests are still red\"")]
 pub(crate) struct RateArgs {
-    /// 1 (lost) to 10 (as planned)
+    /// Score from 1 (lost) to 10 (as planned)
     #[arg(value_name = "SCORE")]
     score: u8,
-    /// Why
+    /// Reason
     #[arg(long)]
     note: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `tl rebuild`
+//! `tl rebuild`: rebuilds the state from the plan files.
 
 use application::rebuild_state::{RebuildOutcome, rebuild_state};
 use application::{Failure, FailureKind};
@@ -15,8 +15,8 @@ use crate::wiring::{App, Project};
 
 /// Rebuild the state from the plan files
 ///
-/// An approval holds where the text is exactly the approved one; everything else is a draft. Works
-/// also when the state is gone or was not adopted: then nothing but the files is used.
+/// An approval is kept if the text is exactly the approved one; everything else becomes a draft.
+/// Works also if the state is missing or not adopted: then only the files are used.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl rebuild")]
 pub(crate) struct RebuildArgs {}
@@ -33,7 +33,8 @@ impl RebuildArgs {
         if let Err(StoreFault::Foreign { .. }) = &opened
             && project.settings.storage == Storage::Postgres
         {
-            // Others work on it; on one machine alone it would only be somebody's old file.
+            // Other people work on it. A foreign local state may be replaced, because it is only a
+            // file that came with the clone; replacing this one would destroy theirs.
             return Err(Failure::new(
                 FailureKind::Refused,
                 "the state is shared with others, and was not adopted here",
@@ -47,7 +48,8 @@ impl RebuildArgs {
             Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) => {
                 rebuild_from_scratch(app, &project)?
             }
-            // It was moved away once, and the settings say that it is here.
+            // The marker of `tl move` is still there, but the settings name this engine again: the
+            // state is not here and will not come back by itself.
             Err(StoreFault::Moved) if project.settings.storage != Storage::Postgres => {
                 rebuild_from_scratch(app, &project)?
             }
@@ -69,7 +71,7 @@ impl RebuildArgs {
             "{} rebuilt {}",
             styled(GOOD, "✓"),
             if levels.is_empty() {
-                "nothing: there are no plan files".to_owned()
+                "nothing: no plan files found".to_owned()
             } else {
                 levels.join(", ")
             }
@@ -86,13 +88,13 @@ impl RebuildArgs {
         }
         for path in &outcome.forgotten {
             app.ui
-                .line(format_args!("  forgotten, its file is gone: {path}"));
+                .line(format_args!("  removed, its file is missing: {path}"));
         }
         Ok(ExitCode::Done)
     }
 }
 
-/// Builds a whole state in memory first: what is there is replaced by it at once, or not at all.
+/// Builds the new state in memory, then replaces the old one atomically.
 fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, Failure> {
     let storage = project.settings.storage;
     let memory = store::empty_successor(&project.layout, storage, &project.known)?;
@@ -105,7 +107,7 @@ fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, 
     };
     for kept in project.replace_state(app.ui, &Cargo::collect(&memory)?, &cause)? {
         app.ui.say(format_args!(
-            "{}: the state before it is kept as {}",
+            "{}: the previous state is kept as {}",
             styled(WARN, "note"),
             kept
         ));

@@ -1,4 +1,4 @@
-//! `tl reconcile`
+//! `tl reconcile`: compares a frozen plan with the repository.
 
 use application::Failure;
 use application::plan_documents::reconcile::reconcile;
@@ -10,18 +10,18 @@ use crate::wiring::App;
 
 /// Compare a frozen plan with what changed in the repository
 ///
-/// Tells intents whose file did not change, changes that no intent speaks of, and acceptance criteria without evidence.
-/// Ends with exit code 3 when there are any.
+/// Reports intents whose file did not change, changes without an intent, and acceptance criteria
+/// without evidence. Exits with 3 if there are any.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl reconcile\n  tl reconcile --doc add-search --since main\n  tl reconcile --json"
 )]
 pub(crate) struct ReconcileArgs {
-    /// The document; without it the current one
+    /// The document [default: the current one]
     #[arg(long, value_name = "ID")]
     doc: Option<String>,
 
-    /// The commit to compare with; without it where the repository stood at the freeze
+    /// Commit to compare with [default: the one at the time of the freeze]
     #[arg(long, value_name = "COMMIT")]
     since: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `tl release`
+//! `tl release`: releases a claim.
 
 use application::Failure;
 use application::claim_node::{ReleaseRequest, release_node};
@@ -8,15 +8,15 @@ use super::NodeArgs;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
-/// Give a claimed node back
+/// Release a claimed node
 ///
-/// A session releases what it holds; a person at a terminal releases anything.
+/// A session can release its own claims, a person at a terminal any claim.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl release 017a")]
 pub(crate) struct ReleaseArgs {
     #[command(flatten)]
     node: NodeArgs,
-    /// Only the claim with this token
+    /// Release only the claim with this token
     #[arg(long)]
     token: Option<u64>,
 }

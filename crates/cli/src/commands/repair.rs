@@ -1,4 +1,4 @@
-//! `tl repair`
+//! `tl repair`: repairs the state, and lists and restores quarantined states.
 
 use application::repair_state::{RepairRequest, repair_state};
 use application::{Failure, FailureKind};
@@ -13,10 +13,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
 
-/// Repair what `tl check` found, as far as that needs no judgement
+/// Repair what `tl check` found, as far as it needs no decision
 ///
-/// A damaged database or journal is quarantined and rebuilt from the other, the mirror is brought up
-/// to date. The options do more.
+/// A damaged database or journal is quarantined and rebuilt from the other one, and the mirror is
+/// updated. The options do more.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl repair
@@ -24,23 +24,23 @@ use crate::wiring::{App, Project};
   tl repair --list-quarantine
   tl repair --restore-quarantine 2")]
 pub(crate) struct RepairArgs {
-    /// Record every plan file as it is now and judge every status anew
+    /// Record all plan files as they are now and compute all statuses again
     #[arg(long)]
     fix_hashes: bool,
 
-    /// Put back missing plan files of nodes that have plans below them
+    /// Restore missing plan files of nodes that have plans below them
     #[arg(long)]
     rebuild_orphans: bool,
 
-    /// Forget nodes whose plan file is gone and that have nothing below them
+    /// Remove nodes whose plan file is missing and that have nothing below them
     #[arg(long)]
     forget_missing: bool,
 
-    /// List the states in quarantine: damaged, replaced or moved
+    /// List quarantined states: damaged, replaced or moved
     #[arg(long, conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing"])]
     list_quarantine: bool,
 
-    /// Bring a quarantined state back; the present one is quarantined in turn
+    /// Restore a quarantined state; the current one is quarantined in turn
     #[arg(long, value_name = "ID", conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing", "list_quarantine"])]
     restore_quarantine: Option<String>,
 }
@@ -54,6 +54,7 @@ impl RepairArgs {
         if let Some(id) = &self.restore_quarantine {
             return restore_quarantine(app, &project, id);
         }
+        // Opening checks only what it reads; here every row and journal line is verified.
         let damage = {
             let store = project.open(app.ui, None)?;
             store
@@ -71,13 +72,14 @@ impl RepairArgs {
             forget_missing: self.forget_missing,
         };
         let mut outcome = project.run(app.ui, &|ctx| repair_state(ctx, request))?;
+        // After the repair, so that files it has created are included.
         let restricted = store::private::restrict_all(&project.layout.home)
             + store::private::restrict_all(project.known.folder());
         if restricted > 0 {
             let files = count(restricted, "file or directory", "files and directories");
             outcome
                 .actions
-                .push(format!("took other users' permissions from {files}"));
+                .push(format!("removed other users' permissions from {files}"));
         }
         if app.ui.json {
             app.ui.value(&outcome);
@@ -103,14 +105,14 @@ fn list_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::Done);
     }
     if sets.is_empty() {
-        app.ui.line("nothing is in quarantine");
+        app.ui.line("the quarantine is empty");
     }
     for set in &sets {
         let when = set
             .at
             .map_or_else(|| "unknown time".to_owned(), |at| at.to_string());
         let head = set.head.as_ref().map_or_else(
-            || "no operation can be read".to_owned(),
+            || "no readable operations".to_owned(),
             |head| {
                 let operations = count(set.operations, "operation", "operations");
                 format!(
@@ -132,6 +134,8 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         &["ask the person to run `tl repair --restore-quarantine ID` in their own terminal"],
     )?;
     project.refuse_on_replica()?;
+    // Not opened: the current state may be the damaged one that is to be replaced. An interrupted
+    // replacement has to be finished all the same, or two would be in progress.
     let finished = store::finish_interrupted(
         &project.layout,
         project.settings.storage,
@@ -151,6 +155,8 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         .step("tl repair --list-quarantine"),
         other => other.into(),
     })?;
+    // A foreign state can get into the quarantine directory with a clone; restoring it would adopt
+    // it without asking.
     if !project.known.knows(cargo.store()) {
         return Err(StoreFault::Foreign {
             store: cargo.store().clone(),
@@ -174,12 +180,12 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         "operations",
     );
     app.ui.line(format_args!(
-        "{} restored {operations} from quarantine {id}, checked whole",
+        "{} restored {operations} from quarantine {id}, verified",
         styled(GOOD, "✓")
     ));
     for kept in &kept {
         app.ui.say(format_args!(
-            "{}: the state before it is kept as {}",
+            "{}: the previous state is kept as {}",
             styled(INFO, "note"),
             kept
         ));

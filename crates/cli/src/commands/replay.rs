@@ -1,4 +1,4 @@
-//! `tl replay`
+//! `tl replay`: dry run of recorded host events against the gates.
 
 use std::path::PathBuf;
 
@@ -20,23 +20,25 @@ use crate::settings;
 use crate::ui::{BAD, DIM, GOOD, WARN, styled};
 use crate::wiring::{App, Project};
 
-/// Run recorded events of a host through the gates, changing nothing
+/// Replay recorded events of a host through the gates, as a dry run
 ///
-/// Each line of the file is one event as the host sent it, or {"event": NAME, "payload": {…}} where the
-/// payload does not name it. The state is copied into memory first: neither the store nor any file changes.
+/// Each line of the file is one event as the host sent it, or {"event": NAME, "payload": {…}} if
+/// the payload does not name it. The state is copied into memory first: neither the store nor any
+/// file is changed. the payload does not name it. The state is copied into memory first: neither
+/// the store nor any file changes.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl replay claude-code events.jsonl\n  tl replay copilot events.jsonl --json"
 )]
 pub(crate) struct ReplayArgs {
-    /// claude-code, cursor, opencode, codex, gemini or copilot
+    /// The host: claude-code, cursor, opencode, codex, gemini or copilot
     host: String,
-    /// Recorded events, one JSON object a line
+    /// Recorded events, one JSON object per line
     #[arg(value_name = "FILE.jsonl")]
     file: PathBuf,
 }
 
-/// What would have become of one event.
+/// Result of one event.
 #[derive(Debug, Serialize)]
 struct Replayed {
     line: usize,
@@ -59,7 +61,7 @@ impl ReplayArgs {
                 .first()
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();
-            invalid(format!("`{}` is no host{hint}", self.host))
+            invalid(format!("`{}` is not a host{hint}", self.host))
                 .step(format!("hosts: {}", words.join(", ")))
         })?;
         let text = std::fs::read_to_string(&self.file).map_err(|error| {
@@ -86,6 +88,7 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             format!("cannot open `{}`: {error}", project.root.display()),
         )
     };
+    // One copy for all lines: later events see the session memory of earlier ones, as in reality.
     let store = store::copy_in_memory(&project.layout, project.settings.storage)?;
     let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
     let files = ReadOnlyFiles::new(&disk);

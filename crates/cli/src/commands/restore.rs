@@ -1,4 +1,4 @@
-//! `tl restore`
+//! `tl restore`: restores an earlier version of a plan.
 
 use application::Failure;
 use application::restore_version::restore_version;
@@ -11,9 +11,9 @@ use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, status, styled};
 use crate::wiring::App;
 
-/// Put an earlier version back into the plan file
+/// Restore an earlier version of a plan file
 ///
-/// What is there now is kept as a version and as a readable backup first.
+/// The current text is kept as a version and as a readable backup.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl restore chapter 2 -1\n  tl restore act-1 3f2a9c\n  tl restore chapter 2 2026-02-11-14-30-05"
@@ -23,7 +23,7 @@ pub(crate) struct RestoreArgs {
     #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
     words: Vec<String>,
 
-    /// Restore only if the plan still is this version now (at least 8 digits of its hash)
+    /// Fail unless the plan is still this version (at least 8 digits of its hash)
     #[arg(long, value_name = "HASH")]
     replaces: Option<ShownVersion>,
 }
@@ -47,7 +47,8 @@ impl RestoreArgs {
             status(outcome.node.status)
         ));
         if let Some(backup) = &outcome.backup {
-            app.ui.line(format_args!("  what was there is in {backup}"));
+            app.ui
+                .line(format_args!("  backup of the replaced text: {backup}"));
         }
         let stale = outcome.cascade.invalidated_entities.len();
         if stale > 0 {

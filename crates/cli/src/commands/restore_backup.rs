@@ -1,4 +1,4 @@
-//! `tl restore-backup`
+//! `tl restore-backup`: replaces the state by a backup.
 
 use std::path::PathBuf;
 
@@ -15,21 +15,24 @@ use crate::settings::{answered_yes, at_terminal};
 use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
-/// Put the state of a backup in the place of the present one
+/// Restore the state from a backup
 ///
-/// The backup is checked whole and the new state built and verified before anything happens; then they are swapped, all or
-/// nothing, also when the program is killed. The present state is quarantined, never deleted (`tl repair --list-quarantine`).
-/// Plan files stay as they are: what differs from the restored state is noticed as a change.
+/// The backup is verified, and the new state built and verified, before anything changes; then they
+/// are swapped atomically, even if the program is killed. The current state is quarantined, never
+/// deleted (`tl repair --list-quarantine`). Plan files are not changed: differences from the
+/// restored state are recorded as edits. they are swapped, all or nothing, also when the program is
+/// killed. The present state is quarantined, never deleted (`tl repair --list-quarantine`). Plan
+/// files stay as they are: what differs from the restored state is noticed as a change.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl restore-backup novel.tlbackup\n  tl restore-backup novel.tlbackup --yes   # without asking"
 )]
 pub(crate) struct RestoreBackupArgs {
-    /// A file that `tl backup` wrote
+    /// File written by `tl backup`
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -44,13 +47,13 @@ impl RestoreBackupArgs {
         )?;
         let (layout, storage) = (&project.layout, project.settings.storage);
         let cargo = store::read_backup(&self.file).map_err(|fault| match fault {
-            // Not the state is damaged, and nothing is to be mended.
+            // It is the file that is damaged, not the state: `Damaged` would start a repair.
             StoreFault::Damaged { what } => {
-                Failure::new(FailureKind::Invalid, format!("this is no whole backup: {what}"))
+                Failure::new(FailureKind::Invalid, format!("not a complete backup: {what}"))
             }
             StoreFault::Newer { found, known } => Failure::new(
                 FailureKind::Invalid,
-                format!("the backup was written by a newer version (format {found}, this program knows {known})"),
+                format!("the backup was written by a newer version (format {found}, this program supports {known})"),
             )
             .step("install a newer version of tl"),
             other => other.into(),
@@ -59,7 +62,7 @@ impl RestoreBackupArgs {
         project.tell(app.ui, &finished);
         let present = match store::load(layout, storage) {
             Ok(present) => Some(present),
-            // What is gone or damaged has nothing to lose.
+            // Without a readable state there is nothing to compare with the backup, nor to lose.
             Err(StoreFault::Missing | StoreFault::Damaged { .. } | StoreFault::Moved) => None,
             Err(fault) => return Err(fault.into()),
         };
@@ -69,6 +72,7 @@ impl RestoreBackupArgs {
         {
             return Err(StoreFault::Foreign { store }.into());
         }
+        // Only operations that the backup lacks are lost; restoring onto an older state loses none.
         let lost = present
             .as_ref()
             .filter(|present| !cargo.holds(present))
@@ -88,13 +92,13 @@ impl RestoreBackupArgs {
             return Ok(ExitCode::Done);
         }
         app.ui.line(format_args!(
-            "{} restored {}, checked whole",
+            "{} restored {}, verified",
             styled(GOOD, "✓"),
             operations(cargo.head().0)
         ));
         for aside in &put_aside {
             app.ui.say(format_args!(
-                "{}: the state before it is kept as {}",
+                "{}: the previous state is kept as {}",
                 styled(INFO, "note"),
                 aside
             ));
@@ -114,16 +118,16 @@ impl RestoreBackupArgs {
         }
         let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
         if !at_terminal() {
-            return Err(refuse("restoring a state is a person's decision")
+            return Err(refuse("restoring a state needs a person's decision")
                 .step("run `tl restore-backup` in a terminal")
-                .step("tl restore-backup FILE --yes   # if a person decided it already"));
+                .step("tl restore-backup FILE --yes   # if a person has decided it"));
         }
         let present = match lost {
             Some(lost) => format!(
-                "{}, which the backup does not all have, will be put aside",
+                "{}, not all of them in the backup, will be quarantined",
                 operations(lost)
             ),
-            None => "nothing is lost by it".to_owned(),
+            None => "the backup contains everything that is there now".to_owned(),
         };
         let root = project.root.display();
         app.ui.say(format_args!(

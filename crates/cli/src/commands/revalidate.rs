@@ -1,4 +1,4 @@
-//! `tl revalidate`
+//! `tl revalidate`: reviews stale plans and keeps them.
 
 use application::revalidate::{
     KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review, review_all,
@@ -16,25 +16,25 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
 use crate::wiring::{App, is_person};
 
-/// See what changed above a stale node, and keep it or write it anew
+/// Show what changed above a stale plan, and keep it as it is
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it still holds as it is\n  tl revalidate chapter 2 --keep --version 3f2a9c41   only if it is this text\n  tl revalidate --all               everything stale, most urgent first\n  tl revalidate --all act 1 --keep"
+    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it is still valid\n  tl revalidate chapter 2 --keep --version 3f2a9c41   only if it is this version\n  tl revalidate --all               all stale plans, most urgent first\n  tl revalidate --all act 1 --keep"
 )]
 pub(crate) struct RevalidateArgs {
-    /// The node; with `--all` the top of what is worked through
+    /// The node; with `--all`, limits it to this subtree
     #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present = "all")]
     node: Vec<String>,
 
-    /// Everything stale, in order of urgency
+    /// All stale plans, most urgent first
     #[arg(long)]
     all: bool,
 
-    /// Keep the text as it is: it still holds
+    /// Keep the plan as it is: it is still valid under its changed parent
     #[arg(long)]
     keep: bool,
 
-    /// Keep in spite of warnings
+    /// Keep despite warnings
     #[arg(long, requires = "keep")]
     force: bool,
 
@@ -88,12 +88,13 @@ impl RevalidateArgs {
     }
 }
 
-/// Says whether a person has to see and confirm what is kept: keeping an approved text renews its approval.
+/// Whether keeping needs a person's confirmation: keeping an approved plan renews its approval.
 fn asks_a_person(app: &App) -> Result<bool, Failure> {
     Ok(app.project()?.settings.policy.approval == ApprovalPolicy::Human && is_person())
 }
 
-/// Shows the stale plan with its parent's changes and asks; returns the versions that were shown.
+/// Shows the stale plan with its parent's changes and asks for confirmation; returns the versions
+/// that were shown.
 fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
     let view = app.run(|ctx| review(ctx, node))?;
     let ui = Ui {
@@ -117,6 +118,8 @@ fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
     }
     Ok(Shown {
         version: version.into(),
+        // The parent too: keeping says that this text fits that parent, so a change of either
+        // between question and answer makes it fail.
         parent: view.current_parent_hash.map(Into::into),
     })
 }
@@ -143,15 +146,16 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
             ));
         }
         if outcome.kept.is_empty() && outcome.refused.is_empty() {
-            ui.say("nothing is stale");
+            ui.say("no stale plans");
         }
     }
     match outcome.refused.len() {
         0 => Ok(ExitCode::Done),
+        // The outcome is printed already; a second JSON document would break the caller's parser.
         _ if ui.json => Ok(ExitCode::Failed),
         number => Err(Failure::new(
             FailureKind::Refused,
-            format!("{} could not be kept", count(number, "plan", "plans")),
+            format!("{} cannot be kept", count(number, "plan", "plans")),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! `tl review`
+//! `tl review`: quality reviews with checks, verdicts and a bounded number of iterations.
 
 use application::reviews::accept::accept;
 use application::reviews::add::{CheckRequest, add};
@@ -15,11 +15,15 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
 use crate::wiring::App;
 
-/// Quality reviews that come to an end
+/// Quality reviews with a bounded number of iterations
 ///
-/// A review is a list of checks with severities, judged in iterations. First everything that fails stops the work, from the
-/// third iteration on MUST and SHOULD, from the fifth MUST alone. What fails too often goes to a person (MUST) or is
-/// accepted with that reason. Inside a workflow the subject is the phase of its step; `--of` names any other.
+/// A review is a list of checks with severities, judged in iterations. At first every failed check
+/// blocks, from the third iteration on MUST and SHOULD, from the fifth only MUST. A check that
+/// keeps failing is escalated to a person (MUST) or accepted for that reason. In a workflow the
+/// subject is the phase of its step; `--of` names another one. stops the work, from the third
+/// iteration on MUST and SHOULD, from the fifth MUST alone. What fails too often goes to a person
+/// (MUST) or is accepted with that reason. Inside a workflow the subject is the phase of its step;
+/// `--of` names any other.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl review add --check \"every intent has a test\" --severity MUST
@@ -36,7 +40,7 @@ pub(crate) struct ReviewArgs {
 
 #[derive(Debug, Args)]
 struct Of {
-    /// What is reviewed; without it the phase of the present workflow step
+    /// Subject of the review [default: the phase of the current workflow step]
     #[arg(long, value_name = "SUBJECT")]
     of: Option<String>,
 }
@@ -50,41 +54,41 @@ enum What {
         /// MUST, SHOULD or COULD
         #[arg(long)]
         severity: String,
-        /// What it is about: a milestone, a file; `*` for everything
+        /// Scope of the check: a milestone, a file; `*` for everything
         #[arg(long, default_value = "*")]
         scope: String,
-        /// Who wrote what is reviewed, such as `agent:codex/s1`; may be repeated
+        /// Author of the reviewed work, such as `agent:codex/s1`; may be repeated
         #[arg(long = "author", value_name = "WHO")]
         authors: Vec<String>,
         #[command(flatten)]
         of: Of,
     },
-    /// Judge a check
+    /// Record a verdict on a check
     Verdict {
         #[arg(value_name = "ID")]
         item: String,
-        /// pass or fail
+        /// The verdict: pass or fail
         verdict: String,
-        /// What is wrong, and where
+        /// What is wrong and where
         #[arg(long, value_name = "TEXT", default_value = "")]
         finding: String,
-        /// The version of the check you judged
+        /// Version of the check you judged
         #[arg(long, value_name = "N")]
         version: Option<u64>,
-        /// What judging cost, in the unit of `policy.review.budget`
+        /// Cost of the judgement, in the unit of `policy.review.budget`
         #[arg(long, value_name = "N", default_value_t = 0)]
         cost: u64,
         #[command(flatten)]
         of: Of,
     },
-    /// Show the checks, their verdicts, and what stops the work
+    /// Show the checks, their verdicts, and what blocks
     Status {
         #[command(flatten)]
         of: Of,
     },
-    /// List what waits for a person, in all reviews
+    /// List escalated checks of all reviews
     Escalated,
-    /// Accept a finding as it is: a person's decision
+    /// Accept a finding as it is (people only)
     Accept {
         #[arg(value_name = "ID")]
         item: String,
@@ -93,7 +97,7 @@ enum What {
         #[command(flatten)]
         of: Of,
     },
-    /// End an iteration of a review that no workflow drives
+    /// Conclude an iteration of a review outside of a workflow
     Conclude {
         #[command(flatten)]
         of: Of,
@@ -225,7 +229,7 @@ fn read_severity(word: &str) -> Result<Severity, Failure> {
         .into_iter()
         .find(|severity| severity.word().eq_ignore_ascii_case(word))
         .ok_or_else(|| {
-            let what = format!("`{word}` is no severity: expected one of MUST, SHOULD, COULD");
+            let what = format!("`{word}` is not a severity: expected one of MUST, SHOULD, COULD");
             Failure::new(FailureKind::Invalid, what)
         })
 }
@@ -238,7 +242,7 @@ fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
         }),
         _ => Err(Failure::new(
             FailureKind::Invalid,
-            format!("`{word}` is no verdict: expected `pass` or `fail`"),
+            format!("`{word}` is not a verdict: expected `pass` or `fail`"),
         )),
     }
 }
@@ -254,7 +258,7 @@ fn show(app: &App, view: &ReviewView) {
     view.items.iter().for_each(|item| line(app, item));
     if !view.blocking.is_empty() {
         app.ui
-            .line(format_args!("stops the work: {}", view.blocking.join(", ")));
+            .line(format_args!("blocking: {}", view.blocking.join(", ")));
     }
     if !view.escalated.is_empty() {
         app.ui.line(format_args!(
@@ -303,7 +307,7 @@ fn waiting(app: &App) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::Done);
     }
     if items.is_empty() {
-        app.ui.say("nothing waits for a person");
+        app.ui.say("no escalated checks");
     }
     for one in &items {
         app.ui.line(styled(BOLD, &one.subject));

@@ -1,4 +1,4 @@
-//! `tl scan`
+//! `tl scan`: prints the trail with the session's cursor.
 
 use application::Failure;
 use application::sessions::scan_hierarchy::scan_hierarchy;
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{DIM, WARN, styled};
 use crate::wiring::App;
 
-/// Show the trail with a mark where this session stands
+/// Show the trail with the cursor of this session
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl scan\n  tl scan --json   # version, root, cursor")]
 pub(crate) struct ScanArgs {}
@@ -23,7 +23,7 @@ impl ScanArgs {
         }
         if view.tree.is_empty() {
             app.ui
-                .say("nothing is under way; begin with: tl intent \"what this session is for\"");
+                .say("the trail is empty; next: tl intent \"what this session is for\"");
             return Ok(ExitCode::Done);
         }
         for line in view.tree.lines() {
@@ -42,7 +42,7 @@ impl ScanArgs {
             let whose = view.session.as_deref().unwrap_or_default();
             app.ui.line(styled(
                 DIM,
-                format!("of session {whose}; `tl map` takes it up"),
+                format!("of session {whose}; `tl map` resumes it"),
             ));
         }
         Ok(ExitCode::Done)

@@ -1,4 +1,4 @@
-//! `tl scenario`
+//! `tl scenario`: lists and completes the scenarios of a ticket.
 
 use application::Failure;
 use application::tickets::{ScenariosView, finish_scenario, list_scenarios};
@@ -9,9 +9,9 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// The scenarios of a ticket, and which are done
+/// Scenarios of a ticket: list them, mark one as done
 ///
-/// They come from `test-definitions.md` beside the ticket: Gherkin, or headings.
+/// They are read from `test-definitions.md` beside the ticket: Gherkin, or headings.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl scenario list 017a\n  tl scenario done threshold-gate")]
 pub(crate) struct ScenarioArgs {
@@ -21,14 +21,14 @@ pub(crate) struct ScenarioArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List the scenarios of a ticket, or of the one this session works on
+    /// List the scenarios of a ticket [default: the one this session works on]
     List {
         /// The ticket
         ticket: Option<String>,
     },
-    /// Say that a scenario is done: the named one, or the one this session works on
+    /// Mark a scenario as done [default: the one this session works on]
     Done {
-        /// Its name
+        /// Name of the scenario
         scenario: Option<String>,
     },
 }

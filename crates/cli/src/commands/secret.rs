@@ -1,4 +1,4 @@
-//! `tl secret`
+//! `tl secret`: finds secrets in stored data and rewrites the history without them.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,16 @@ use crate::settings::{actor, answered_yes};
 use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
-/// Find secrets in what was stored, and rewrite the history without them
+/// Find secrets in the stored data, and purge them from the history
 ///
-/// Keys, tokens, passwords and private keys are masked before anything is stored. What was stored by a version that did
-/// not mask, or in a format that was not known then, is found by `scan` and taken out by `purge`. Plan files are yours:
-/// `tl check` names the lines that hold a secret.
+/// Keys, tokens, passwords and private keys are masked before anything is stored. Secrets stored by
+/// a version that did not mask them, or in a format unknown then, are found by `scan` and removed
+/// by `purge`. Plan files are yours: `tl check` lists lines that contain a secret. by a version
+/// that did not mask, or in a format that was not known then, is found by `scan` and taken out by
+/// `purge`. Plan files are yours: `tl check` names the lines that hold a secret.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl secret scan     # ends with 3 when something is found\n  tl secret purge    # a person decides it, in a terminal"
+    after_help = "Examples:\n  tl secret scan     # exits with 3 if something is found\n  tl secret purge    # in a terminal, by a person"
 )]
 pub(crate) struct SecretArgs {
     #[command(subcommand)]
@@ -32,9 +34,9 @@ pub(crate) struct SecretArgs {
 
 #[derive(Debug, Subcommand)]
 enum SecretAction {
-    /// Look for secrets in the history, the mirror, session files, logs, backups and quarantined files
+    /// Scan the history, the mirror, session files, logs, backups and quarantined files for secrets
     Scan,
-    /// Mask every secret that `scan` finds; hashes from the first changed operation on are new ones
+    /// Mask every secret that `scan` finds; all hashes from the first changed operation on change
     Purge,
 }
 
@@ -49,7 +51,7 @@ impl SecretArgs {
 }
 
 fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
-    // Opening repairs what can be repaired, and refuses a state that is not this user's.
+    // Opening repairs what it can, and refuses a state that this user does not trust.
     drop(project.open(app.ui, None)?);
     let places = scan_secrets(&project.layout, project.settings.storage)?;
     let code = if places.is_empty() {
@@ -94,17 +96,16 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
     if storage == Storage::Postgres {
         return Err(refuse(
-            "a history in PostgreSQL is not rewritten in place: others work on it".to_owned(),
+            "a history in PostgreSQL cannot be rewritten in place, because others work on it"
+                .to_owned(),
         )
         .step("tl move --to sqlite   # while nobody else works on the project")
         .step("tl secret purge")
-        .step(
-            "tl move --to postgres   # and drop the project that was put aside from the database",
-        ));
+        .step("tl move --to postgres   # then drop the quarantined project from the database"));
     }
     if let Some(why) = project.why_no_person() {
         return Err(refuse(format!(
-            "rewriting the history is a person's decision, and {why}"
+            "rewriting the history needs a person's decision, and {why}"
         ))
         .step("ask the person to run `tl secret purge` in a terminal"));
     }
@@ -127,13 +128,16 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         return Err(refuse("not purged; nothing was changed".to_owned()));
     }
     let Some(purged) = purge_secrets(layout, storage, actor(), SystemClock.now())? else {
-        return Err(
-            Failure::new(FailureKind::Conflict, "somebody else purged it meanwhile")
-                .step("tl secret scan"),
-        );
+        return Err(Failure::new(
+            FailureKind::Conflict,
+            "the history was purged by another process meanwhile",
+        )
+        .step("tl secret scan"));
     };
-    // A person rewrote the history: it is the known one from here on.
+    // The rewritten history has other hashes. A person has just confirmed it, so it becomes the
+    // known one; otherwise every later command would warn of a changed history.
     store::record_head(&*project.open(app.ui, None)?, &project.engine_settings())?;
+    // Scanned again, because files that are in use or read-only may have been skipped.
     let left = scan_secrets(layout, storage)?;
     let code = if left.is_empty() {
         ExitCode::Done
@@ -176,8 +180,8 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         ));
     }
     app.ui.say(format_args!(
-        "{}: what was copied elsewhere is not reached: revoke the secrets; take them out of git's history (git filter-repo) \
-         if `.throughline` was committed; make backups again; clients of a team server join again (tl join)",
+        "{}: copies elsewhere are not changed: revoke the secrets; remove them from git's history (git filter-repo) \
+                 if `.throughline` was committed; create new backups; clients of a team server have to join again (tl join)",
         styled(INFO, "note")
     ));
     Ok(code)

@@ -1,4 +1,4 @@
-//! `tl serve`
+//! `tl serve`: HTTP server for the dashboard, the API and MCP clients.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
@@ -19,12 +19,16 @@ use crate::settings;
 use crate::ui::{BOLD, DIM, WARN, flush, styled};
 use crate::wiring::App;
 
-/// Serve the dashboard and MCP clients over HTTP, until Ctrl-C
+/// Run the HTTP server for the dashboard and MCP clients, until Ctrl-C
 ///
-/// Prints the dashboard's address, to be opened in a browser, and the address and token for MCP clients. Only this machine can reach it, unless `--listen` names another
-/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. Tokens of `tl token create` are let in
-/// as well, each in the name and as far as it was given for. A client may choose fewer tools by
-/// the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
+/// Prints the URL of the dashboard, and the URL and token for MCP clients. Only this machine can
+/// connect, unless `--listen` names another address. `THROUGHLINE_TOKEN` sets the token; otherwise
+/// each start generates a new one. Tokens of `tl token create` are accepted too, each with its own
+/// principal and scope. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
+/// `/mcp/story/readonly`. clients. Only this machine can reach it, unless `--listen` names another
+/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. Tokens of
+/// `tl token create` are let in as well, each in the name and as far as it was given for. A client
+/// may choose fewer tools by the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve --open
@@ -33,19 +37,20 @@ use crate::wiring::App;
   tl serve --public-url https://plans.example.org   # behind a reverse proxy on this machine
   THROUGHLINE_TOKEN=$(cat token) tl serve --listen 0.0.0.0")]
 pub(crate) struct ServeArgs {
-    /// The port; 0 takes a free one
+    /// Port to listen on; 0 for any free one
     #[arg(long, default_value_t = 7070)]
     port: u16,
 
-    /// The address to listen at; anything but a loopback address lets other machines in, unencrypted
+    /// Address to listen on; other machines can connect, unencrypted, unless it is a loopback
+    /// address
     #[arg(long, value_name = "ADDR", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
 
-    /// The address by which others know this server, behind a reverse proxy that speaks HTTPS
+    /// Public URL of this server behind an HTTPS reverse proxy
     #[arg(long, value_name = "URL")]
     public_url: Option<PublicUrl>,
 
-    /// How many requests a second a token may make; four times as many at once
+    /// Rate limit per token, in requests per second, with a burst of four times as many
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     rate: u32,
 
@@ -53,11 +58,12 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     open: bool,
 
-    /// Decide nothing as a person: the printed token goes as far as an agent; tokens of `tl token create` decide as before
+    /// Limit the printed token to the scope of an agent; tokens of `tl token create` keep their
+    /// scope
     #[arg(long)]
     no_decisions: bool,
 
-    /// Ask for no token: everybody on this machine may use it
+    /// Do not require a token: every process on this machine has access
     #[arg(long)]
     no_token: bool,
 
@@ -65,17 +71,17 @@ pub(crate) struct ServeArgs {
     offered: OfferedArgs,
 }
 
-/// Where the server is.
+/// Addresses and token of the running server.
 #[derive(Debug, Serialize)]
 struct Ready {
     /// For MCP clients.
     url: String,
-    /// For a browser, once: it gets a cookie for the token.
+    /// For a browser; the token in it is exchanged for a cookie.
     dashboard: String,
-    /// The address others know it by.
+    /// Public URL.
     public: Option<String>,
     token: Option<String>,
-    /// Whether that token decides as the person who started the server.
+    /// Whether the token acts as the person who started the server.
     decides: bool,
 }
 
@@ -85,9 +91,9 @@ impl ServeArgs {
         if self.no_token && beyond_this_machine {
             return Err(Failure::new(
                 FailureKind::Refused,
-                "a server other machines can reach asks for a token",
+                "a server that other machines can reach requires a token",
             )
-            .step("leave out --no-token, or listen at 127.0.0.1"));
+            .step("omit --no-token, or listen on 127.0.0.1"));
         }
         let project = app.project()?;
         if !self.no_decisions {
@@ -99,12 +105,13 @@ impl ServeArgs {
                 ],
             )?;
         }
-        // Whatever the policy: a server that an agent started is not a person.
+        // Whatever the policy says: an agent that starts the server knows its token, and could
+        // approve with it.
         let started_by = calling_host(&project);
         let decides = !self.no_decisions && started_by.is_none();
         if let (Some(host), false) = (started_by, self.no_decisions) {
             let what = format!(
-                "{host} started this server, so it decides nothing as a person; run `tl serve` yourself"
+                "{host} started this server, so its token cannot decide as a person; run `tl serve` yourself"
             );
             app.ui.say(format_args!("{}: {what}", styled(WARN, "note")));
         }
@@ -116,12 +123,15 @@ impl ServeArgs {
         if self.offered.read_only {
             dashboard = dashboard.only_showing();
         }
+        // Live-update streams never end by themselves; without closing them Ctrl-C would wait
+        // forever.
         let close = dashboard.clone();
         let pages = Pages {
             router: dashboard.router(),
             close: Arc::new(move || close.close()),
         };
-        // On a laptop the variable is its token for the team's server, which is nobody's to be shown here.
+        // On a replica the variable holds the token for the team server. It must not become this
+        // server's token, which is printed and put into URLs.
         let is_remote = app.project()?.settings.storage == Storage::Remote;
         let given = settings::environment("THROUGHLINE_TOKEN").filter(|_| !is_remote);
         let token = (!self.no_token).then(|| given.unwrap_or_else(secret));
@@ -145,12 +155,13 @@ impl ServeArgs {
         })
         .map_err(|message| {
             Failure::new(FailureKind::Unavailable, message)
-                .step("tl serve --port 0   # takes a free port")
+                .step("tl serve --port 0   # use any free port")
         })?;
         Ok(ExitCode::Done)
     }
 
-    /// Says where the server is, at once: whoever started it reads this before it ends.
+    /// Prints the addresses as soon as the socket is bound: with `--port 0` a script has no other
+    /// way to learn the port.
     fn tell(&self, app: &App, address: SocketAddr, token: Option<String>, decides: bool) {
         let query = token
             .as_ref()
@@ -176,7 +187,7 @@ impl ServeArgs {
 fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
     if open && let Err(error) = open_browser(&ready.dashboard) {
         app.ui.say(format_args!(
-            "{}: no browser could be opened: {error}",
+            "{}: cannot open a browser: {error}",
             styled(WARN, "warning")
         ));
     }
@@ -186,9 +197,9 @@ fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
     }
     app.ui.line(styled(BOLD, &ready.dashboard));
     let reach = match ready.decides {
-        true => "the dashboard: open it in a browser; whoever has this address decides as you",
+        true => "dashboard: open it in a browser; anyone with this URL can decide as you",
         false => {
-            "the dashboard: open it in a browser; with this address nobody decides, with a token of `tl token create` people do"
+            "dashboard: open it in a browser; this URL cannot decide, people use their own token of `tl token create`"
         }
     };
     app.ui.line(styled(DIM, reach));
@@ -200,24 +211,24 @@ fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
                 .line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
         }
         None => app.ui.say(format_args!(
-            "{}: everybody on this machine may use it",
+            "{}: every process on this machine has access",
             styled(WARN, "open")
         )),
     }
     if let Some(public) = &ready.public {
         app.ui.line(format_args!(
-            "for others: {public}, each with a token of `tl token create`"
+            "public URL: {public}, for clients with a token of `tl token create`"
         ));
     } else if !address.ip().is_loopback() {
         app.ui.say(format_args!(
-            "{}: the token and the plans travel unencrypted",
+            "{}: the token and the plans are sent unencrypted",
             styled(WARN, "warning")
         ));
     }
     flush();
 }
 
-/// Opens an address in the browser of this desktop. The address is one argument; no shell sees it.
+/// Opens a URL in the desktop's browser. It is passed as one argument, without a shell.
 fn open_browser(address: &str) -> std::io::Result<()> {
     let opener = if cfg!(target_os = "macos") {
         "open"

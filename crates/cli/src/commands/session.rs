@@ -1,4 +1,4 @@
-//! `tl session`
+//! `tl session`: lists, shows and archives sessions.
 
 use application::Failure;
 use application::sessions::archive_session::archive_session;
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// The sessions of this project: list them, show one, archive one
+/// Sessions of this project: list, show or archive them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl session list
@@ -22,14 +22,14 @@ pub(crate) struct SessionArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Every session, the latest first
+    /// List all sessions, latest first
     List,
-    /// One session with its log and its file; without a stamp this one
+    /// Show a session with its log and file [default: this one]
     Show {
         /// The session's stamp
         stamp: Option<String>,
     },
-    /// Archive a session that is over; without a stamp this one
+    /// Archive a finished session [default: this one]
     Archive {
         /// The session's stamp
         stamp: Option<String>,
@@ -80,7 +80,7 @@ fn line(app: &App, session: &SessionView) {
     let what = session
         .trajectory
         .as_deref()
-        .unwrap_or("(its trajectory is gone)");
+        .unwrap_or("(trajectory removed)");
     let whose = styled(
         DIM,
         format!("{} of {}", session.status.word(), session.name),

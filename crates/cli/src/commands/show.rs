@@ -1,4 +1,4 @@
-//! `tl show`
+//! `tl show`: prints one node.
 
 use application::Failure;
 use application::show_node::show_node;
@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, Ui, WARN, status, styled};
 use crate::wiring::App;
 
-/// Show one node: status, versions, parent, children
+/// Show a node: status, version, approval, parent, children
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl show chapter 2\n  tl show act-1/chapter-02 --json")]
 pub(crate) struct ShowArgs {
@@ -30,7 +30,7 @@ impl ShowArgs {
     }
 }
 
-/// Prints a node.
+/// Prints the details of a node.
 pub(super) fn print(ui: Ui, view: &NodeView) {
     let title = view
         .title
@@ -79,7 +79,7 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
             ),
         );
         for warning in &approval.warnings {
-            field("", &format!("in spite of: {warning}"));
+            field("", &format!("despite: {warning}"));
         }
     }
     field("progress", view.progress.word());

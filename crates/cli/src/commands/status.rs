@@ -1,4 +1,4 @@
-//! `tl status`
+//! `tl status`: prints a summary of the project.
 
 use application::Failure;
 use application::project_status::{ProjectStatus, project_status};
@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, Ui, status, styled, styled_line};
 use crate::wiring::App;
 
-/// Show where the project stands and what needs someone
+/// Show the status of the project and what needs attention
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl status\n  tl status --json")]
 pub(crate) struct StatusArgs {}
@@ -35,7 +35,7 @@ impl StatusArgs {
 fn print(ui: Ui, view: &ProjectStatus) {
     match view.trail.as_deref() {
         Some([]) => {
-            ui.line("Nothing is under way. Start with:  tl intent \"what this session is for\"")
+            ui.line("The trail is empty. Start with:  tl intent \"what this session is for\"")
         }
         Some(path) => {
             let names: Vec<&str> = path.iter().map(|place| &*place.content).collect();
@@ -79,9 +79,9 @@ fn print(ui: Ui, view: &ProjectStatus) {
     }
     ui.blank();
     if view.attention.is_empty() {
-        ui.line("Nothing needs you. What is ready:  tl next");
+        ui.line("Nothing needs attention. What is ready:  tl next");
     } else {
-        ui.line(styled(BOLD, "Needs someone"));
+        ui.line(styled(BOLD, "Needs attention"));
         const MOST: usize = 20;
         for attention in view.attention.iter().take(MOST) {
             let reason = attention

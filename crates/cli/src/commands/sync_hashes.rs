@@ -1,4 +1,4 @@
-//! `tl sync-hashes`
+//! `tl sync-hashes`: rescans all plan files.
 
 use application::Failure;
 use application::sync_hashes::sync_hashes;
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, styled};
 use crate::wiring::App;
 
-/// Read every plan file again and record what differs
+/// Rescan all plan files and record what changed
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl sync-hashes")]
 pub(crate) struct SyncHashesArgs {}
@@ -23,10 +23,9 @@ impl SyncHashesArgs {
         }
         let nodes = count(outcome.nodes, "node", "nodes");
         match &outcome.summary {
-            None => app.ui.line(format_args!(
-                "{} {nodes}: nothing differs",
-                styled(GOOD, "✓")
-            )),
+            None => app
+                .ui
+                .line(format_args!("{} {nodes}: no changes", styled(GOOD, "✓"))),
             Some(summary) => {
                 app.ui
                     .line(format_args!("{} {nodes}: {}", styled(GOOD, "✓"), summary))

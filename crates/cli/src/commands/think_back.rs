@@ -1,4 +1,4 @@
-//! `tl think-back`
+//! `tl think-back`: prints a retrospective of the session.
 
 use application::Failure;
 use application::sessions::think_back::think_back;
@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, WARN, styled};
 use crate::wiring::App;
 
-/// Look back: where the session stands, what changed its direction, what is next
+/// Show a retrospective of the session: position, turning points, next action
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl think-back\n  tl think-back --json")]
 pub(crate) struct ThinkBackArgs {}
@@ -22,7 +22,7 @@ impl ThinkBackArgs {
         }
         if view.tree.is_empty() {
             app.ui
-                .say("nothing is under way; begin with: tl intent \"what this session is for\"");
+                .say("the trail is empty; next: tl intent \"what this session is for\"");
         }
         for line in view.tree.lines() {
             app.ui.line(line);

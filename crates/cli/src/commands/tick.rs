@@ -1,4 +1,4 @@
-//! `tl tick`
+//! `tl tick`: runs the tick loop: plan, validate, execute.
 
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
 use application::tick::run_tick::{TickOutcome, retry_tick, run_tick};
@@ -18,34 +18,36 @@ use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
 
-/// So often a plan that cannot be run goes back to the model, with the reason.
+/// How often an invalid plan is returned to the model with the error.
 const MENDINGS: usize = 2;
 
-/// Plan the next step of the story and carry it out
+/// Plan the next step of the story and execute it
 ///
-/// A tick looks at the story, asks a planner for a plan, checks it, and runs its actions in order up to the first that
-/// fails. Plan, results and the story's new state are kept together. Without a model the plan is made by rules.
+/// A tick reads the story, asks a planner for a plan, validates it, and executes its actions in
+/// order up to the first failure. Plan, results and the new state of the story are recorded
+/// together. Without a model the plan is made by built-in rules. up to the first that fails. Plan,
+/// results and the story's new state are kept together. Without a model the plan is made by rules.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl tick
   tl tick --count 5
   tl tick --dry-run --show-prompt
-  tl tick --retry 7     # after mending what was missing, or editing plans/plan_007.json
+  tl tick --retry 7     # after fixing the cause, or editing plans/plan_007.json
   tl tick --skip 7")]
 pub(crate) struct TickArgs {
-    /// Ask for the plan and show it; change nothing
+    /// Show the plan without executing it
     #[arg(long)]
     dry_run: bool,
-    /// Show what the planner is told; with --dry-run no planner is asked
+    /// Print the planner's prompt; with --dry-run the planner is not called
     #[arg(long)]
     show_prompt: bool,
-    /// Run tick N again from the action that failed
+    /// Retry tick N from the failed action
     #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "count", "skip"])]
     retry: Option<u64>,
-    /// Go on without tick N
+    /// Skip tick N
     #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "count"])]
     skip: Option<u64>,
-    /// So many ticks
+    /// Number of ticks to run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     count: u64,
 }
@@ -67,7 +69,8 @@ impl TickArgs {
         let progress = Progress::new(app.ui, self.count);
         let mut outcomes = Vec::new();
         for _ in 0..self.count {
-            // A tick that failed is planned again, until it is done or put aside.
+            // A failed tick is planned again until it is done or parked, so this loop ends. With a
+            // single tick the user decides between retry and skip.
             loop {
                 let outcome = self.tick(app, &mind, &progress)?;
                 if !app.ui.json {
@@ -116,7 +119,7 @@ impl TickArgs {
                     app.ui.value(&next);
                 } else {
                     app.ui.line(format_args!(
-                        "tick {tick} has a plan that was not run to its end: it goes on at action {from_action}"
+                        "tick {tick} has a plan that was not completed: it resumes at action {from_action}"
                     ));
                 }
             }
@@ -138,6 +141,8 @@ impl TickArgs {
                     };
                 app.run(|ctx| keep_spending(ctx, &answer.spent))?;
                 let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
+                // A dry run changes nothing in the story, but its model calls cost money and count
+                // as spending.
                 if app.ui.json {
                     app.ui.value(&plan);
                 } else {
@@ -150,10 +155,10 @@ impl TickArgs {
     }
 }
 
-/// A plan that was taken, or what is still wrong with it, with the answer it came in.
+/// An accepted plan, or the last answer with its remaining error.
 type Planned<T> = Result<T, (PlanAnswer, String)>;
 
-/// Gets a plan and has it taken. One that cannot be run goes back with the reason.
+/// Requests a plan and submits it. An invalid one is returned to the model with the error.
 fn planned<T>(
     app: &App,
     mind: &Mind,
@@ -194,7 +199,7 @@ fn planned<T>(
                     app.run(|ctx| keep_spending(ctx, &answer.spent))?;
                     return Err(Failure::new(
                         FailureKind::Unavailable,
-                        "stopped; the story is as it was",
+                        "cancelled; the story is unchanged",
                     )
                     .step("tl tick"));
                 }
@@ -209,6 +214,8 @@ fn planned<T>(
                 if mending > MENDINGS {
                     return Ok(Err((answer, failure.message)));
                 }
+                // With its own answer in the conversation, the model corrects the plan instead of
+                // inventing another.
                 messages.push(Message::assistant(&answered.text));
                 messages.push(Message::user(&format!(
                     "{}. Answer with the whole plan again.",
@@ -229,7 +236,7 @@ fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
     ending(outcomes)
 }
 
-/// A tick that did not get done, and was not made good since, is a failure.
+/// Returns the exit code: failed if a tick failed or was parked and no later attempt completed it.
 fn ending(outcomes: &[TickOutcome]) -> ExitCode {
     let settled = |failed: &TickOutcome| {
         outcomes
@@ -297,12 +304,12 @@ fn tell(app: &App, outcome: &TickOutcome) {
                 "failures",
             );
             app.ui.say(format_args!(
-                "it is put aside after {failures}; the story goes on with the next tick"
+                "parked after {failures}; the story continues with the next tick"
             ));
         }
         _ => {
             app.ui.say(format_args!(
-                "{}: tl tick --retry {tick}   # after mending it, or editing {}",
+                "{}: tl tick --retry {tick}   # after fixing the cause, or editing {}",
                 styled(INFO, "next"),
                 outcome.plan_file
             ));

@@ -1,4 +1,4 @@
-//! `tl ticket`
+//! `tl ticket`: creates and splits tickets, sets their phase and level.
 
 use application::tickets::{NewTicket, TicketView, new_ticket, set_level, set_phase, split_ticket};
 use application::{Failure, FailureKind};
@@ -9,9 +9,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// Make a ticket, split it, set its phase or its size
+/// Tickets: create, split, set the phase or the work level
 ///
-/// The files are yours: of an existing one only the key that changes is written, every other byte stays.
+/// The files are yours: in an existing one only the changed key is written, every other byte is
+/// kept.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl ticket new \"Continuous quality monitoring\"
@@ -26,42 +27,42 @@ pub(crate) struct TicketArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Make a ticket with its folder and file
+    /// Create a ticket with its directory and file
     New {
-        /// What is to change
+        /// Title
         title: String,
-        /// The id; without one the next free one is taken
+        /// Id [default: the next free one]
         #[arg(long)]
         id: Option<String>,
-        /// The ticket it is a part of
+        /// Parent ticket
         #[arg(long, value_name = "TICKET")]
         parent: Option<String>,
-        /// The front matter's `type`
+        /// `type` in the front matter
         #[arg(long = "type", default_value = "task")]
         kind: String,
     },
-    /// Make a child ticket for each part
+    /// Split a ticket into child tickets
     Split {
-        /// The ticket that is too large
+        /// The ticket to split
         ticket: String,
-        /// The titles of its parts
+        /// Titles of the child tickets
         #[arg(required = true, value_name = "TITLE")]
         titles: Vec<String>,
     },
-    /// Set the phase
+    /// Set the work phase
     Phase {
         /// The ticket
         ticket: String,
-        /// intake, define-behavior, scenario-gate, decomposition, implement or done
+        /// The phase: intake, define-behavior, scenario-gate, decomposition, implement or done
         phase: String,
     },
-    /// Say how large a ticket is, or without a level judge it anew
+    /// Set the work level of a ticket; without a level, assess it again
     Level {
         /// The ticket
         ticket: String,
-        /// patch, task or feature
+        /// The level: patch, task or feature
         level: Option<String>,
-        /// Why
+        /// Reason
         #[arg(long)]
         reason: Option<String>,
     },
@@ -126,7 +127,7 @@ fn level_of(word: &str) -> Result<WorkLevel, Failure> {
         let known = WorkLevel::ALL.map(WorkLevel::word).join(", ");
         Failure::new(
             FailureKind::Invalid,
-            format!("`{word}` is no level: expected one of {known}"),
+            format!("`{word}` is not a work level: expected one of {known}"),
         )
     })
 }

@@ -1,4 +1,4 @@
-//! `tl token`
+//! `tl token`: creates, lists and revokes API tokens, and prints the audit log.
 
 use application::Failure;
 use application::tokens::{
@@ -15,11 +15,14 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
 use crate::wiring::App;
 
-/// Tokens for people and agents who work through `tl serve`: give, list, take back
+/// API tokens for `tl serve`: create, list, revoke, audit
 ///
-/// Whatever is done with a token is done in the name it was given for, and no further than its scope: `read` looks,
-/// `agent` does what agents do and comments, `approve` also decides, `admin` is for who runs the server. Each includes
-/// those before it. Tokens are given on the machine that has the database.
+/// Operations with a token are recorded under its principal and limited to its scope: `read` reads,
+/// `agent` also does what agents do and comments, `approve` also decides, `admin` is for the
+/// server's administrator. Each includes those before it. Tokens are created on the machine that
+/// has the database. scope: `read` looks, `agent` does what agents do and comments, `approve` also
+/// decides, `admin` is for who runs the server. Each includes those before it. Tokens are given on
+/// the machine that has the database.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl token create \"Anna's laptop\" --as human:anna --scope approve --expires 90d
@@ -34,48 +37,48 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Give a token; its secret is printed once and kept nowhere
+    /// Create a token; its secret is printed once and not stored
     Create {
-        /// What it is for, to know it again in the list
+        /// Name of the token, shown in the list
         name: String,
-        /// In whose name everything is done with it: `human:anna` or `agent:ci/1`
+        /// Principal it acts as: `human:anna` or `agent:ci/1`
         #[arg(long = "as", value_name = "PRINCIPAL")]
         principal: String,
-        /// How far it goes; an agent's is `read` or `agent`
+        /// Scope; `read` or `agent` for an agent
         #[arg(long, value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::word)))]
         scope: String,
-        /// How long it is good: `12h`, `90d`, `8w`; without it until it is taken back
+        /// Lifetime: `12h`, `90d`, `8w` [default: until it is revoked]
         #[arg(long, value_name = "TIME", value_parser = lasting)]
         expires: Option<i64>,
     },
-    /// Every token, also those that are over
+    /// List all tokens, including expired and revoked ones
     List,
-    /// Take a token back; every server turns it away within two seconds
+    /// Revoke a token; every server rejects it within two seconds
     Revoke {
-        /// Its number in the list
+        /// Number in the list
         id: u64,
     },
-    /// What was changed through servers, and who was turned away, the latest first
+    /// Show the audit log: changes and rejected requests of servers, latest first
     Audit {
-        /// At most so many lines
+        /// Maximum number of lines
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
 }
 
-/// A token that was just given.
+/// A token just created.
 #[derive(Serialize)]
 struct Given {
     #[serde(flatten)]
     token: TokenView,
-    /// Shown this once.
+    /// Printed this once.
     secret: String,
 }
 
-/// Reads a time like `90d` as milliseconds.
+/// Parses a duration such as `90d` into milliseconds.
 fn lasting(text: &str) -> Result<i64, String> {
     let expected =
-        || format!("`{text}` is no time: expected a number with m, h, d or w, as in 90d");
+        || format!("`{text}` is not a duration: expected a number with m, h, d or w, as in 90d");
     let unit = text.chars().last().ok_or_else(expected)?;
     let minutes: i64 = match unit {
         'm' => 1,
@@ -89,6 +92,7 @@ fn lasting(text: &str) -> Result<i64, String> {
         .unwrap_or_default()
         .parse()
         .map_err(|_| expected())?;
+    // 100,000 weeks still fit into a timestamp; more could overflow.
     if number == 0 || number > 100_000 {
         return Err(expected());
     }
@@ -105,13 +109,13 @@ impl TokenArgs {
                 expires,
             } => {
                 app.project()?.refuse_agents(
-                    "giving out a token",
+                    "creating a token",
                     &["ask the person to run `tl token create` in their own terminal"],
                 )?;
                 let request = CreateTokenRequest {
                     name: name.clone(),
                     principal: principal.clone(),
-                    // The parser lets no other word through.
+                    // clap accepts no other word; `Read` is the safe fallback.
                     scope: Scope::from_word(scope).unwrap_or(Scope::Read),
                     lasts: *expires,
                     secret: format!("{SECRET_PREFIX}{}", secret()),
@@ -132,8 +136,7 @@ impl TokenArgs {
                 } else {
                     tokens.iter().for_each(|token| app.ui.line(words(token)));
                     if tokens.is_empty() {
-                        app.ui
-                            .say("there are no tokens; `tl token create` gives one");
+                        app.ui.say("no tokens; next: tl token create");
                     }
                 }
             }
@@ -163,13 +166,14 @@ fn given(app: &App, given: Given) {
         app.ui.value(&given);
         return;
     }
+    // Only the secret on stdout, so that it can be piped into a password manager.
     app.ui.say(words(&given.token));
     app.ui.line(&given.secret);
     app.ui
-        .say(styled(DIM, "keep it now: it is shown this once"));
+        .say(styled(DIM, "save it now: it is not shown again"));
 }
 
-/// One token in one line.
+/// Renders a token as one line.
 fn words(token: &TokenView) -> StyledLine {
     let (style, until) = match (token.state, token.expires_at) {
         (TokenState::Valid, None) => (GOOD, "valid".to_owned()),
@@ -192,12 +196,12 @@ fn words(token: &TokenView) -> StyledLine {
     )
 }
 
-/// One line of the audit log.
+/// Renders a line of the audit log.
 fn told(line: &AuditView) -> StyledLine {
     let who = line
         .principal
         .as_ref()
-        .map_or_else(|| "somebody".to_owned(), ToString::to_string);
+        .map_or_else(|| "unauthenticated".to_owned(), ToString::to_string);
     let token = line
         .token
         .map(|id| format!(" (token {id})"))

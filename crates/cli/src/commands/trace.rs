@@ -1,4 +1,4 @@
-//! `tl trace`
+//! `tl trace`: finds everything with a stamp.
 
 use application::Failure;
 use application::sessions::trace_stamp::{Traced, trace_stamp};
@@ -8,10 +8,10 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, styled};
 use crate::wiring::App;
 
-/// Find everything that carries a stamp
+/// Find everything with a stamp
 ///
-/// Nodes of the trail, sessions and their logs, archives, anchors, notes and commits. A stamp is minute, hour, day, month and
-/// year: `30141102026` is 14:30 on 11 Feb 2026.
+/// Searches nodes of the trail, sessions and their logs, archives, anchors, notes and commits. A
+/// stamp is minute, hour, day, month and year: `30141102026` is 14:30 on 11 Feb 2026.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl trace 30141102026\n  tl trace 30141102026 --json")]
 pub(crate) struct TraceArgs {
@@ -57,7 +57,7 @@ impl TraceArgs {
         }
         if view.is_empty() {
             app.ui
-                .say(format!("nothing carries the stamp {}", view.stamp));
+                .say(format!("nothing found with stamp {}", view.stamp));
         }
         Ok(ExitCode::Done)
     }

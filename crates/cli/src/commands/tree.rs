@@ -1,4 +1,4 @@
-//! `tl tree`
+//! `tl tree`: prints the tree of plans.
 
 use application::Failure;
 use application::show_tree::show_tree;
@@ -10,11 +10,11 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, Styled, Ui, status, styled};
 use crate::wiring::App;
 
-/// Show the tree, or the part below a node
+/// Show the tree, or a subtree
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl tree\n  tl tree act 1\n  tl tree act-1/chapter-02 --json")]
 pub(crate) struct TreeArgs {
-    /// The node to start at; without it everything is shown
+    /// Root of the subtree [default: the whole tree]
     #[arg(num_args = 0..=2, value_name = "NODE")]
     node: Vec<String>,
 }

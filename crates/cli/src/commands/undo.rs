@@ -1,4 +1,4 @@
-//! `tl undo`
+//! `tl undo`: reverts operations.
 
 use application::Failure;
 use application::undo::{UndoTarget, undo};
@@ -10,20 +10,20 @@ use crate::exit_code::ExitCode;
 use crate::ui::{DIM, GOOD, WARN, styled};
 use crate::wiring::App;
 
-/// Take back the last decision, or a given operation
+/// Undo the last decision, or a given operation
 ///
-/// An undo is an operation too: undoing it brings the first one back. Plan files that the operation
-/// changed are changed back; what is in them now is kept as a version.
+/// An undo is an operation itself, and can be undone. Plan files that the operation changed are
+/// reverted; their current text is kept as a version.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl undo          the last approval, restore, …\n  tl undo 12       just operation 12\n  tl undo --to 8   everything after operation 8"
+    after_help = "Examples:\n  tl undo          undo the last approval, restore, …\n  tl undo 12       undo operation 12 only\n  tl undo --to 8   undo everything after operation 8"
 )]
 pub(crate) struct UndoArgs {
-    /// The operation, as `tl log` numbers it
+    /// Number of the operation in `tl log`
     #[arg(value_name = "OP")]
     operation: Option<u64>,
 
-    /// Take back everything after this operation
+    /// Undo everything after this operation
     #[arg(long, value_name = "OP", conflicts_with = "operation")]
     to: Option<u64>,
 }
@@ -49,11 +49,11 @@ impl UndoArgs {
             ));
         }
         for file in &outcome.files {
-            app.ui.line(format_args!("  changed back: {file}"));
+            app.ui.line(format_args!("  reverted: {file}"));
         }
         for file in &outcome.kept_files {
             app.ui.line(format_args!(
-                "  {} {} was changed since and stays",
+                "  {} {} was changed since and is not reverted",
                 styled(WARN, "kept:"),
                 file
             ));
@@ -61,7 +61,7 @@ impl UndoArgs {
         print_transitions(app.ui, &outcome.changed_entities);
         app.ui.line(styled(
             DIM,
-            format!("  to have it back: tl undo {}", outcome.operation),
+            format!("  to redo: tl undo {}", outcome.operation),
         ));
         Ok(ExitCode::Done)
     }

@@ -1,4 +1,4 @@
-//! `tl versions`
+//! `tl versions`: lists the versions of a plan.
 
 use application::Failure;
 use application::list_versions::list_versions;
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, GOOD, styled};
 use crate::wiring::App;
 
-/// List every version of a node's text, newest first
+/// List all versions of a plan, newest first
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl versions act 1\n  tl diff act 1 -1      what changed since the version before\n  tl restore act 1 -1   go back to it"
@@ -36,7 +36,7 @@ impl VersionsArgs {
                     ""
                 },
             );
-            // The size is that of the real text, which is not stored.
+            // The recorded size is that of the original text; only the masked one is stored.
             let size = match (version.masked, version.size) {
                 (true, _) => format!("{:>13}", "masked"),
                 (false, size) => format!("{:>7} bytes", size.unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! `tl wait`
+//! `tl wait`: blocks until a person decides about a plan.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,14 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, status, styled};
 use crate::wiring::App;
 
-/// How often the plan is looked at in any case: an edited file is no operation before someone looks at it.
+/// Polling interval. Store notifications are not enough: an edit of a plan file is no operation
+/// until a process observes it.
 const ASK: Duration = Duration::from_secs(2);
 
-/// Wait until a person decides about a plan, or says something about it
+/// Wait until a person decides about a plan or comments on it
 ///
-/// Ends with 0 when the plan is approved, somebody commented on it, or a person decided in a review of it; with 1 when the time
-/// is over.
+/// Exits with 0 when the plan is approved, gets a comment, or a person decides in a review of it;
+/// with 1 on a timeout.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl wait chapter 2
@@ -26,11 +27,11 @@ pub(crate) struct WaitArgs {
     #[command(flatten)]
     node: NodeArgs,
 
-    /// Until its status is another one, whichever
+    /// Wait for any change of its status
     #[arg(long)]
     changed: bool,
 
-    /// So many seconds at most
+    /// Timeout in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
     timeout: u64,
 }
@@ -63,9 +64,9 @@ impl WaitArgs {
 }
 
 impl WaitArgs {
-    /// Looks again when something happened, until it is done or the time is over.
+    /// Polls until the decision or the timeout.
     fn wait(&self, ctx: &Context<'_>) -> Result<WaitView, Failure> {
-        // Before the first look, so that nothing falls between the two.
+        // Read before the first check: an operation between the two would be missed otherwise.
         let mut known = ctx.store.read()?.head()?;
         let until = if self.changed {
             Until::Changed

@@ -1,4 +1,4 @@
-//! `tl where`
+//! `tl where`: prints the position of the session.
 
 use application::Failure;
 use application::where_am_i::{where_am_i, where_flat};
@@ -8,7 +8,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{DIM, WARN, styled};
 use crate::wiring::App;
 
-/// Say where this session stands
+/// Show the position of this session
 ///
 /// In one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ use crate::wiring::App;
     after_help = "Examples:\n  tl where\n  tl where --flat --json   # for tools that know one active item"
 )]
 pub(crate) struct WhereArgs {
-    /// One line for a prompt; with --json the few fields of the one active item
+    /// One line for a shell prompt; with --json only the fields of the active item
     #[arg(long)]
     flat: bool,
 }

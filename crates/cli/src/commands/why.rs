@@ -1,4 +1,4 @@
-//! `tl why`
+//! `tl why`: explains the status of a node.
 
 use application::Failure;
 use application::explain::{Explanation, explain};
@@ -9,7 +9,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, INFO, Ui, status, styled};
 use crate::wiring::App;
 
-/// Explain why a node stands as it does: which operation, whose edit, which sections
+/// Explain the status of a node: the operation, the edit and the sections that caused it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl why scene 0204\n  tl why act-1/chapter-02 --json")]
 pub(crate) struct WhyArgs {

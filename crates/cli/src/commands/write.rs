@@ -1,4 +1,4 @@
-//! `tl write`
+//! `tl write`: generates a scene from its blueprint, step by step.
 
 use application::generation::advance::{
     NextStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
@@ -20,9 +20,12 @@ use crate::wiring::App;
 
 /// Write a scene from its approved blueprint
 ///
-/// A writer writes, checks and a judge look for what is wrong, it is revised a few times, and what is kept goes into
-/// `content/` and the memory. Every step is kept: what is stopped goes on with `tl generation resume`. Without a model the
-/// scene is a placeholder made of the blueprint's words, and says so.
+/// The writer model writes, checks and a judge model find problems, the text is revised a few
+/// times, and the result goes into `content/` and the memory. Every step is recorded: an
+/// interrupted generation is continued by `tl generation resume`. Without a model the scene is a
+/// placeholder made from the blueprint, marked as such. is kept goes into `content/` and the
+/// memory. Every step is kept: what is stopped goes on with `tl generation resume`. Without a model
+/// the scene is a placeholder made of the blueprint's words, and says so.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl write scene-0101
@@ -32,10 +35,10 @@ pub(crate) struct WriteArgs {
     /// The scene: `scene-0101`, or its path
     #[arg(required_unless_present = "next", num_args = 1..=2, value_name = "SCENE")]
     scene: Vec<String>,
-    /// The first approved one that is not written yet
+    /// The first approved scene that is not written yet
     #[arg(long, conflicts_with = "scene")]
     next: bool,
-    /// Show what writer and judge are told
+    /// Print the prompts of writer and judge
     #[arg(long)]
     show_prompt: bool,
 }
@@ -61,7 +64,7 @@ impl WriteArgs {
     }
 }
 
-/// Goes on with a scene until it rests.
+/// Runs the steps of a generation until it is complete, held or failed.
 pub(super) fn carry_on(
     app: &App,
     mind: &Mind,
@@ -82,7 +85,7 @@ pub(super) fn carry_on(
             app.ui.say_lines(&question.prompt);
         }
         let what = format!("{} {}", question.step.word(), question.scene);
-        // Prose is shown as it comes; a verdict is waited for.
+        // Prose is streamed; a verdict is JSON and shown when it is complete.
         match question.schema {
             None => progress.showing(&what),
             Some(_) => progress.waiting_for(&what),
@@ -123,11 +126,13 @@ fn answered(
             answer.spent = answered.spent;
         }
         Err(unanswered) if unanswered.cancelled => {
-            let what = "stopped; the step can be taken up again".to_owned();
+            let what = "cancelled; the step can be resumed".to_owned();
             return Err(Failure::new(FailureKind::Unavailable, what)
                 .step(format!("tl generation resume {}", question.scene)));
         }
         Err(unanswered) => {
+            // Submitted like an answer: the generation records the failure with its cost, and
+            // decides whether to try again.
             answer.failed = Some(unanswered.failure.message);
             answer.spent = unanswered.spent;
         }
@@ -145,7 +150,7 @@ fn rest(app: &App, generation: &GenerationView) -> ExitCode {
     }
 }
 
-/// Shows how a scene stands.
+/// Prints the status of a generation.
 pub(super) fn show(app: &App, generation: &GenerationView) {
     if app.ui.json {
         app.ui.value(&json!(generation));
@@ -165,7 +170,7 @@ pub(super) fn show(app: &App, generation: &GenerationView) {
     ));
     if generation.stale {
         app.ui.line(format_args!(
-            "  {}: its blueprint changed since, or is no longer approved",
+            "  {}: its blueprint has changed or is no longer approved",
             styled(WARN, "stale")
         ));
     }

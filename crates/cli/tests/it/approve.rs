@@ -106,7 +106,7 @@ fn warnings_are_shown_and_recorded_and_block_nothing() {
         project
             .ok(&["show", "scene-0101"])
             .stdout
-            .contains("in spite of: characters not named")
+            .contains("despite: characters not named")
     );
 }
 

@@ -10,7 +10,7 @@ fn a_backup_is_whole_and_said_to_be() {
     project.plan_story();
     let output = project.ok(&["backup", "novel.tlbackup"]);
     assert!(
-        output.stdout.contains("read back and compared"),
+        output.stdout.contains("verified"),
         "{output:?}"
     );
     let view = project.json(&["backup", "novel.tlbackup"]);

@@ -41,7 +41,7 @@ fn a_sound_project_is_code_0() {
     let project = planned();
     assert_eq!(
         project.ok(&["check"]).stdout,
-        "✓ 3 nodes and their files agree\n"
+        "✓ 3 nodes: state and plan files agree\n"
     );
     assert_eq!(
         project.json(&["check"]),
@@ -49,7 +49,7 @@ fn a_sound_project_is_code_0() {
     );
     assert_eq!(
         story().ok(&["check"]).stdout,
-        "✓ 0 nodes and their files agree\n"
+        "✓ 0 nodes: state and plan files agree\n"
     );
 }
 

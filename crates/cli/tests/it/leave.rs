@@ -15,5 +15,5 @@ fn what_was_there_before_is_used_again() {
     let left = clone.ok(&["leave"]);
     assert!(left.stdout.contains(&team.url()), "{}", left.stdout);
     assert_eq!(statuses(&clone), before);
-    assert!(clone.run(&["leave"]).stderr.contains("joined no server"));
+    assert!(clone.run(&["leave"]).stderr.contains("not joined a server"));
 }

@@ -9,7 +9,7 @@ fn without_a_choice_no_model_is_asked() {
         project
             .ok(&["llm", "check"])
             .stdout
-            .contains("no model is chosen")
+            .contains("no model is configured")
     );
     // A project has no say.
     project.write("llm.toml", "provider = \"anthropic\"\n");

@@ -103,7 +103,7 @@ fn a_file_that_is_gone_is_written_again_and_undo_reaches_it() {
         &project,
         &["memory", "show", "Elena"],
         "not-found",
-        &["nothing in the memory"],
+        &["no entry matches"],
     );
 }
 
@@ -219,7 +219,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         &project,
         &["memory", "index"],
         "refused",
-        &["searched by words alone", "THROUGHLINE_EMBED_PROVIDER"],
+        &["by words only", "THROUGHLINE_EMBED_PROVIDER"],
     );
     let server = ModelServer::start(|_| String::new());
     let project = project
@@ -237,7 +237,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
     };
     let unindexed = project.ok(&["memory", "search", "teacher"]);
     assert!(
-        unindexed.stderr.contains("no entry has a vector yet"),
+        unindexed.stderr.contains("the vector index is empty"),
         "{unindexed:?}"
     );
     assert_eq!(
@@ -267,7 +267,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         project
             .ok(&["llm", "check"])
             .stdout
-            .contains("vectors by openai-compatible/topics")
+            .contains("embeddings by openai-compatible/topics")
     );
     // A model that does not answer is told of; the words are searched all the same.
     let deaf = project.with_environment("THROUGHLINE_EMBED_BASE_URL", "http://127.0.0.1:9/v1");

@@ -42,7 +42,7 @@ fn everything_goes_there_and_back() {
     ] {
         // Names of earlier moves are taken by what was put aside, not by us.
         let output = project.ok(&["move", "--to", target]);
-        assert!(output.stdout.contains("found the same"), "{output:?}");
+        assert!(output.stdout.contains("verified"), "{output:?}");
         assert!(
             !output.stdout.contains("tl:") && !output.stderr.contains("tl:"),
             "a password: {output:?}"
@@ -100,7 +100,7 @@ fn what_is_there_already_stays() {
             "cannot be reached",
         ),
         (vec!["move", "--to", "sqlite"], "already"),
-        (vec!["move", "--to", "geheim"], "not understood"),
+        (vec!["move", "--to", "geheim"], "invalid `--to`"),
     ] {
         let output = second.run(&arguments);
         assert!(

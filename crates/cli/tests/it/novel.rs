@@ -26,7 +26,7 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
         &project,
         &["novel", "new", "Drawer"],
         "conflict",
-        &["is there already"],
+        &["already exists"],
     );
     // Somebody's directory stays theirs.
     project.write("Mine/notes.md", "mine");
@@ -34,7 +34,7 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
         &project,
         &["novel", "new", "Mine"],
         "conflict",
-        &["is there already"],
+        &["already exists"],
     );
 }
 
@@ -46,13 +46,13 @@ fn a_story_becomes_a_book() {
         &project,
         &["novel", "new", "The Drawer & Co"],
         "conflict",
-        &["is there already"],
+        &["already exists"],
     );
     assert_refused(
         &project,
         &["novel", "new", "../x"],
         "invalid",
-        &["no name for a directory"],
+        &["not a valid directory name"],
     );
     let inside = |arguments: &[&str]| -> Vec<String> {
         let all = ["--project", "The Drawer & Co"].iter().chain(arguments);

@@ -46,7 +46,7 @@ fn an_unknown_state_lists_the_known_ones() {
         &["progress", "act-1", "done"],
         "invalid",
         &[
-            "`done` is no progress",
+            "`done` is not a progress state",
             "pending, active, complete, blocked",
         ],
     );

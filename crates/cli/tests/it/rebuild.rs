@@ -81,7 +81,7 @@ fn nothing_to_rebuild_is_fine() {
     let output = story().ok(&["rebuild"]);
     assert_eq!(
         output.stdout,
-        "✓ rebuilt nothing: there are no plan files\n"
+        "✓ rebuilt nothing: no plan files found\n"
     );
 }
 

@@ -311,7 +311,7 @@ fn quarantined_states_are_listed_and_restored() {
     let project = with_backup();
     let listed = project.ok(&["repair", "--list-quarantine"]);
     assert!(
-        listed.stdout.contains("nothing is in quarantine"),
+        listed.stdout.contains("the quarantine is empty"),
         "{listed:?}"
     );
     let before = seen(&project);

@@ -265,7 +265,7 @@ fn what_cannot_be_replayed_is_said_with_its_line() {
         &["replay", "claude-cod", "events.jsonl"],
         "invalid",
         &[
-            "`claude-cod` is no host; did you mean `claude-code`?",
+            "`claude-cod` is not a host; did you mean `claude-code`?",
             "hosts: claude-code, cursor, opencode",
         ],
     );
@@ -273,7 +273,7 @@ fn what_cannot_be_replayed_is_said_with_its_line() {
         &project,
         &["replay", "emacs", "events.jsonl"],
         "invalid",
-        &["`emacs` is no host"],
+        &["`emacs` is not a host"],
     );
     assert_refused(
         &crate::empty(),

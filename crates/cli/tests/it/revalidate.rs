@@ -173,7 +173,7 @@ fn all_goes_from_the_top_down() {
         project
             .ok(&["revalidate", "--all", "--keep"])
             .stderr
-            .contains("nothing is stale")
+            .contains("no stale plans")
     );
 }
 

@@ -843,7 +843,7 @@ fn where_it_cannot_listen_it_says_so() {
     );
     let output = project.refused(&["serve", "--listen", "0.0.0.0", "--no-token"]);
     assert!(
-        output.stderr.contains("asks for a token"),
+        output.stderr.contains("requires a token"),
         "{}",
         output.stderr
     );

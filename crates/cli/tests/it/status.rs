@@ -45,7 +45,7 @@ fn counts_and_what_needs_someone() {
         project
             .ok(&["status"])
             .stdout
-            .contains("Nothing needs you.")
+            .contains("Nothing needs attention.")
     );
 
     project.write(Project::ACT, crate::ACT_EDITED);

@@ -10,7 +10,7 @@ fn nothing_differs() {
     let project = planned();
     assert_eq!(
         project.ok(&["sync-hashes"]).stdout,
-        "✓ 3 nodes: nothing differs\n"
+        "✓ 3 nodes: no changes\n"
     );
     assert_eq!(
         project.json(&["sync-hashes"]),

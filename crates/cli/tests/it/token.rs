@@ -18,7 +18,7 @@ fn a_token_is_given_listed_and_taken_back() {
     ]);
     let secret = given.stdout.trim();
     assert!(secret.starts_with("tl_") && secret.len() == 67, "{secret}");
-    assert!(given.stderr.contains("shown this once"), "{}", given.stderr);
+    assert!(given.stderr.contains("not shown again"), "{}", given.stderr);
     let other = project.json(&[
         "token",
         "create",

@@ -30,12 +30,12 @@ fn one_stamp_finds_everything() {
         project
             .ok(&["trace", "3014110226"])
             .stderr
-            .contains("nothing carries the stamp 30141102026")
+            .contains("nothing found with stamp 30141102026")
     );
     assert_refused(
         &project,
         &["trace", "yesterday"],
         "invalid",
-        &["is no stamp"],
+        &["is not a stamp"],
     );
 }

@@ -74,7 +74,7 @@ fn the_way_back_is_told() {
     assert!(
         output
             .stdout
-            .contains(&format!("to have it back: tl undo {}", approval + 1)),
+            .contains(&format!("to redo: tl undo {}", approval + 1)),
         "{}",
         output.stdout
     );
@@ -265,7 +265,7 @@ fn what_cannot_be_undone_says_why() {
         &project,
         &["undo", "2"],
         "refused",
-        &["noticed new plan files", "remove the files"],
+        &["observed new plan files", "remove the files"],
     );
     project.ok(&["undo"]);
     assert_refused(

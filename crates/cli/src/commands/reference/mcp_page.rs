@@ -1,4 +1,4 @@
-//! The page of what an MCP client is offered.
+//! Reference page of MCP tools, resources and prompts.
 
 use application::Failure;
 use domain::profile::built_in;
@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::GENERATED;
 
-/// Returns the page, for a story project that keeps a trail and has plan documents, and what tickets add to it.
+/// Renders the page for a story project with trail and plan documents, and the additional ticket
+/// tools.
 pub(super) fn page() -> Result<String, Failure> {
     let of = |profiles: &[&str]| {
         Catalogue::of(
@@ -17,6 +18,8 @@ pub(super) fn page() -> Result<String, Failure> {
                 .collect::<Vec<_>>(),
         )
     };
+    // Two catalogues, because tool descriptions name the levels of the profiles: with `tickets` in
+    // the first one, the story's tools would read differently.
     let (catalogue, tickets) = (of(&["story", "trail", "milestones"])?, of(&["tickets"])?);
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
