@@ -59,7 +59,7 @@ fn an_answer_to_another_question_is_late() {
     let first = answer(&world, &ask);
     submit_plan(&world.ctx(), &first).unwrap();
     let failure = submit_plan(&world.ctx(), &first).unwrap_err();
-    assert!(failure.message.contains("late"), "{failure:?}");
+    assert!(failure.message.contains("stale answer"), "{failure:?}");
     let plan = json!({ "rationale": "r", "scene_intention": "s", "actions": [{ "tool": "loop.close", "args": { "loop_id": "OL7" } }] });
     let unknown = PlanAnswer {
         nonce: asked(&world).nonce,

@@ -24,7 +24,7 @@ fn sessions_are_listed_shown_and_archived() {
         &project,
         &["session", "archive", &stamp],
         "refused",
-        &["archived already"],
+        &["already archived"],
     );
     assert_refused(
         &project,
@@ -36,7 +36,7 @@ fn sessions_are_listed_shown_and_archived() {
         &project,
         &["session", "show", "nonsense"],
         "invalid",
-        &["is no stamp"],
+        &["is not a stamp"],
     );
     let manifest: serde_json::Value =
         serde_json::from_str(&project.read(".throughline/sessions/manifest.json")).unwrap();
