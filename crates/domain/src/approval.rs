@@ -1,7 +1,6 @@
-//! Approval of a node: who may approve, when, and what the approval is bound to.
+//! Approval of a node: who may approve, under which conditions, and which text it is bound to.
 //!
-//! Pure. Content hashes and the time are given by the caller; see `application::approve` for how
-//! they are gathered.
+//! Pure. Content hashes and the time are passed in; `application::approve` gathers them.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +11,12 @@ use crate::shown::{Shown, ShownChanged};
 use crate::status::ApprovalFooting;
 use crate::time::Timestamp;
 
-/// The record that someone approved exactly this text below exactly that parent.
+/// Approval of exactly this text below exactly that parent version.
 ///
-/// Made only in this module: by [`decide`], by [`approve_content`], or read back by [`Approval::from_record`].
+/// Constructed only in this module: by [`decide`], by [`approve_content`], or read back by
+/// [`Approval::from_record`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+// `non_exhaustive` keeps other crates from building an approval past the rules in this module.
 #[non_exhaustive]
 pub struct Approval {
     pub version: VersionHash,
@@ -23,13 +24,13 @@ pub struct Approval {
     pub parent: Option<ParentVersion>,
     pub by: Principal,
     pub at: Timestamp,
-    /// What was known to be odd and was approved all the same.
+    /// Consistency warnings that were known and accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
 impl Approval {
-    /// Reads an approval back from where it was recorded. Decides nothing.
+    /// Restores a recorded approval, without checking any rule.
     #[must_use]
     pub fn from_record(
         version: VersionHash,
@@ -49,7 +50,7 @@ impl Approval {
         }
     }
 
-    /// Returns just what a status rests on.
+    /// Returns the part of the approval the status depends on.
     #[must_use]
     pub fn footing(&self) -> ApprovalFooting {
         ApprovalFooting {
@@ -60,17 +61,17 @@ impl Approval {
     }
 }
 
-/// The record that someone condemned exactly this text. A new text is free of it.
+/// Rejection of exactly this text; it ends when the text changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Condemnation {
-    /// The condemned text; `None` when there was none to read.
+    /// The condemned text; `None` when the file was not readable.
     pub canonical: Option<CanonicalHash>,
     pub reason: String,
     pub by: Principal,
     pub at: Timestamp,
 }
 
-/// Whether warnings and a condemnation stand in the way.
+/// Whether to approve despite warnings and a condemnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
     Yes,
@@ -107,7 +108,7 @@ pub enum ApprovalRefused {
     Changed(#[from] ShownChanged),
 }
 
-/// An approval about to be asked for.
+/// Inputs of the approval decision.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     pub node: &'a Node,
@@ -115,19 +116,20 @@ pub struct Request<'a> {
     pub by: &'a Principal,
     pub now: Timestamp,
     pub force: Force,
-    /// What the person or agent saw, where something was shown.
+    /// The versions the decision was made on, if the caller was shown any.
     pub shown: Option<&'a Shown>,
-    /// What the consistency checks found.
+    /// Findings of the consistency checks.
     pub warnings: Vec<String>,
 }
 
-/// Returns the approval to record, or why there is none.
+/// Checks every rule of approval and returns the approval to record.
 ///
 /// # Errors
-/// Every rule of approval, as [`ApprovalRefused`].
+/// [`ApprovalRefused`] with the first rule that is violated.
 pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, ApprovalRefused> {
     let node = request.node;
     let name = || node.alias.clone();
+    // An approval names the hash of a text, so there has to be one.
     let (version, canonical) = match &node.content {
         Content::Text {
             version, canonical, ..
@@ -145,6 +147,8 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
             });
         }
     };
+    // Before the parent is checked: an agent that may not approve at all should not be told to get
+    // the parent approved first.
     if !policy.approval.accepts(request.by) {
         return Err(ApprovalRefused::NotAPerson {
             node: name(),
@@ -161,9 +165,12 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
             status: parent.status(),
         });
     }
+    // Runs inside the write transaction. Compared any earlier, another writer could change the text
+    // in between, and the approval would be given to a text the person has not seen.
     if let Some(shown) = request.shown {
         shown.check(node, request.parent)?;
     }
+    // `force` overrides opinions (a condemnation, warnings), never the rules above.
     if request.force == Force::No {
         if let Some(condemnation) = &node.condemnation
             && condemnation.canonical == Some(canonical)
@@ -181,6 +188,7 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
             });
         }
     }
+    // Warnings are recorded with the approval: later it must be visible what was known.
     Ok(Approval {
         version,
         canonical,
@@ -191,8 +199,9 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
     })
 }
 
-/// Returns the approval of a text that stands on no parent, such as an entity of a plan document; `None` where there is no
-/// text, or where an approval by this principal does not count.
+/// Returns the approval of a text that has no parent, such as an entity of a plan document.
+///
+/// `None` if there is no text, or if approvals by this principal do not count.
 #[must_use]
 pub fn approve_content(
     content: &Content,
@@ -215,10 +224,12 @@ pub fn approve_content(
     }
 }
 
-/// Returns the next step towards an approval, for whoever reads it: the command for those whose approval counts, for an agent
-/// who can give it and how. An agent that is handed the command tries it.
+/// Returns the next step towards an approval, worded for the reader.
+///
+/// A reader whose approval counts gets the command; an agent is told how to ask a person.
 #[must_use]
 pub fn approval_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> String {
+    // An agent that is shown `tl approve` runs it, only to be refused.
     if policy.accepts(reader) {
         format!("tl approve {node}")
     } else {
@@ -226,7 +237,7 @@ pub fn approval_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> 
     }
 }
 
-/// Returns how an agent gets a plan approved where only people approve.
+/// Returns how an agent gets a plan approved when only people may approve.
 #[must_use]
 pub fn ask_person_step(node: &str) -> String {
     format!(

@@ -1,7 +1,7 @@
-//! The cascade: which descendants change their status, to what, and why.
+//! Cascade: re-derives the statuses of a subtree after a change, with their causes.
 //!
-//! Pure and total: it judges a whole subtree from top to bottom and returns every change at once, so
-//! that the caller can record all of them in one transaction or none.
+//! Pure: one pass from the top down returns every change at once, so that the caller records all of
+//! them in one transaction or none. It does not look at files; see [`crate::observation`].
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::node::{Cause, CauseKind, Standing, Status};
 use crate::status::{Footing, Judgement, JudgingRules, ParentFooting, TextFooting, judge};
 use crate::time::Timestamp;
 
-/// Nodes that went from one standing to another together.
+/// Nodes with the same status before and after a cascade.
 ///
-/// Grouping keeps the record of a cascade over a hundred thousand nodes to a list of numbers.
+/// Grouping reduces the record of a cascade over a hundred thousand nodes to a list of ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingGroup {
     pub before: Standing,
@@ -23,16 +23,16 @@ pub struct StandingGroup {
     pub nodes: Vec<NodeId>,
 }
 
-/// When and in which operation a cascade happens, and what was said about it.
+/// The operation a cascade belongs to, its time and its reason.
 #[derive(Clone, Copy, Debug)]
 pub struct Occasion<'a> {
     pub operation: OperationId,
     pub now: Timestamp,
-    /// The reason given, where the cascade was asked for.
+    /// The reason given by the caller, if the cascade was requested explicitly.
     pub note: Option<&'a str>,
 }
 
-/// The tree is deeper than policy allows: more likely a damaged tree than a plan.
+/// The tree is deeper than the policy allows, which indicates a damaged tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tree is more than {max_depth} levels deep at node {node}")]
 pub struct TooDeep {
@@ -40,10 +40,10 @@ pub struct TooDeep {
     pub max_depth: usize,
 }
 
-/// Judges `subtree` again and returns every change of standing.
+/// Derives every status in `subtree` again and returns the changes.
 ///
-/// `subtree` lists a node before its children. Nodes whose parent is not in it stand on `above`,
-/// keyed by the parent's id.
+/// `subtree` lists a node before its children. The parents that are not in it are in `above`, keyed
+/// by their ids.
 ///
 /// # Errors
 /// [`TooDeep`] when a node lies more than `max_depth` levels below the first.
@@ -54,7 +54,7 @@ pub fn reevaluate(
     max_depth: usize,
     rules: JudgingRules<'_>,
 ) -> Result<Vec<StandingGroup>, TooDeep> {
-    // (position, depth) of every node met so far; parents come first.
+    // State of every node visited so far. Parents come first, so a single pass is enough.
     let mut seen: HashMap<NodeId, Seen> = HashMap::with_capacity(subtree.len());
     let mut groups = Groups::default();
 
@@ -81,6 +81,8 @@ pub fn reevaluate(
         };
 
         let judgement = judge(footing, parent_footing, rules);
+        // Only the status is compared. A node that stays stale keeps its first cause and time: the
+        // reader wants to know when it became stale, not when it was last looked at.
         let standing = if judgement.status == footing.standing.status {
             StandingRef::Unchanged(footing.standing.clone())
         } else {
@@ -99,10 +101,12 @@ pub fn reevaluate(
     Ok(groups.list)
 }
 
-/// Puts facts that are about to be recorded over footings read from the store.
+/// Applies facts that are not recorded yet to status inputs read from the store.
 ///
-/// Added nodes go to the end: a parent among them was added before.
+/// Added nodes are appended: facts list a parent before its children.
 pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
+    // The store still has the old state, because the facts and the cascade they cause are recorded
+    // as one operation.
     let mut places: HashMap<NodeId, usize> = footings
         .iter()
         .enumerate()
@@ -161,6 +165,7 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             | Fact::UndoneChanged { .. } => {}
         }
     }
+    // Only a move can put a node in front of its new parent, so the sort is skipped otherwise.
     if facts
         .iter()
         .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
@@ -169,11 +174,11 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
     }
 }
 
-/// Puts every footing behind its parent's; what stood together stays together.
+/// Sorts parents before their children, by depth; the sort is stable.
 fn parents_first(footings: &mut [Footing]) {
     let parents: HashMap<NodeId, Option<NodeId>> =
         footings.iter().map(|it| (it.id, it.parent)).collect();
-    // Only what is among them is counted: what stands above would make two of one height where they are few.
+    // Depth counts ancestors within this list only; the ones outside are not sorted.
     let above = |id: &NodeId| {
         parents
             .get(id)
@@ -181,7 +186,7 @@ fn parents_first(footings: &mut [Footing]) {
             .flatten()
             .filter(|parent| parents.contains_key(parent))
     };
-    // Nobody stands deeper than there are nodes, also where files go round in a circle.
+    // `take` ends the walk when front matter declares a cycle of parents.
     footings.sort_by_cached_key(|it| {
         std::iter::successors(Some(it.id), above)
             .take(parents.len())
@@ -189,7 +194,7 @@ fn parents_first(footings: &mut [Footing]) {
     });
 }
 
-/// Returns how a node's children will see it.
+/// Returns the state of a node as its children's statuses depend on it.
 #[must_use]
 pub fn as_parent(footing: &Footing, status: Status) -> ParentFooting {
     let canonical = match footing.text {
@@ -218,7 +223,7 @@ struct Groups {
 
 impl Groups {
     fn push(&mut self, before: &Standing, after: Standing, node: NodeId) -> StandingRef {
-        // Neighbours mostly change alike: look at the last group before hashing.
+        // Siblings mostly change alike, so the last group is tried before hashing two statuses.
         if let Some(last) = self.list.last_mut()
             && last.before == *before
             && last.after == after
@@ -272,7 +277,8 @@ fn standing_after(
             own(footing.id)
         }
         CauseKind::ParentChanged | CauseKind::ParentNotApproved | CauseKind::ParentInvalid => {
-            // Below a stale parent the story began further up: pass its cause on.
+            // Below a stale parent the origin is further up: inherit the parent's cause, so that
+            // every descendant names the node that really changed.
             match parent.and_then(|standing| standing.cause.as_ref()) {
                 Some(inherited) => Cause {
                     kind: match inherited.kind {

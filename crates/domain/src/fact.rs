@@ -1,7 +1,7 @@
-//! Facts: the only way state changes.
+//! Facts (event sourcing): every state change, with its value before and after.
 //!
-//! Each fact says what was before and what is after, so that it can be applied, reversed and
-//! checked. Tables, mirror and dashboard are projections of them; undo, rebuild and history read them.
+//! Having both values, a fact can be applied, inverted and checked. Tables, mirror and dashboard
+//! are projections of the facts; undo, rebuild and history read the facts themselves.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::record::RecordKey;
 use crate::secrets;
 use crate::time::Timestamp;
 
-/// Something that happened, in the past tense.
+/// One state change, named in the past tense.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "kebab-case")]
 pub enum Fact {
@@ -24,7 +24,7 @@ pub enum Fact {
     NodeRemoved {
         node: Box<Node>,
     },
-    /// The node stands below another one, with all that is below it.
+    /// The node was moved below another one, with its subtree.
     NodeMoved {
         node: NodeId,
         before: Option<NodeId>,
@@ -58,7 +58,7 @@ pub enum Fact {
     StandingsChanged {
         groups: Vec<StandingGroup>,
     },
-    /// A readable copy of `version` was put at `path`.
+    /// A readable copy of `version` was written to `path`.
     BackupWritten {
         node: NodeId,
         version: VersionHash,
@@ -70,7 +70,7 @@ pub enum Fact {
         before: Option<Value>,
         after: Option<Value>,
     },
-    /// `operation` was undone by `after`, or (undone by `before`) is in force again.
+    /// `operation` was undone by operation `after`; `None` when its undo (`before`) was undone.
     UndoneChanged {
         operation: OperationId,
         before: Option<OperationId>,
@@ -79,9 +79,11 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// Returns the fact that takes this one back; `None` for what stays true whatever is undone.
+    /// Returns the inverse fact; `None` for facts that an undo does not revert.
     #[must_use]
     pub fn reversed(&self) -> Option<Self> {
+        // Written out for each variant, without a wildcard: a new fact has to say here whether an
+        // undo reverts it.
         Some(match self.clone() {
             Self::NodeAdded { node } => Self::NodeRemoved { node },
             Self::NodeRemoved { node } => Self::NodeAdded { node },
@@ -149,7 +151,8 @@ impl Fact {
                     })
                     .collect(),
             },
-            // The masked text of a version stays, as texts do.
+            // Texts are never deleted by an undo, and this record is how a version with a secret
+            // finds its masked text.
             Self::RecordChanged { record, .. } if secrets::is_masked_text(&record) => return None,
             Self::RecordChanged {
                 record,
@@ -169,11 +172,12 @@ impl Fact {
                 before: after,
                 after: before,
             },
+            // The backup file stays on disk as well: it is a safety copy for people.
             Self::BackupWritten { .. } => return None,
         })
     }
 
-    /// Returns the nodes this fact changes.
+    /// Returns the ids of the nodes this fact changes.
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeId> {
         match self {
@@ -189,14 +193,15 @@ impl Fact {
                 .iter()
                 .flat_map(|group| group.nodes.iter().copied())
                 .collect(),
+            // Records may be about a node, but the node itself does not change.
             Self::RecordChanged { .. } | Self::UndoneChanged { .. } => Vec::new(),
         }
     }
 }
 
-/// What facts are applied to: the in-memory tree, or an engine's tables.
+/// The target facts are applied to: the in-memory tree, or the tables of a storage engine.
 pub trait NodeTable {
-    /// The engine's own fault.
+    /// The error type of the engine.
     type Fault;
 
     /// Returns a node.
@@ -205,22 +210,22 @@ pub trait NodeTable {
     /// The engine's fault.
     fn get(&mut self, id: NodeId) -> Result<Option<Node>, Self::Fault>;
 
-    /// Adds a node that was not there.
+    /// Inserts a new node.
     ///
     /// # Errors
     /// The engine's fault.
     fn insert(&mut self, node: Node) -> Result<(), Self::Fault>;
 
-    /// Replaces a node by itself, changed. Id, parent and alias stay.
+    /// Updates a node. Id, parent and alias do not change.
     ///
     /// # Errors
     /// The engine's fault.
     fn replace(&mut self, before: &Node, after: Node) -> Result<(), Self::Fault>;
 
-    /// Puts a node, with all below it, below another one (or at the top).
+    /// Moves a node and its subtree below another node, or to the top level.
     ///
     /// # Errors
-    /// The engine's fault, also when it would stand below itself.
+    /// The engine's fault, also when the node would become its own ancestor.
     fn move_below(
         &mut self,
         node: &Node,
@@ -228,34 +233,34 @@ pub trait NodeTable {
         at: Timestamp,
     ) -> Result<(), Self::Fault>;
 
-    /// Takes a node out.
+    /// Deletes a node, which must have no children.
     ///
     /// # Errors
     /// The engine's fault.
     fn remove(&mut self, id: NodeId) -> Result<(), Self::Fault>;
 
-    /// Gives many nodes, all of the same present standing, a new one.
+    /// Sets the status of many nodes at once; all of them must have the group's `before`.
     ///
     /// # Errors
     /// The engine's fault.
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Self::Fault>;
 
-    /// Keeps in the list of versions that a node had this text.
+    /// Adds this content to the node's list of versions.
     ///
     /// # Errors
     /// The engine's fault.
     fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Self::Fault>;
 
-    /// Keeps the readable backup in the list of backups.
+    /// Adds a readable backup to the node's list of backups.
     ///
     /// # Errors
     /// The engine's fault.
     fn add_backup(&mut self, backup: Backup) -> Result<(), Self::Fault>;
 
-    /// Puts `after` where the record `before` is.
+    /// Replaces the record `before` by `after` (compare-and-swap).
     ///
     /// # Errors
-    /// The engine's fault, also when something else is there.
+    /// The engine's fault, also when the current record is not `before`.
     fn set_record(
         &mut self,
         record: &RecordKey,
@@ -263,7 +268,7 @@ pub trait NodeTable {
         after: Option<&Value>,
     ) -> Result<(), Self::Fault>;
 
-    /// Notes by which operation another one was undone.
+    /// Records by which operation another one was undone.
     ///
     /// # Errors
     /// The engine's fault.
@@ -273,11 +278,11 @@ pub trait NodeTable {
         by: Option<OperationId>,
     ) -> Result<(), Self::Fault>;
 
-    /// Returns the fault for a fact that does not fit the state: the state is damaged.
+    /// Returns the fault for a fact whose `before` is not the current value.
     fn misfit(&mut self, what: String) -> Self::Fault;
 }
 
-/// A readable backup beside a plan file.
+/// A readable backup next to a plan file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backup {
     pub node: NodeId,
@@ -287,24 +292,30 @@ pub struct Backup {
     pub at: Timestamp,
 }
 
-/// Applies one fact. `at` becomes the time of change of the nodes it touches.
+/// Applies one fact. `at` becomes `updated_at` of the nodes it changes.
 ///
 /// # Errors
-/// The table's fault, also when the fact does not fit (its `before` is not what is there).
+/// The table's fault, also when the fact's `before` is not the current value.
 pub fn apply<T: NodeTable + ?Sized>(
     table: &mut T,
     fact: &Fact,
     at: Timestamp,
 ) -> Result<(), T::Fault> {
+    // Every fact is checked against the current value before it is written. A mismatch means that
+    // the history and the tables have diverged, and applying it anyway would hide that.
     match fact {
         Fact::NodeAdded { node } => {
             if table.get(node.id)?.is_some() {
                 return Err(table.misfit(format!("node {} added twice", node.id)));
             }
+            // Node and first version belong together: a node without its version has no text to
+            // show or to restore.
             table.insert(node.as_ref().clone())?;
             table.keep_version(node.id, &node.content)
         }
         Fact::NodeRemoved { node } => {
+            // The approval and status of the removed node are in the fact, so an undo restores
+            // them.
             if table.get(node.id)?.is_none() {
                 return Err(table.misfit(format!("node {} removed but not there", node.id)));
             }
@@ -364,6 +375,7 @@ pub fn apply<T: NodeTable + ?Sized>(
         } => change(table, *node, at, "progress", |it| {
             swap(&mut it.progress, before, after)
         }),
+        // `updated_at` stays: a status that follows from a parent does not change the node itself.
         Fact::StandingsChanged { groups } => groups
             .iter()
             .try_for_each(|group| table.set_standings(group)),
@@ -384,12 +396,14 @@ pub fn apply<T: NodeTable + ?Sized>(
             before,
             after,
         } => table.set_record(record, before.as_ref(), after.as_ref()),
+        // `before` is there for the inverse fact; the mark itself is simply overwritten.
         Fact::UndoneChanged {
             operation, after, ..
         } => table.set_undone(*operation, *after),
     }
 }
 
+/// Loads a node, edits it and writes it back; `edit` returns false when `before` does not match.
 fn change<T: NodeTable + ?Sized>(
     table: &mut T,
     id: NodeId,
@@ -402,6 +416,8 @@ fn change<T: NodeTable + ?Sized>(
             "{what} of node {id} changed, but there is no such node"
         )));
     };
+    // The engine gets both versions: it updates only the columns that differ, and takes the old row
+    // out of its running checksum.
     let mut after = before.clone();
     if !edit(&mut after) {
         return Err(table.misfit(format!(
@@ -413,7 +429,7 @@ fn change<T: NodeTable + ?Sized>(
     table.replace(&before, after)
 }
 
-/// Puts `after` where `before` is; says no when something else is there.
+/// Replaces `before` by `after`; returns false, changing nothing, when the value is not `before`.
 fn swap<V: Clone + PartialEq>(place: &mut V, before: &V, after: &V) -> bool {
     if place != before {
         return false;

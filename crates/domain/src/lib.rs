@@ -1,7 +1,7 @@
-//! The rules of Throughline: plans as trees, approval bound to content, cascades, versions.
+//! Domain rules of Throughline: plan trees, approval bound to content hashes, cascades, versions.
 //!
-//! No I/O, no clock, no environment, no async, no SQL. State in, decision out. Where the rules need
-//! the world they name a trait in [`ports`] and let others implement it.
+//! Pure functions: no I/O, no clock, no environment, no async, no SQL. State in, decision out. What
+//! the rules need from outside is a trait in [`ports`], implemented by the other crates.
 
 pub mod access;
 pub mod approval;

@@ -1,4 +1,7 @@
-//! What must be complete first (`needs`), and what is ready to be worked on.
+//! Dependency graph of nodes (`needs` in the front matter), and which nodes are ready to work on.
+//!
+//! Entries that cannot be resolved or would close a cycle are reported as problems and left out, so
+//! that the graph is always acyclic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,14 +11,14 @@ use crate::profile::Profile;
 use crate::reference::{NodeReference, Unresolved};
 use crate::tree::Tree;
 
-/// Which node needs which, with what was wrong in the plans that say so.
+/// The dependency graph, with the problems found in the plans that declare it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     edges: HashMap<NodeId, Vec<NodeId>>,
     pub problems: Vec<NeedsProblem>,
 }
 
-/// A `needs` entry that is not taken.
+/// A `needs` entry that is ignored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedsProblem {
     #[error("`{node}` needs `{name}`, but there is no such node")]
@@ -35,7 +38,7 @@ pub enum NeedsProblem {
 }
 
 impl NeedsProblem {
-    /// Returns the path alias of the node whose plan is wrong.
+    /// Returns the path alias of the node whose plan has the problem.
     #[must_use]
     pub fn node(&self) -> &str {
         match self {
@@ -47,10 +50,11 @@ impl NeedsProblem {
 }
 
 impl Needs {
-    /// Reads the needs of every node. An entry that would close a circle is refused, not taken.
+    /// Resolves the `needs` of every node in the tree.
     #[must_use]
     pub fn of(tree: &Tree, profiles: &[Profile]) -> Self {
         let mut needs = Self::default();
+        // Most projects use no `needs`; this saves the index over all aliases.
         if tree.nodes().all(|node| node.description.needs.is_empty()) {
             return needs;
         }
@@ -91,7 +95,8 @@ impl Needs {
             .iter()
             .map(|candidate| tree.path(candidate))
             .collect();
-        // Among several of one name, a sibling is meant.
+        // Aliases are unique among siblings only. `needs: chapter-01` in a chapter means the one
+        // next to it, not the first chapter of another act.
         let sibling = candidates
             .iter()
             .position(|candidate| candidate.parent == node.parent);
@@ -110,6 +115,8 @@ impl Needs {
                 return;
             }
         };
+        // Checked edge by edge: the graph stays acyclic, and the entry that closes the cycle is the
+        // one reported. Nodes come in tree order, so the report is stable.
         if let Some(circle) = self.way(needed.id, node.id) {
             let mut names = vec![node.alias.clone()];
             names.extend(
@@ -128,13 +135,13 @@ impl Needs {
         self.edges.entry(node.id).or_default().push(needed.id);
     }
 
-    /// Returns the nodes a node needs.
+    /// Returns the direct dependencies of a node.
     #[must_use]
     pub fn of_node(&self, id: NodeId) -> &[NodeId] {
         self.edges.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns a way from `from` to `to` along the needs, both ends included.
+    /// Returns a dependency path from `from` to `to`, including both ends (depth-first search).
     fn way(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let mut seen = HashSet::new();
         let mut stack = vec![vec![from]];
@@ -143,6 +150,7 @@ impl Needs {
             if last == to {
                 return Some(way);
             }
+            // Diamonds are common (two plans that need the same third): visit each node once.
             if seen.insert(last) {
                 for next in self.of_node(last) {
                     let mut longer = way.clone();
@@ -155,8 +163,11 @@ impl Needs {
     }
 }
 
-/// Returns what is ready: approved (where `waits_for_approval` says so, else just not stale or invalid), not complete, nothing it or its ancestors need is open, and
-/// nothing below it is still to be done (the work is then there, not here).
+/// Returns the nodes that are ready to work on, in tree order.
+///
+/// A node is ready if it is approved (or a draft for which `waits_for_approval` is false), neither
+/// complete nor blocked, has no open dependency, not even through its ancestors, and no open
+/// children: the work is then below it.
 #[must_use]
 pub fn ready<'t>(
     tree: &'t Tree,
@@ -180,6 +191,7 @@ pub fn ready<'t>(
         })
         .filter(|node| is_open(node) && node.progress != Progress::Blocked)
         .filter(|node| !tree.children(node.id).any(is_open))
+        // A dependency of an act holds for all of its scenes.
         .filter(|node| !waits(node) && !tree.ancestors(node).into_iter().any(waits))
         .collect()
 }

@@ -1,4 +1,7 @@
-//! One item of a tree: what it is, what it says, and what its status rests on.
+//! The tree node: identity, content hashes, approval, progress and status.
+//!
+//! Plain data and its serialised form. Which status follows from it is decided in
+//! [`crate::status`]; nodes change only through facts ([`crate::fact`]).
 
 use std::fmt;
 
@@ -20,7 +23,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Every status, in the order people meet them.
+    /// Every status, in lifecycle order.
     pub const ALL: [Self; 4] = [
         Self::Draft,
         Self::Approved,
@@ -28,7 +31,7 @@ impl Status {
         Self::Invalid,
     ];
 
-    /// Returns the word used everywhere: code, JSON, database, terminal.
+    /// Returns the name used in JSON, the database and the terminal.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -60,9 +63,11 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Returns the progress a ticket file's own word means.
+    /// Parses a progress value of a ticket file, accepting common synonyms (`done`, `wip`, `todo`).
     #[must_use]
     pub fn from_words(word: &str) -> Option<Self> {
+        // Ticket files come from other tools and are written by hand, so the vocabulary is wide.
+        // An unknown word is `None`, not an error: the node then keeps the progress it has.
         Some(
             match word.trim().to_lowercase().replace(['_', ' '], "-").as_str() {
                 "pending" | "ready" | "open" | "todo" | "backlog" | "planned" | "new" => {
@@ -76,10 +81,10 @@ impl Progress {
         )
     }
 
-    /// Every state of work, in the order it is gone through.
+    /// Every progress value, in the usual order of work.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Complete, Self::Blocked];
 
-    /// Returns the word used everywhere.
+    /// Returns the name used in JSON, the database and the terminal.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -97,15 +102,17 @@ impl fmt::Display for Progress {
     }
 }
 
-/// The state a parent was in when something was written or approved against it.
+/// The parent's text at the time a child was written or approved against it, by both hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentVersion {
     pub version: VersionHash,
     pub canonical: CanonicalHash,
 }
 
-/// What stands behind a node now.
+/// The content of a node's plan file as last observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+// Three states and not an `Option`: a missing file and an unreadable one have different causes and
+// different next steps.
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Content {
     /// Readable text; `basis` is the parent it was written against.
@@ -116,12 +123,12 @@ pub enum Content {
     },
     /// The plan file is not there.
     Missing,
-    /// The plan file is there but is no plan: binary, too large, a link, not permitted …
+    /// The plan file exists but is not a readable plan: binary, too large, a symlink …
     Unreadable { why: String },
 }
 
 impl Content {
-    /// Returns the hash of the file's bytes, where there is a readable file.
+    /// Returns the hash of the file's bytes, if the file is readable.
     #[must_use]
     pub fn version(&self) -> Option<VersionHash> {
         match self {
@@ -130,7 +137,7 @@ impl Content {
         }
     }
 
-    /// Returns the hash approvals are bound to, where there is a readable file.
+    /// Returns the canonical hash, to which approvals are bound, if the file is readable.
     #[must_use]
     pub fn canonical(&self) -> Option<CanonicalHash> {
         match self {
@@ -139,7 +146,7 @@ impl Content {
         }
     }
 
-    /// Returns the parent this text was written against.
+    /// Returns the parent version this text was written against.
     #[must_use]
     pub fn basis(&self) -> Option<ParentVersion> {
         match self {
@@ -148,9 +155,10 @@ impl Content {
         }
     }
 
-    /// Returns just what a status rests on.
+    /// Returns the part of the content that the status depends on.
     #[must_use]
     pub fn footing(&self) -> TextFooting {
+        // Only canonical hashes: reformatting a plan or its parent must not change a status.
         match self {
             Self::Text {
                 canonical, basis, ..
@@ -163,7 +171,7 @@ impl Content {
         }
     }
 
-    /// Returns what a child written now would be written against.
+    /// Returns the parent version a child written now would be based on.
     #[must_use]
     pub fn as_parent(&self) -> Option<ParentVersion> {
         match self {
@@ -178,7 +186,7 @@ impl Content {
     }
 }
 
-/// What a plan says of itself, read from its heading and front matter.
+/// Metadata a plan states about itself, parsed from its first heading and front matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// The first heading, or `title` of the front matter.
@@ -189,34 +197,39 @@ pub struct Description {
     /// Headings of the parent this plan rests on (front matter `relies_on`), for precise cascades.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relies_on: Vec<String>,
-    /// How far the work is, where the level's files say so.
+    /// Work metadata, for levels whose files carry it (tickets).
+    // Boxed: only tickets have it, and a tree holds a description per node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Box<WorkKeys>>,
 }
 
-/// What a ticket's front matter says about the work, as opposed to what is to be done.
+/// Work metadata in a ticket's front matter: phase, progress, parent, work level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// The file's own word for the progress: `ready`, `in-progress`, `done`.
+    /// The progress as spelled in the file: `ready`, `in-progress`, `done`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The alias of the parent, for levels whose files lie side by side.
+    /// The parent's alias, for levels whose files share one folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub work_level: Option<String>,
-    /// What is wrong with the front matter, with its line.
+    /// Parse error in the front matter, with its line number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 impl WorkKeys {
-    /// Returns the progress the file speaks of: in the last phase everything is done, whatever word stands beside it.
+    /// Returns the progress stated in the file.
+    ///
+    /// The last phase means complete, whatever `status` says.
     #[must_use]
     pub fn progress(&self, last_phase: Option<&str>) -> Option<Progress> {
+        // The phase wins: a ticket in its last phase is complete even if `status` was not updated.
+        // Without `is_some`, a file without a phase would match a profile without phases.
         if self.phase.is_some() && self.phase.as_deref() == last_phase {
             return Some(Progress::Complete);
         }
@@ -228,11 +241,11 @@ impl WorkKeys {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cause {
     pub kind: CauseKind,
-    /// The node where it began: the ancestor that changed, or the node itself.
+    /// The node that triggered it: the ancestor that changed, or the node itself.
     pub origin: NodeId,
-    /// The operation in which it happened.
+    /// The operation that triggered it.
     pub operation: OperationId,
-    /// The reason a person or agent gave.
+    /// The reason given by the person or agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -241,19 +254,19 @@ pub struct Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
-    /// An ancestor's text is not the one this was written or approved against.
+    /// An ancestor's text differs from the one this node was written or approved against.
     ParentChanged,
-    /// An ancestor's approval was taken back.
+    /// An ancestor's approval was withdrawn.
     ParentNotApproved,
-    /// An ancestor is gone, unreadable or condemned.
+    /// An ancestor's file is missing or unreadable, or its text is condemned.
     ParentInvalid,
-    /// Someone condemned this very text.
+    /// This exact text was condemned.
     Condemned,
     FileMissing,
     FileUnreadable,
 }
 
-/// A node's status with its cause; the cause and time are there for the two stale statuses only.
+/// A node's status with its cause and start time, which only the two stale statuses have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Standing {
     pub status: Status,
@@ -264,7 +277,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Returns a standing that needs no cause.
+    /// Returns a status without a cause: `draft` or `approved`.
     #[must_use]
     pub fn plain(status: Status) -> Self {
         Self {
@@ -282,11 +295,12 @@ pub struct Node {
     pub parent: Option<NodeId>,
     pub profile: String,
     pub level: String,
-    /// Readable name, unique below the parent: `chapter-02`.
+    /// Human-readable name, unique among the siblings: `chapter-02`.
     pub alias: String,
-    /// Place among the siblings: the number in the alias, where it has one.
+    /// Sort key among the siblings: the number in the alias, if it has one.
     pub order: i64,
-    /// The plan file, relative to the project; nodes of some profiles have none.
+    /// The plan file relative to the project; `None` for profiles that keep nodes in the store
+    /// only.
     pub path: Option<String>,
     pub description: Description,
     pub content: Content,
@@ -306,9 +320,11 @@ impl Node {
         self.standing.status
     }
 
-    /// Returns just what the status rests on.
+    /// Returns the fields the status is derived from.
     #[must_use]
     pub fn footing(&self) -> Footing {
+        // A cascade judges up to a hundred thousand nodes at once; titles, paths and descriptions
+        // would be most of the memory and are not needed for it.
         Footing {
             id: self.id,
             parent: self.parent,
@@ -322,9 +338,11 @@ impl Node {
         }
     }
 
-    /// Says whether the text is exactly (formatting aside) the one that was approved.
+    /// Whether the current text is the approved one, ignoring formatting.
     #[must_use]
     pub fn text_is_approved(&self) -> bool {
+        // The approval outlives the text it is for: an edit does not delete it, and writing the
+        // approved text again makes it count again.
         match (&self.approval, self.content.canonical()) {
             (Some(approval), Some(canonical)) => approval.canonical == canonical,
             _ => false,

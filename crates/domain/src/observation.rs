@@ -1,7 +1,7 @@
-//! Observation: from what the plan files are now to the facts that say so.
+//! Observation: derives facts from the plan files found on disk (change detection).
 //!
-//! It does not matter who changed a file or how. The caller looked and read; this decides what that
-//! means for the tree.
+//! It does not matter who changed a file or how. The caller has scanned and read the files; nothing
+//! here does I/O, and statuses are left to the cascade.
 
 use crate::fact::Fact;
 use crate::ids::{CanonicalHash, NodeId, VersionHash};
@@ -9,22 +9,22 @@ use crate::node::{Content, Description, Node, ParentVersion, Progress, Standing,
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
-/// A plan file as it was found.
+/// A plan file as found on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
     pub place: Place,
     pub found: Found,
 }
 
-/// Which node a file belongs to.
+/// The node a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     Known(NodeId),
-    /// A node that is not in the tree yet. Its parent is, or stands earlier in the same list.
+    /// A node that is not in the tree yet. Its parent is, or comes earlier in the same list.
     New(NewNode),
 }
 
-/// A node about to be added.
+/// A node to be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewNode {
     pub id: NodeId,
@@ -36,16 +36,16 @@ pub struct NewNode {
     pub path: Option<String>,
 }
 
-/// What was in the file.
+/// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     Text {
         version: VersionHash,
         canonical: CanonicalHash,
         description: Description,
-        /// When the file was last written.
+        /// Modification time of the file.
         modified_ns: i64,
-        /// The basis of this very text, when it was seen behind this node before.
+        /// The basis of exactly this text, if this node has had it before.
         known_basis: Option<Option<ParentVersion>>,
     },
     Missing,
@@ -54,7 +54,7 @@ pub enum Found {
     },
 }
 
-/// Returns the facts; `sightings` list a parent before its children.
+/// Returns the facts for all observed files; `sightings` list a parent before its children.
 #[must_use]
 pub fn decide(tree: &Tree, sightings: &[Sighting], now: Timestamp) -> Vec<Fact> {
     let mut facts = Vec::new();
@@ -92,6 +92,7 @@ fn added(tree: &Tree, earlier: &[Sighting], new: &NewNode, found: &Found, now: T
             approval: None,
             condemnation: None,
             progress: Progress::Pending,
+            // Provisional: the cascade of the same operation derives the real status.
             standing: Standing::plain(Status::Draft),
             created_at: now,
             updated_at: now,
@@ -102,6 +103,7 @@ fn added(tree: &Tree, earlier: &[Sighting], new: &NewNode, found: &Found, now: T
 fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts: &mut Vec<Fact>) {
     let parent = node.parent.map(|id| parent_now(tree, earlier, id));
     let content = content_of(found, Some(&node.content), parent.as_ref());
+    // Also when only the formatting changed: it is a new version, though the status stays.
     if content != node.content {
         facts.push(Fact::ContentChanged {
             node: node.id,
@@ -109,6 +111,8 @@ fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts:
             after: content,
         });
     }
+    // A file that is missing or unreadable keeps its last description, so that `tl tree` still
+    // shows a title.
     if let Found::Text { description, .. } = found
         && *description != node.description
     {
@@ -120,12 +124,12 @@ fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts:
     }
 }
 
-/// A parent as its children find it in this round.
+/// A parent's text before and after this observation.
 struct ParentNow {
-    /// What it was before this round.
+    /// The text before this observation.
     before: Option<ParentVersion>,
     now: Option<ParentVersion>,
-    /// When its new text was written, if it has a new one in this round.
+    /// Modification time of its new text, if it changed in this observation.
     rewritten_ns: Option<i64>,
 }
 
@@ -174,9 +178,10 @@ fn content_of(found: &Found, before: Option<&Content>, parent: Option<&ParentNow
             ..
         } => {
             let basis = match (known_basis, before) {
-                // A text that comes back is still the one written against that parent.
+                // A text that comes back (git checkout, restore) was still written against the
+                // parent of that time, whatever the parent is now.
                 (Some(basis), _) => *basis,
-                // A formatting-only edit is no new reading of the parent.
+                // A formatting-only edit does not mean that the author saw the new parent.
                 (
                     None,
                     Some(Content::Text {
@@ -196,9 +201,11 @@ fn content_of(found: &Found, before: Option<&Content>, parent: Option<&ParentNow
     }
 }
 
-/// Returns the parent a new text was written against: the present one, unless both changed since the
-/// last look and the child was written first.
+/// Returns the parent version a new text was written against: the current one, unless both changed
+/// since the last observation and the child was written first.
 fn written_against(parent: &ParentNow, modified_ns: i64) -> Option<ParentVersion> {
+    // Several files may change between two observations. Without the order of their mtimes, a child
+    // written before its parent was rewritten would count as up to date.
     match (parent.rewritten_ns, parent.before) {
         (Some(rewritten), Some(before)) if modified_ns < rewritten => Some(before),
         _ => parent.now.or(parent.before),

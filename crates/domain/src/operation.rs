@@ -1,4 +1,7 @@
-//! Operations: one atomic, recorded change of state, with who did it and why.
+//! Operation: one atomic, journaled state change, with its author, channel and summary.
+//!
+//! The verb names are part of the journal format. How an operation is stored and chained by hashes
+//! is the store's business.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +9,7 @@ use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId, Principal};
 use crate::time::Timestamp;
 
-/// Where an operation came in.
+/// The interface an operation came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
@@ -17,12 +20,12 @@ pub enum Channel {
     System,
 }
 
-/// What kind of operation it is: the use case that made it.
+/// The kind of operation: the use case that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verb {
     Init,
-    /// Throughline noticed what happened to plan files.
+    /// Changes of plan files were observed.
     Observe,
     Approve,
     Revalidate,
@@ -36,45 +39,45 @@ pub enum Verb {
     /// A person let a step pass a gate.
     Override,
     Backup,
-    /// A session went somewhere else.
+    /// A session changed its focus.
     Focus,
-    /// A session took a node for itself, or gave it back.
+    /// A session claimed or released a node.
     Claim,
-    /// What proves a node, and how it went.
+    /// Evidence for a node was defined or run.
     Evidence,
-    /// A ticket was made or judged.
+    /// A ticket was created or its work level judged.
     Ticket,
-    /// A commit moved the cycle of a scenario.
+    /// A git commit advanced the test cycle of a scenario.
     Commit,
-    /// A session said what it is for.
+    /// A session declared its intent.
     Intent,
-    /// A session said where it is.
+    /// A session recorded its position on the trail.
     Map,
-    /// A conversation or a session was made short.
+    /// A conversation or a session was compacted.
     Compact,
-    /// Finished branches and old notes were taken out.
+    /// Finished branches and old notes were removed.
     Prune,
-    /// A trail of an older form was taken over.
+    /// A trail of an older format was imported.
     Migrate,
-    /// An anchor, a note or a rating was kept.
+    /// An anchor, a note or a rating was saved.
     Remember,
-    /// Somebody said something about a plan.
+    /// A comment on a plan was added.
     Comment,
-    /// A plan document was made, changed, frozen or revised.
+    /// A plan document was created, changed, frozen or revised.
     Document,
-    /// A workflow moved.
+    /// A workflow run moved to another step.
     Flow,
     Review,
-    /// The loop planned a step of the story, or ran one.
+    /// The tick loop planned or executed a step of the story.
     Tick,
-    /// A scene is being written.
+    /// A step of a scene's generation.
     Write,
-    /// Whose word counts, and what is gated, became another.
+    /// The trust policy changed.
     Policy,
 }
 
 impl Verb {
-    /// Returns the word people see in the log.
+    /// Returns the name shown in the log.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -112,12 +115,14 @@ impl Verb {
         }
     }
 
-    /// Says whether a bare `undo` may pick an operation of this kind.
+    /// Whether a bare `undo` may pick an operation of this kind.
     ///
-    /// What was merely noticed or rebuilt is left alone unless it is named: nobody who types `undo`
-    /// means the paragraph they wrote in their editor.
+    /// Observations and rebuilds have to be named by their number: a user who types `undo` does not
+    /// mean the paragraph they just wrote in their editor.
     #[must_use]
     pub fn is_a_decision(self) -> bool {
+        // Exhaustive, so that a new verb has to take a side. Bookkeeping of sessions is excluded as
+        // well: there is far more of it than of decisions, and it would hide the last one.
         match self {
             Self::Approve
             | Self::Revalidate
@@ -147,6 +152,7 @@ impl Verb {
             | Self::Write
             | Self::Policy
             | Self::Comment => false,
+            // Freezing, moving and judging are decisions, even though agents make them as well.
             Self::Document | Self::Flow | Self::Review => true,
         }
     }
@@ -160,15 +166,15 @@ pub struct Operation {
     pub by: Principal,
     pub channel: Channel,
     pub verb: Verb,
-    /// One line for people: `approve chapter-02`.
+    /// One line for the log: `approve chapter-02`.
     pub summary: String,
-    /// Set by callers that may ask twice: the same key is done once.
+    /// Idempotency key: a second operation with the same key is not executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     pub facts: Vec<Fact>,
 }
 
-/// What is said about an operation without going through its facts, of which there may be ten thousand.
+/// An operation without its facts, of which there may be ten thousand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationHead {
     pub id: OperationId,
@@ -177,12 +183,12 @@ pub struct OperationHead {
     pub channel: Channel,
     pub verb: Verb,
     pub summary: String,
-    /// How many facts it has. Read from their number, or from the facts themselves.
+    /// Number of facts. Deserialised from a number, or from the list of facts.
     #[serde(deserialize_with = "counted")]
     pub facts: usize,
 }
 
-/// Reads a number, or counts a list without keeping it.
+/// Deserialises a number, or counts the elements of a list without building them.
 fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
     struct Counter;
     impl<'d> serde::de::Visitor<'d> for Counter {
@@ -197,6 +203,8 @@ fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
         }
 
         fn visit_seq<A: serde::de::SeqAccess<'d>>(self, mut list: A) -> Result<usize, A::Error> {
+            // `IgnoredAny` skips each fact without allocating: listing the log of a large project
+            // took twice the memory while the facts were parsed.
             let mut count = 0;
             while list.next_element::<serde::de::IgnoredAny>()?.is_some() {
                 count += 1;
@@ -204,20 +212,22 @@ fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
             Ok(count)
         }
     }
+    // `deserialize_any`, because only the JSON itself tells which of the two forms it is.
     list.deserialize_any(Counter)
 }
 
 impl Operation {
-    /// Returns the nodes it changed, each once, by number.
+    /// Returns the ids of the nodes it changed, sorted and without duplicates.
     #[must_use]
     pub fn touched(&self) -> Vec<NodeId> {
+        // One node is often in several facts: content, description, status.
         let mut nodes: Vec<NodeId> = self.facts.iter().flat_map(Fact::nodes).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes
     }
 
-    /// Returns it without its facts.
+    /// Returns the operation without its facts.
     #[must_use]
     pub fn head(&self) -> OperationHead {
         OperationHead {

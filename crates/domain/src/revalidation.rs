@@ -1,4 +1,6 @@
-//! Revalidation: a stale node is kept as it is, or written anew.
+//! Revalidation of stale nodes: keep the text under the changed parent, or condemn it.
+//!
+//! Rewriting a stale node needs no rule here: a new text is observed like any other edit.
 
 use crate::approval::{Approval, ApprovalRefused};
 use crate::fact::Fact;
@@ -22,10 +24,10 @@ pub enum KeepRefused {
     Approval(#[from] ApprovalRefused),
 }
 
-/// Returns the facts that keep a stale node's text as it is, below its parent as that is now.
+/// Returns the facts that keep a stale node's text under its parent's current text.
 ///
-/// A text that was approved keeps its approval, renewed by who keeps it; a draft stays a draft.
-/// `approval` is what [`crate::approval::decide`] gave for it.
+/// An approved text is approved again, in the name of the caller; a draft stays a draft.
+/// `approval` is the result of [`crate::approval::decide`] for the node.
 ///
 /// # Errors
 /// [`KeepRefused`].
@@ -41,6 +43,8 @@ pub fn keep(
         });
     }
     if node.text_is_approved() {
+        // Keeping an approved text is an approval: it passes the same rules, so keeping is no way
+        // around `policy.approval = "human"`.
         let approval = approval?;
         return Ok(vec![Fact::ApprovalChanged {
             node: node.id,
@@ -59,6 +63,8 @@ pub fn keep(
         },
         other => other.clone(),
     };
+    // A draft may be kept below a draft, but not below a stale or invalid parent: it would be stale
+    // again at once.
     match parent {
         Some(parent)
             if matches!(
@@ -80,10 +86,10 @@ pub fn keep(
     }
 }
 
-/// Returns the stale nodes of a subtree (or of everything), the most urgent first.
+/// Returns the stale nodes among `within`, most urgent first.
 ///
-/// Nodes nearer to the root come first, because keeping or rewriting them decides about those below;
-/// then what had been approved, then what waits longest.
+/// Nodes nearer to the root come first, because deciding on them settles their descendants; then
+/// approved texts, then the ones that have been stale longest.
 #[must_use]
 pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
     let mut stale: Vec<&Node> = within
@@ -102,7 +108,7 @@ pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
     stale
 }
 
-/// Returns what a stale node was written or approved against.
+/// Returns the parent version a stale node was written or approved against.
 #[must_use]
 pub fn against(node: &Node) -> Option<crate::node::ParentVersion> {
     match &node.approval {
@@ -111,14 +117,14 @@ pub fn against(node: &Node) -> Option<crate::node::ParentVersion> {
     }
 }
 
-/// Returns the condemnation a person or agent pronounces.
+/// Returns the fact that condemns a node's current text.
 #[must_use]
 pub fn condemn(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fact {
     Fact::CondemnationChanged {
         node: node.id,
         before: node.condemnation.clone(),
         after: Some(crate::approval::Condemnation {
-            // A text that is not there now would be the approved one, should it come back.
+            // If the file is missing, the text most likely to come back is the approved one.
             canonical: node
                 .content
                 .canonical()

@@ -1,26 +1,26 @@
-//! Status as a function of facts: what a node's text is, what was approved, what its parent is now.
+//! Derives a node's status from its text, its approval and its parent.
 //!
-//! Nothing here remembers a status; [`judge`] derives it. That is why it does not matter whether a
-//! file was changed by an agent's tool, a shell, an editor or git.
+//! A pure function of facts: [`judge`] keeps no state and never looks at the previous status. So it
+//! does not matter whether a file was changed by an agent's tool, a shell, an editor or git.
 
 use crate::ids::{CanonicalHash, NodeId};
 use crate::node::{CauseKind, Standing, Status};
 use crate::policy::ApprovalPolicy;
 
-/// What a node's status rests on, without the words: small enough to judge a whole subtree at once.
+/// The inputs of a node's status, without any text: small enough to load a whole subtree at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Footing {
     pub id: NodeId,
     pub parent: Option<NodeId>,
     pub text: TextFooting,
     pub approval: Option<ApprovalFooting>,
-    /// Present when condemned: the text that was condemned, or `None` when there was no text.
+    /// Set when condemned: the condemned text, or `Some(None)` when there was no text.
     pub condemnation: Option<Option<CanonicalHash>>,
-    /// The status recorded until now.
+    /// The recorded status, which may change.
     pub standing: Standing,
 }
 
-/// The text behind a node, as far as its status goes.
+/// The state of a node's text, as far as the status depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFooting {
     Text {
@@ -31,51 +31,51 @@ pub enum TextFooting {
     Unreadable,
 }
 
-/// An approval, as far as a status goes.
+/// The parts of an approval the status depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApprovalFooting {
     pub canonical: CanonicalHash,
     pub parent: Option<CanonicalHash>,
-    /// Whether a person gave it.
+    /// Whether a person gave it; under `policy.approval = "human"` no other approval counts.
     pub by_person: bool,
 }
 
-/// A parent as its children's status sees it.
+/// The parts of a parent its children's statuses depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParentFooting {
     pub status: Status,
     pub canonical: Option<CanonicalHash>,
 }
 
-/// Says whether the parent's text moved away from under a child.
+/// Decides whether a change of the parent's text makes a child stale.
 ///
-/// `against` is the parent's text the child was written or approved against, `now` the present one.
-/// Asked only when the two differ. The deep cascade always answers yes; the precise one looks at the
-/// sections the child relies on.
+/// The hashes are the parent's text the child was written or approved against, and the current one.
+/// Called only when the two differ. The deep cascade always returns true; the precise one compares
+/// the sections the child relies on.
 pub type Moved<'a> = &'a dyn Fn(&Footing, CanonicalHash, CanonicalHash) -> bool;
 
-/// What a status is judged by, besides the facts.
+/// The rules by which a status is derived from its inputs.
 #[derive(Clone, Copy)]
 pub struct JudgingRules<'a> {
-    /// Whose approvals count.
+    /// Whether approvals by agents count.
     pub approval: ApprovalPolicy,
     pub moved: Moved<'a>,
 }
 
-/// The deep cascade's answer: any change of the parent counts.
+/// The rule of the deep cascade: every change of the parent makes its children stale.
 #[must_use]
 pub fn any_change_counts(_child: &Footing, _against: CanonicalHash, _now: CanonicalHash) -> bool {
     true
 }
 
-/// A status with the kind of cause, where it has one.
+/// A derived status with its kind of cause, if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judgement {
     pub status: Status,
     pub cause: Option<CauseKind>,
 }
 
-/// Returns the status that follows from the facts.
+/// Derives the status from the inputs, the parent's state and the rules.
 #[must_use]
 pub fn judge(
     footing: &Footing,
@@ -100,7 +100,9 @@ pub fn judge(
         return invalid(CauseKind::Condemned);
     }
 
-    // An approval that does not count leaves the text a draft, whenever it was given.
+    // The policy is applied here and not only when an approval is given: an agent that set the
+    // policy to `anyone`, approved its plan and set the policy back would otherwise leave an
+    // approved plan behind.
     let approval = footing.approval.filter(|approval| {
         approval.canonical == canonical && rules.approval.accepts_person(approval.by_person)
     });
@@ -114,10 +116,14 @@ pub fn judge(
     };
     let Some(parent) = parent else { return settled };
 
+    // An approval is newer than the text it approves, and was given in view of the parent of that
+    // time, so it replaces the version the text was written against.
     let against = match approval {
         Some(approval) => approval.parent,
         None => basis,
     };
+    // Without a known basis (the parent had no readable text) there is nothing to compare; the
+    // parent's own status below still decides.
     if let (Some(against), Some(now)) = (against, parent.canonical)
         && against != now
         && (rules.moved)(footing, against, now)
@@ -128,7 +134,7 @@ pub fn judge(
         Status::Approved => settled,
         Status::Invalid => stale(CauseKind::ParentInvalid),
         Status::RequiresRevalidation => stale(CauseKind::ParentChanged),
-        // An approval stands on an approved parent; a draft may well be written below a draft.
+        // An approval requires an approved parent; a draft may be written below a draft.
         Status::Draft if approval.is_some() => stale(CauseKind::ParentNotApproved),
         Status::Draft => settled,
     }

@@ -1,4 +1,7 @@
-//! A tree of nodes in memory: a whole project, or just the part a decision needs.
+//! In-memory tree of nodes: a whole project, or the part of it a decision needs.
+//!
+//! Copy-on-write: clones share nodes and links until one of them changes. Records, versions and
+//! backups are not part of it, so facts about those are accepted and ignored.
 
 mod shelves;
 
@@ -16,35 +19,36 @@ use crate::record::RecordKey;
 use crate::status::Footing;
 use crate::time::Timestamp;
 
-/// Nodes with their order. A node whose parent is not in it counts as a top.
+/// Nodes with their sibling order. A node whose parent is not in the tree counts as a root.
 ///
-/// A copy shares with its original whatever neither of them changes.
+/// Cloning is cheap: unchanged parts are shared (copy-on-write).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     nodes: Shelves,
     links: Arc<Links>,
 }
 
-/// Who stands below whom, in order.
+/// Child lists and roots, in sibling order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Links {
     children: HashMap<NodeId, Vec<NodeId>>,
     tops: Vec<NodeId>,
 }
 
-/// A fact did not fit the tree.
+/// A fact does not match the tree it is applied to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Misfit(pub String);
 
 impl Tree {
-    /// Returns the tree of these nodes.
+    /// Builds the tree from its nodes, in any order.
     #[must_use]
     pub fn new(nodes: impl IntoIterator<Item = Node>) -> Self {
         let mut tree = Self::default();
         for node in nodes {
             tree.nodes.insert(node);
         }
+        // Once at the end: inserting each node among its siblings would need its parent first.
         tree.link();
         tree
     }
@@ -60,19 +64,19 @@ impl Tree {
         self.nodes.iter()
     }
 
-    /// Returns how many nodes there are.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Says whether there are none.
+    /// Whether the tree has no nodes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the nodes without a parent here, in order.
+    /// Returns the nodes whose parent is not in this tree, in order.
     pub fn tops(&self) -> impl Iterator<Item = &Node> {
         self.links.tops.iter().filter_map(|id| self.get(*id))
     }
@@ -93,13 +97,13 @@ impl Tree {
         node.parent.and_then(|id| self.get(id))
     }
 
-    /// Returns the nodes above, from the parent up to the root.
+    /// Returns the ancestors, from the parent up to the root.
     #[must_use]
     pub fn ancestors(&self, node: &Node) -> Vec<&Node> {
         let mut found: Vec<&Node> = Vec::new();
         let mut above = self.parent(node);
         while let Some(ancestor) = above {
-            // A damaged tree may go in a circle; a path does not visit a node twice.
+            // A damaged tree may contain a cycle; without this check the walk would not end.
             if found.iter().any(|known| known.id == ancestor.id) {
                 break;
             }
@@ -122,16 +126,19 @@ impl Tree {
         parts.join("/")
     }
 
-    /// Returns a node and all below it, each before its children.
+    /// Returns a node and its descendants, each before its children.
     #[must_use]
     pub fn preorder(&self, top: NodeId) -> Vec<&Node> {
+        // Iterative: the depth comes from files, and recursion could overflow the stack before the
+        // depth limit of the policy is checked.
         let mut found = Vec::new();
         let mut stack = vec![top];
         while let Some(id) = stack.pop() {
             let Some(node) = self.get(id) else { continue };
             found.push(node);
+            // Reversed, because the stack returns the last one pushed first.
             stack.extend(self.links.children.get(&id).into_iter().flatten().rev());
-            // More nodes than there are: a circle.
+            // More visits than nodes: a cycle.
             if found.len() > self.len() {
                 break;
             }
@@ -149,7 +156,7 @@ impl Tree {
             .collect()
     }
 
-    /// Returns what the statuses of a node and all below it rest on.
+    /// Returns the status inputs of a node and its descendants, parents first.
     #[must_use]
     pub fn footings(&self, top: NodeId) -> Vec<Footing> {
         self.preorder(top).into_iter().map(Node::footing).collect()
@@ -158,7 +165,7 @@ impl Tree {
     /// Applies facts in order.
     ///
     /// # Errors
-    /// [`Misfit`] when a fact does not fit; the tree is then half changed and must be thrown away.
+    /// [`Misfit`] when a fact does not match; the tree is then half changed and must be discarded.
     pub fn apply_all<'a>(
         &mut self,
         facts: impl IntoIterator<Item = &'a Fact>,
@@ -170,6 +177,8 @@ impl Tree {
     fn link(&mut self) {
         let mut links = Links::default();
         for node in self.nodes.iter() {
+            // Partial trees are normal, such as one subtree: a node whose parent was not loaded is
+            // a root here, not an error.
             match node
                 .parent
                 .filter(|parent| self.nodes.get(*parent).is_some())
@@ -193,7 +202,7 @@ impl Tree {
         }
     }
 
-    /// Returns a node's parent, if it is in this tree.
+    /// Returns the id of a node's parent, if that is in this tree.
     fn parent_here(&self, node: NodeId) -> Option<NodeId> {
         let parent = self.get(node).and_then(|node| node.parent);
         parent.filter(|parent| self.get(*parent).is_some())
@@ -208,12 +217,12 @@ impl Tree {
         }
     }
 
-    /// Takes a node out of its siblings.
+    /// Removes a node from its sibling list.
     fn unplace(&mut self, id: NodeId) {
         let parent = self.parent_here(id);
         let siblings = self.siblings_of(id);
         siblings.retain(|sibling| *sibling != id);
-        // No list is left for a node without children, so that equal trees are equal.
+        // An empty list would make this tree differ (`Eq`) from one that never had the child.
         if siblings.is_empty()
             && let Some(parent) = parent
         {
@@ -222,6 +231,7 @@ impl Tree {
     }
 
     fn place(&mut self, id: NodeId) {
+        // Taken out for the binary search, because comparing siblings borrows the whole tree.
         let mut siblings = std::mem::take(self.siblings_of(id));
         let at = siblings.partition_point(|other| self.compare(*other, id).is_lt());
         siblings.insert(at, id);
@@ -229,9 +239,10 @@ impl Tree {
     }
 }
 
-/// Orders siblings: numbers as numbers, then by name.
+/// Compares siblings by profile, level, number, alias and id.
 #[must_use]
 pub fn sibling_order(a: &Node, b: &Node) -> std::cmp::Ordering {
+    // `order` before the alias: `chapter-10` comes after `chapter-9`. The id makes the order total.
     (&a.profile, &a.level, a.order, &a.alias, a.id)
         .cmp(&(&b.profile, &b.level, b.order, &b.alias, b.id))
 }
@@ -249,13 +260,13 @@ impl NodeTable for Tree {
             && self.nodes.get(parent).is_none()
         {
             return Err(Misfit(format!(
-                "`{}` added below {parent}, which is not there",
+                "`{}` added below {parent}, which does not exist",
                 node.alias
             )));
         }
         if self.nodes.get(id).is_some() {
             return Err(Misfit(format!(
-                "`{}` added under a number that is taken",
+                "`{}` added with an id that is already in use",
                 node.alias
             )));
         }
@@ -283,17 +294,22 @@ impl NodeTable for Tree {
         parent: Option<NodeId>,
         at: Timestamp,
     ) -> Result<(), Misfit> {
+        // Checked before anything is changed: a cycle would make `ancestors` and `preorder` useless
+        // for the whole subtree.
         let mut above = parent;
         while let Some(id) = above {
             if id == node.id {
-                return Err(Misfit(format!("`{}` would stand below itself", node.alias)));
+                return Err(Misfit(format!(
+                    "`{}` would be its own ancestor",
+                    node.alias
+                )));
             }
             above = Self::get(self, id).and_then(|node| node.parent);
         }
         self.unplace(node.id);
         match self.nodes.get_mut(node.id) {
             Some(node) => (node.parent, node.updated_at) = (parent, at),
-            None => return Err(Misfit(format!("`{}` is not there", node.alias))),
+            None => return Err(Misfit(format!("`{}` does not exist", node.alias))),
         }
         self.place(node.id);
         Ok(())
@@ -319,13 +335,13 @@ impl NodeTable for Tree {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
                 Some(node) => {
                     return Err(Misfit(format!(
-                        "standing of `{}` is not what the fact says it was",
+                        "status of `{}` is not what the fact says it was",
                         node.alias
                     )));
                 }
                 None => {
                     return Err(Misfit(format!(
-                        "standing of {id} changed, but there is no such node"
+                        "status of {id} changed, but there is no such node"
                     )));
                 }
             }
@@ -341,7 +357,9 @@ impl NodeTable for Tree {
         Ok(())
     }
 
-    /// A tree holds no records.
+    // Records, versions, backups and undo marks live in the store only. The tree accepts facts
+    // about them so that the same list of facts can be applied to both.
+    /// Ignored: a tree holds no records.
     fn set_record(
         &mut self,
         _: &RecordKey,

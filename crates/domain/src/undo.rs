@@ -1,4 +1,8 @@
-//! Undo: taking operations back, exactly, or saying why not.
+//! Undo: inverts the facts of operations, or explains why that is not possible.
+//!
+//! All or nothing: if a later operation changed the same values, the undo is refused, never merged.
+//! An undo is itself an operation, so it can be undone. It does not write files; it returns which
+//! files have to change.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,10 +36,10 @@ pub enum UndoRefused {
         "operation {operation} changed the policy; policy is changed in config.toml, never by an undo"
     )]
     Policy { operation: OperationId },
-    #[error("operation {operation} noticed new plan files; to take them back, remove the files")]
+    #[error("operation {operation} observed new plan files; to undo it, remove the files")]
     NewFiles { operation: OperationId },
     #[error(
-        "operation {operation} cannot be undone: `{document}` is frozen, and nothing in it changes any more"
+        "operation {operation} cannot be undone: plan document `{document}` is frozen and cannot change"
     )]
     Frozen {
         operation: OperationId,
@@ -45,19 +49,19 @@ pub enum UndoRefused {
     ChangedSince { operation: OperationId, why: String },
 }
 
-/// What undoing comes to.
+/// The facts and file changes that undo operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undo {
     pub facts: Vec<Fact>,
-    /// Texts that must be put back into plan files.
+    /// Plan files to be restored to an earlier text.
     pub files: Vec<FileChange>,
-    /// The way back of everything else the operations wrote, for files that are still as they were written.
+    /// Inverse writes of the other files of the operations; applied only where a file is unchanged.
     pub writes: Vec<FileWrite>,
-    /// Plan files that were made by the operations and edited since: they stay, with their nodes.
+    /// Plan files created by the operations and edited since: they are kept, with their nodes.
     pub kept: Vec<String>,
 }
 
-/// A plan file to be changed by an undo.
+/// A plan file an undo changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
     pub node: NodeId,
@@ -65,7 +69,7 @@ pub struct FileChange {
     pub after: Content,
 }
 
-/// Picks what a bare `undo` takes back: the newest decision that is still in force.
+/// Returns the operation a bare `undo` reverts: the newest decision that is still in force.
 #[must_use]
 pub fn newest_decision<'o>(
     operations: &'o [Operation],
@@ -76,11 +80,12 @@ pub fn newest_decision<'o>(
         .find(|operation| operation.verb.is_a_decision() && !undone(operation.id))
 }
 
-/// Returns what takes `operations` (newest first) back, decided against `tree`, which holds every
-/// node they touched that still exists, and `records`, which holds every record they touched.
+/// Returns the facts and file changes that undo `operations` (newest first).
+///
+/// `tree` holds every touched node that still exists, `records` every touched record.
 ///
 /// # Errors
-/// [`UndoRefused`] when something later stands in the way.
+/// [`UndoRefused`] when an operation cannot be undone or a later one changed the same values.
 pub fn decide(
     operations: &[Operation],
     by: OperationId,
@@ -88,6 +93,8 @@ pub fn decide(
     mut records: BTreeMap<RecordKey, Value>,
 ) -> Result<Undo, UndoRefused> {
     let mut undo = Undo::default();
+    // The inverse facts are applied to a copy as they are collected. That checks each against the
+    // state the previous ones leave behind, exactly as the store will see them.
     let mut after = tree.clone();
     for operation in operations {
         if matches!(
@@ -99,6 +106,7 @@ pub fn decide(
                 verb: operation.verb,
             });
         }
+        // An undo could loosen the policy without the confirmation of a person.
         if operation.verb == Verb::Policy {
             return Err(UndoRefused::Policy {
                 operation: operation.id,
@@ -106,17 +114,20 @@ pub fn decide(
         }
         let mut plan_files = BTreeSet::new();
         for fact in operation.facts.iter().rev() {
+            // The files are still there: the next observation would only add the nodes again.
             if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
                 return Err(UndoRefused::NewFiles {
                     operation: operation.id,
                 });
             }
-            // Which files were written is no state to go back to: they are written back one by one.
+            // The redo record of file writes is not restored; the files themselves are reverted
+            // one by one below.
             if matches!(fact, Fact::RecordChanged { record, .. } if record.kind == FileWrites::KIND)
             {
                 continue;
             }
-            // A file that somebody wrote in since is theirs, and so is its node.
+            // A created file that was edited since belongs to its editor: removing it would lose
+            // work, so the file and its node are kept.
             if let Fact::NodeAdded { node } = fact
                 && let Some(there) = after.get(node.id)
                 && let (Some(path), true) = (
@@ -131,6 +142,8 @@ pub fn decide(
             let Some(reversed) = fact.reversed() else {
                 continue;
             };
+            // Statuses are derived, so a later change of one is no reason to refuse. The caller
+            // runs a cascade afterwards, which sets the nodes left out here.
             let reversed = match reversed {
                 Fact::StandingsChanged { groups } => Fact::StandingsChanged {
                     groups: still_standing(&after, groups),
@@ -162,12 +175,12 @@ pub fn decide(
                 };
                 if there != *before {
                     return Err(changed_since(format!(
-                        "`{}` of {} is another one",
+                        "record `{}` of kind {} has another value",
                         record.key, record.kind
                     )));
                 }
             }
-            // What a node without a file says is in the state alone.
+            // Nodes without a file have their text in the store only, so there is nothing to write.
             let files = &after;
             if let Fact::ContentChanged {
                 node,
@@ -201,7 +214,9 @@ pub fn decide(
     Ok(undo)
 }
 
-/// Adds the way back of an older operation's files: from what a newer one wrote to what was there before the older one.
+/// Merges the inverse writes of an older operation into those of newer ones.
+///
+/// A file written by both goes from the newer content to the one before the older write.
 fn merge_writes(known: &mut Vec<FileWrite>, older: impl Iterator<Item = FileWrite>) {
     for write in older.map(FileWrite::reversed) {
         match known.iter_mut().find(|known| known.path == write.path) {
@@ -211,7 +226,7 @@ fn merge_writes(known: &mut Vec<FileWrite>, older: impl Iterator<Item = FileWrit
     }
 }
 
-/// Says whether a frozen plan document would not be frozen, or not be there, afterwards.
+/// Whether the change would unfreeze or delete a frozen plan document.
 fn thaws(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> bool {
     let frozen = |body: Option<&Value>| {
         body.and_then(|body| body.get("frozen"))
@@ -223,7 +238,7 @@ fn thaws(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> b
         && frozen(before) != frozen(after)
 }
 
-/// Keeps of each group the nodes that still stand as it says; the others are judged anew later.
+/// Retains the nodes whose status is still the group's `before`; the cascade sets the others.
 fn still_standing(tree: &Tree, groups: Vec<StandingGroup>) -> Vec<StandingGroup> {
     let stands = |node: &NodeId, standing: &Standing| {
         tree.get(*node)
@@ -239,7 +254,7 @@ fn still_standing(tree: &Tree, groups: Vec<StandingGroup>) -> Vec<StandingGroup>
         .collect()
 }
 
-/// Several operations may have changed one file: only the first and the last text matter.
+/// Merges several changes of one file into one, from the first text to the last.
 fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
     let mut order: Vec<NodeId> = Vec::new();
     let mut by_node: HashMap<NodeId, FileChange> = HashMap::new();
@@ -255,6 +270,8 @@ fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
     order
         .into_iter()
         .filter_map(|node| by_node.remove(&node))
+        // Changes that cancel out write nothing: undoing a restore and the edit before it must not
+        // touch the file.
         .filter(|change| change.before.version() != change.after.version())
         .collect()
 }
