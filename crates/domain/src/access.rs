@@ -1,4 +1,7 @@
-//! Who came in at a server, and how far: in whose name they may speak, and what an operation asks of them.
+//! Authorization: the authenticated principal, its scope, and the scope each operation requires.
+//!
+//! Authentication (tokens, cookies, the server's secret) is done by the server. Nothing here checks
+//! a secret.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,16 +13,16 @@ use crate::fact::Fact;
 use crate::ids::Principal;
 use crate::operation::{Operation, Verb};
 
-/// What a token is good for; each includes those before it.
+/// Scope of a token; each scope includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// May look.
+    /// Read access.
     Read,
-    /// May do what agents do: observe, plan, comment, claim, record its sessions. Nothing that is a person's word.
+    /// What agents do: observe, plan, comment, claim, record sessions. No decisions.
     Agent,
-    /// May also decide: approve, keep, condemn, override, undo.
+    /// Also decisions: approve, keep, condemn, override, undo.
     Approve,
-    /// May also give and take tokens.
+    /// Also creating and revoking tokens.
     Admin,
 }
 
@@ -27,7 +30,7 @@ impl Scope {
     /// Every scope, the narrowest first.
     pub const ALL: [Self; 4] = [Self::Read, Self::Agent, Self::Approve, Self::Admin];
 
-    /// Returns its word.
+    /// Returns the name used in JSON and on the command line.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -38,13 +41,13 @@ impl Scope {
         }
     }
 
-    /// Reads a word.
+    /// Parses a scope's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.word() == word)
     }
 
-    /// Says whether this is enough for what asks for `needed`.
+    /// Whether this scope permits what requires `needed`.
     #[must_use]
     pub fn covers(self, needed: Self) -> bool {
         self >= needed
@@ -66,34 +69,36 @@ impl Serialize for Scope {
 impl<'de> Deserialize<'de> for Scope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
-        Self::from_word(&word)
-            .ok_or_else(|| de::Error::custom(format!("there is no scope `{word}`")))
+        Self::from_word(&word).ok_or_else(|| de::Error::custom(format!("unknown scope `{word}`")))
     }
 }
 
-/// Somebody a server let in: whatever they do is done in this name.
+/// An authenticated client; its operations are recorded in the name of `principal`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admitted {
     pub principal: Principal,
     pub scope: Scope,
-    /// The token they showed, by its number; `None` for who holds the secret the server was started with.
+    /// The id of its token; `None` for the server's start-up secret.
     pub token: Option<u64>,
 }
 
 impl Admitted {
-    /// Says how far they go in the name of `by`; nothing when that is not theirs to use.
+    /// Returns the scope the client has when it acts as `by`; `None` if it may not use that name.
     ///
-    /// A person's agents act in their own name, and whoever holds an agent's token may name the session of that host: neither
-    /// goes further than an agent may, whatever the token is good for.
+    /// A person's token may act as an agent, and an agent's token as another session of its host;
+    /// both are then limited to [`Scope::Agent`].
     #[must_use]
     pub fn reach_as(&self, by: &Principal) -> Option<Scope> {
+        // Capped even for a token with scope `admin`: what is recorded as an agent's must be what
+        // an agent may do, or the history could not be trusted.
         let as_agent = self.scope.min(Scope::Agent);
         match (&self.principal, by) {
             (own, by) if own == by => Some(self.scope),
-            // What was observed is nobody's word.
+            // Observations are recorded as `system`; they contain no decision.
             (_, Principal::System) | (Principal::Human(_), Principal::Agent { .. }) => {
                 Some(as_agent)
             }
+            // The token names one session, but a host starts a new one for every conversation.
             (Principal::Agent { host: own, .. }, Principal::Agent { host, .. }) if own == host => {
                 Some(as_agent)
             }
@@ -102,7 +107,7 @@ impl Admitted {
     }
 }
 
-/// Returns what an operation asks of whoever brings it: more than an agent has, where it is a person's word.
+/// Returns the scope an operation requires: `approve` if it contains a decision, else `agent`.
 #[must_use]
 pub fn needed_for(operation: &Operation) -> Scope {
     let decides = match operation.verb {
@@ -112,17 +117,22 @@ pub fn needed_for(operation: &Operation) -> Scope {
         | Verb::Undo
         | Verb::Override
         | Verb::Adopt => true,
-        // Everything anew: nobody else's approval would be left.
+        // A rebuild from plan files drops every approval, including those of others.
         Verb::Rebuild => true,
+        // Agents record reviews and workflow moves as well; only what is attributed to a person is
+        // a decision.
         Verb::Review | Verb::Flow | Verb::Document => {
             names_newly(operation).iter().any(|by| by.is_human())
         }
         _ => false,
     };
+    // The verb is chosen by the client. The facts are what is recorded, so a decision in them
+    // counts whatever the operation is called.
     let words = operation.facts.iter().any(|fact| match fact {
         Fact::ApprovalChanged { before, after, .. } => before != after,
         Fact::CondemnationChanged { before, after, .. } => before != after,
         Fact::UndoneChanged { .. } => true,
+        // An added node could carry an approval along, and a removed one take it away.
         Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
             node.approval.is_some() || node.condemnation.is_some()
         }
@@ -135,7 +145,9 @@ pub fn needed_for(operation: &Operation) -> Scope {
     }
 }
 
-/// Returns everyone in whose name the records of an operation say something they did not say before.
+/// Returns the principals to whom the operation's records newly attribute a statement.
+///
+/// A server refuses an operation that adds a statement in the name of another person.
 #[must_use]
 pub fn names_newly(operation: &Operation) -> Vec<Principal> {
     let mut named = BTreeSet::new();
@@ -143,6 +155,8 @@ pub fn names_newly(operation: &Operation) -> Vec<Principal> {
         let Fact::RecordChanged { before, after, .. } = fact else {
             continue;
         };
+        // The whole statement is compared, not only the name: changing the words of an existing
+        // statement forges it just as well.
         let (mut said_before, mut said) = (Vec::new(), Vec::new());
         before
             .iter()
@@ -157,7 +171,7 @@ pub fn names_newly(operation: &Operation) -> Vec<Principal> {
     named.into_iter().map(Principal::from).collect()
 }
 
-/// Finds everything in a record that says who said it.
+/// Collects every object of a record that has an author (`by`).
 fn statements<'v>(body: &'v Value, found: &mut Vec<(&'v str, &'v Value)>) {
     match body {
         Value::Object(fields) => {
@@ -285,7 +299,7 @@ mod tests {
         assert_eq!(needed_for(&person), Scope::Approve);
         let agent = operation(Verb::Review, vec![said(None, Some(by("agent:ci/1")))]);
         assert_eq!(needed_for(&agent), Scope::Agent);
-        // What a person said before stays said.
+        // An unchanged statement of a person needs no decision.
         let kept = operation(
             Verb::Review,
             vec![said(Some(by("human:anna")), Some(by("human:anna")))],

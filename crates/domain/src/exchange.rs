@@ -1,7 +1,7 @@
-//! What a server and a working copy elsewhere say to one another: the history as lines, and where it stands.
+//! Sync protocol between a team server and its replicas: headers, outcomes and limits.
 //!
-//! Operations travel as lines of a journal, chained by hashes; here is what stands around them. A line's own form is the
-//! store's (`Snapshot::lines`, `Transaction::record_line`).
+//! Operations are sent as journal lines, chained by hashes. The format of a line is the store's
+//! (`Snapshot::journal_lines`, `Transaction::record_journal_line`).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,32 +9,34 @@ use crate::access::Scope;
 use crate::ids::{Digest32, OperationId, Principal, StoreId};
 use crate::time::Timestamp;
 
-/// The most bytes of operations that are sent at once, either way.
+/// Maximum size of the operations in one request, in bytes.
 pub const MOST_SENT: usize = 16 * 1024 * 1024;
 
-/// After so many bytes of lines an answer ends; who wants more asks again.
+/// Page size of a pull, in bytes of journal lines; a client that is behind pulls again.
 pub const PAGE: usize = 1024 * 1024;
 
-/// How far a clock may be off before an operation it dated is refused.
+/// Maximum clock skew: operations dated further off the server's time are refused.
+// The journal keeps the client's time, and history is read by time: five minutes tolerate a laptop
+// whose clock drifts, not one that is set wrong.
 pub const MOST_MILLIS_OFF: i64 = 5 * 60 * 1_000;
 
-/// The first line of an answer: whose history it is, how far it goes, and whom the server takes the caller for.
+/// First line of a pull response: the store, its last operation, and the client's principal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Greeting {
     pub store: StoreId,
     pub head: OperationId,
     pub head_hash: Digest32,
-    /// The time by which claims go.
+    /// The server's time, by which claims expire.
     pub now: Timestamp,
     pub principal: Principal,
     pub scope: Scope,
-    /// Notes that are about the project, not about one working copy.
+    /// Notes shared by every working copy.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<SharedNote>,
 }
 
-/// A note that every working copy should know.
+/// A note shared by every working copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedNote {
     pub key: String,
@@ -42,7 +44,7 @@ pub struct SharedNote {
     pub at: Timestamp,
 }
 
-/// The first line of what is sent: which operation the lines come after.
+/// First line of a push: the operation the lines follow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sending {
     pub after: OperationId,
@@ -51,19 +53,19 @@ pub struct Sending {
     pub notes: Vec<SharedNote>,
 }
 
-/// What became of it.
+/// Result of a push (compare-and-swap on the last operation).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Receipt {
-    /// Every operation is kept: now, or since it was sent before.
+    /// Every operation is recorded, now or by an earlier attempt (pushes are idempotent).
     Kept { head: OperationId },
-    /// Somebody else was faster; nothing was kept.
+    /// Write conflict: the server has newer operations; nothing was recorded.
     Overtaken { head: OperationId },
-    /// The operation they come after is another one here: the two histories went different ways.
+    /// The server has a different operation `after`: the histories have diverged.
     Diverged { after: OperationId },
 }
 
-/// A line, as far as a server looks at it before it is recorded.
+/// The part of a journal line a server checks before recording it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct LineHead<O> {
     pub op: O,

@@ -1,7 +1,8 @@
-//! Records: state that is no node. Where a session stands, who holds a claim, what proves a node, a note.
+//! Records: small JSON documents by kind and key, for state that is not a node.
 //!
-//! A record is a small JSON document under a kind and a key. Like everything else it changes through facts,
-//! so it is in the journal, can be undone, and replays. What may be lost without harm is a note of the store.
+//! Sessions, claims, evidence and memory entries are records. They change through facts, so they
+//! are in the journal, can be undone, and are replayed. State that may be lost is a note of the
+//! store.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -10,20 +11,20 @@ use serde_json::Value;
 use crate::fact::Fact;
 use crate::ports::{Snapshot, StoreFault};
 
-/// Which record.
+/// The kind and key of a record.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RecordKey {
     pub kind: String,
     pub key: String,
 }
 
-/// A type that is kept as records of one kind.
+/// A type stored as records of one kind.
 pub trait Recorded: Serialize + DeserializeOwned {
-    /// The word its records are kept under.
+    /// The kind; part of the journal format.
     const KIND: &'static str;
 }
 
-/// Returns a record, if there is one.
+/// Loads a record, if it exists.
 ///
 /// # Errors
 /// [`StoreFault`], also when the record is not of this type.
@@ -34,7 +35,7 @@ pub fn read<T: Recorded>(state: &dyn Snapshot, key: &str) -> Result<Option<T>, S
         .transpose()
 }
 
-/// Returns every record of a kind whose key starts with `prefix`, by key.
+/// Loads every record of a kind whose key starts with `prefix`, sorted by key.
 ///
 /// # Errors
 /// [`StoreFault`], also when a record is not of this type.
@@ -50,15 +51,17 @@ pub fn read_all<T: Recorded>(
 }
 
 fn typed<T: Recorded>(key: &str, body: Value) -> Result<T, StoreFault> {
+    // An unreadable record is damage, not absence: a claim or a session must not silently vanish.
     serde_json::from_value(body).map_err(|error| StoreFault::Damaged {
         what: format!("the record {}/{key} cannot be read: {error}", T::KIND),
     })
 }
 
-/// Returns the fact that a record is another one now; `None` when it is the same.
+/// Returns the fact for a changed record; `None` if it is unchanged.
 #[must_use]
 pub fn changed<T: Recorded>(key: &str, before: Option<&T>, after: Option<&T>) -> Option<Fact> {
-    // What is kept is plain data: maps with text keys, lists, numbers and texts.
+    // Serialising cannot fail: records are plain data (maps with string keys, lists, scalars).
+    // Bodies are compared as JSON, because that is what the journal stores.
     let body = |value: Option<&T>| {
         value.map(|it| serde_json::to_value(it).expect("BUG: a record is plain data"))
     };

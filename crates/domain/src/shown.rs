@@ -1,7 +1,7 @@
-//! Optimistic concurrency for decisions: the versions that were shown to whoever decides.
+//! Optimistic concurrency control for decisions: the versions a decision was made on.
 //!
-//! A decision is about a text. The edge that showed it passes its version along, and the use case compares
-//! inside the write transaction: between showing and deciding the text may have become another one.
+//! Like `If-Match` in HTTP: the client passes the version hashes it displayed, and the use case
+//! compares them inside the write transaction, because the text may have changed in between.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,14 +9,14 @@ use std::str::FromStr;
 use crate::ids::VersionHash;
 use crate::node::Node;
 
-/// The fewest digits that name a version; `VersionHash::short` prints as many.
+/// Minimum number of digits that identify a version; `VersionHash::short_hex` prints as many.
 const MIN_PREFIX_DIGITS: usize = 8;
 
-/// A version hash as it was shown: all of its hexadecimal digits, or the first ones.
+/// An expected version: all hexadecimal digits of its hash, or the first ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownVersion(String);
 
-/// A text that does not name a version.
+/// The text is not a version hash or prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a version: expected at least {MIN_PREFIX_DIGITS} hexadecimal digits of its hash"
@@ -24,7 +24,7 @@ pub struct ShownVersion(String);
 pub struct NotAShownVersion(String);
 
 impl ShownVersion {
-    /// Says whether this is the version that was shown.
+    /// Whether `version` is the expected one.
     #[must_use]
     pub fn matches(&self, version: VersionHash) -> bool {
         version.to_string().starts_with(&self.0)
@@ -41,6 +41,7 @@ impl FromStr for ShownVersion {
     type Err = NotAShownVersion;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // A minimum length, because a short prefix could match a text the person has not seen.
         let digits = text.to_ascii_lowercase();
         if digits.len() < MIN_PREFIX_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_hexdigit())
         {
@@ -52,15 +53,16 @@ impl FromStr for ShownVersion {
 
 impl fmt::Display for ShownVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // As short as every other version in messages, however many digits the client sent.
         f.write_str(self.0.get(..MIN_PREFIX_DIGITS).unwrap_or(&self.0))
     }
 }
 
-/// The texts a decision about a node was made on.
+/// The versions a decision about a node was made on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     pub version: ShownVersion,
-    /// The parent's text the node was judged against, where it was shown too.
+    /// The parent's version, if it was displayed as well.
     pub parent: Option<ShownVersion>,
 }
 
@@ -73,7 +75,7 @@ impl From<VersionHash> for Shown {
     }
 }
 
-/// Another text is there than the one that was shown: nothing can be decided on it.
+/// Version conflict: the current text is not the one the decision was made on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownChanged {
     #[error("the text of `{node}` changed since it was shown (was {shown}, is {found})")]
@@ -94,7 +96,7 @@ pub enum ShownChanged {
 }
 
 impl ShownChanged {
-    /// Returns the node that was to be decided on.
+    /// Returns the node of the decision.
     #[must_use]
     pub fn node(&self) -> &str {
         match self {
@@ -104,11 +106,13 @@ impl ShownChanged {
 }
 
 impl Shown {
-    /// Compares what was shown with what is there now.
+    /// Compares the expected versions with the current ones.
     ///
     /// # Errors
-    /// [`ShownChanged`] when a text is another one, or gone.
+    /// [`ShownChanged`] when a text differs or no longer exists.
     pub fn check(&self, node: &Node, parent: Option<&Node>) -> Result<(), ShownChanged> {
+        // The exact bytes are compared, not the canonical text: the person decided on what was on
+        // the screen, and the caller can simply show it again.
         let found = |node: &Node| {
             node.content
                 .version()
@@ -126,6 +130,7 @@ impl Shown {
                 found: found(node),
             });
         }
+        // An approval is also bound to the parent's text, so a change there counts as well.
         if let (Some(shown), Some(parent)) = (&self.parent, parent)
             && !parent
                 .content

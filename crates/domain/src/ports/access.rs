@@ -1,11 +1,11 @@
-//! The book of tokens, and of what was done with them: beside the state, not made from operations.
+//! Token store and audit log: kept next to the state, not derived from operations.
 
 use crate::ids::{Digest32, Principal};
 use crate::ports::StoreFault;
 use crate::time::Timestamp;
 use crate::token::{Audited, NewToken, Token};
 
-/// What is kept of a token that is given.
+/// The stored data of a new token; hashes only, never the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenEntry {
     pub new: NewToken,
@@ -16,53 +16,55 @@ pub struct TokenEntry {
     pub expires_at: Option<Timestamp>,
 }
 
-/// The tokens of a project and its audit log, for every server on its database.
+/// API tokens of a project and its audit log, shared by every server on its database.
 ///
-/// Neither is history: no operation records them, `undo` does not reach them, and they outlive a rebuild of the state.
+/// Neither is part of the history: no operation records them, `undo` does not affect them, and they
+/// survive a rebuild of the state.
 pub trait AccessBook {
-    /// Returns the time of the clock that tokens end by; `None` where it is this machine's.
+    /// Returns the time of the clock that token expiry is checked by; `None` if it is this
+    /// machine's.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn now(&self) -> Result<Option<Timestamp>, StoreFault>;
 
-    /// Adds a token and returns it with its number.
+    /// Adds a token and returns it with its id.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn add_token(&self, entry: &TokenEntry) -> Result<Token, StoreFault>;
 
-    /// Returns every token, also those that are over, by number.
+    /// Returns every token by id, including expired and revoked ones.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn tokens(&self) -> Result<Vec<Token>, StoreFault>;
 
-    /// Returns those that were not taken back.
+    /// Returns the tokens that are not revoked; they may have expired.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn good_tokens(&self) -> Result<Vec<Token>, StoreFault>;
 
-    /// Takes a token back, once; `None` when there is none of this number.
+    /// Revokes a token, idempotently; `None` if there is no token with this id.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn revoke_token(&self, id: u64, at: Timestamp) -> Result<Option<Token>, StoreFault>;
 
-    /// Adds to the audit log, and notes when tokens were last used: all of it or nothing.
+    /// Appends to the audit log and updates the tokens' last use, in one transaction.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn note(&self, lines: &[Audited], uses: &[(u64, Timestamp)]) -> Result<(), StoreFault>;
 
-    /// Returns the last lines of the audit log, newest first.
+    /// Returns the last `most` lines of the audit log, newest first.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn audited(&self, most: usize) -> Result<Vec<Audited>, StoreFault>;
 
-    /// Forgets the audit log before a moment, and all but its last `most` lines.
+    /// Deletes audit log lines older than `before`, and all but the last `most`.
     ///
     /// # Errors
     /// [`StoreFault`].

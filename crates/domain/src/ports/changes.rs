@@ -1,21 +1,22 @@
-//! What changed in the repository since a commit, for comparing a plan with what was built.
+//! Files changed since a commit, for reconciling a plan with what was built.
 
 use std::collections::BTreeSet;
 
 use crate::time::Timestamp;
 
-/// Looks at the repository's history and working tree. Nothing in the repository makes it run anything.
+/// Reads the repository's history and working tree. Nothing in the repository (hooks, filters,
+/// config) can make it run a program.
 pub trait RepositoryChanges {
-    /// Returns the newest commit on the present branch that is not younger than a moment.
+    /// Returns the newest commit on the current branch that is not younger than a moment.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// The reason, as text.
     fn commit_before(&self, moment: Timestamp) -> Result<String, String>;
 
-    /// Returns the files of the project that differ between a commit and the working tree, new ones too, ignored ones
-    /// not; relative to the project.
+    /// Returns the project files that differ between a commit and the working tree, relative to the
+    /// project. Includes untracked files, excludes ignored ones.
     ///
     /// # Errors
-    /// Why that cannot be said.
+    /// The reason, as text.
     fn changed_since(&self, commit: &str) -> Result<BTreeSet<String>, String>;
 }

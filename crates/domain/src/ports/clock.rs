@@ -1,9 +1,9 @@
-//! The time, given from outside so that rules and tests can decide it.
+//! The clock, injected so that tests control the time.
 
 use crate::time::Timestamp;
 
-/// Tells the time.
+/// Wall clock.
 pub trait Clock {
-    /// Returns the present moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }

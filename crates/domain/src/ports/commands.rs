@@ -1,34 +1,36 @@
-//! Commands that prove something: run because a person or an agent asked for it, never by themselves.
+//! Runs evidence commands, such as a test suite, on explicit request only.
 
 use std::time::Duration;
 
 use crate::ports::StoreFault;
 
-/// How a command ended.
+/// Exit code and output of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// `None` when it was ended from outside or took too long.
+    /// `None` when it was killed by a signal or timed out.
     pub exit_code: Option<i32>,
-    /// The end of what it wrote, both ways.
+    /// The tail of its stdout and stderr.
     pub output: String,
 }
 
 /// Runs programs in the project's directory.
 pub trait Commands {
-    /// Runs a program with its arguments, without a shell, and waits for its end, which comes after `most` at the latest.
-    /// `None` where no commands are run for whoever asks.
+    /// Runs a program with its arguments, without a shell, with a timeout of `most`.
+    ///
+    /// `None` if commands are not allowed for this caller.
     ///
     /// # Errors
     /// When it cannot be started.
     fn run(&self, command: &[String], most: Duration) -> Result<Option<Ran>, StoreFault>;
 }
 
-/// Nothing is run here.
+/// Runs nothing: for callers that may not start programs on this machine.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCommands;
 
 impl Commands for NoCommands {
     fn run(&self, _command: &[String], _most: Duration) -> Result<Option<Ran>, StoreFault> {
+        // Not an error: the caller reports that the evidence was not run.
         Ok(None)
     }
 }

@@ -1,9 +1,9 @@
-//! The plan files of a project.
+//! File access to a project's plans: stat, read, list, atomic replace, and a scan cache.
 //!
 //! Every path is relative to the project. An implementation never leaves the project: not through
-//! `..`, not through an absolute path, and not through a link in any part of the path.
+//! `..`, not through an absolute path, and not through a symlink in any part of the path.
 
-/// What tells cheaply whether a file may have changed.
+/// Stat data that tells cheaply whether a file may have changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     pub size: u64,
@@ -12,22 +12,22 @@ pub struct FileStamp {
     pub inode: u64,
 }
 
-/// What a look at a path showed, without reading the file.
+/// Result of a stat, without reading the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileLook {
     Present(FileStamp),
     Missing,
-    /// There, but not to be read: a link, a folder, a device.
+    /// Exists, but is not a regular file: a symlink, a folder, a device.
     Refused(String),
-    /// It cannot be said now what is there: an I/O error, no permission, no free file handle.
+    /// Transient error that says nothing about the file: I/O error, no permission, no free handle.
     Unavailable(String),
 }
 
-/// What reading a plan file gave.
+/// Result of reading a plan file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// The text, and the stamp if it is safe to trust later: a file changed in the same tick of the
-    /// clock in which it was read has none.
+    /// The text, with its stamp unless that is racy: a file modified in the same clock tick in
+    /// which it was read could change again without a new mtime.
     Text {
         text: String,
         stamp: Option<FileStamp>,
@@ -36,20 +36,20 @@ pub enum Reading {
     Missing,
     Unreadable {
         why: String,
-        /// Whether another try may succeed (an I/O error, no permission, no free file handle): then it says nothing
-        /// about the file, and must not be recorded as a change of it.
+        /// Whether a retry may succeed (I/O error, no permission, no free handle). A transient
+        /// error says nothing about the file and must not be recorded as a change.
         transient: bool,
     },
 }
 
-/// An entry of a folder.
+/// A directory entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub name: String,
     pub kind: EntryKind,
 }
 
-/// What an entry is; links are never followed.
+/// The type of a directory entry; symlinks are never followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     File,
@@ -57,7 +57,7 @@ pub enum EntryKind {
     Other,
 }
 
-/// A file could not be written.
+/// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileFault {
     #[error("`{path}` is outside the project or reached through a link")]
@@ -74,71 +74,79 @@ pub enum FileFault {
     },
 }
 
-/// What a second look at everything showed.
+/// Result of comparing the scan cache with the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookedAgain {
-    /// Under which the first one was kept.
+    /// The mark the cache was saved under.
     pub mark: String,
-    /// How many paths were looked at.
+    /// Number of paths compared.
     pub looked: usize,
-    /// What is not as it was then; a folder has its slash.
+    /// Changed paths; folders end with a slash.
     pub changed: Vec<String>,
 }
 
 /// Reads and writes plan files.
 pub trait PlanFiles {
-    /// Looks at a file without reading it.
+    /// Stats a file without reading it.
     fn look(&self, path: &str) -> FileLook;
 
-    /// Returns where a path that someone else was given leads to: relative to the project, every link on
-    /// the way followed, also where the last parts are not there yet. `None` when it leads outside.
+    /// Resolves a path given by a host, relative to the project; `None` if it leads outside.
+    ///
+    /// Symlinks are followed, also when the last components do not exist yet.
     ///
     /// `path` is absolute or relative to `directory`; without one, to the project.
     fn lead(&self, directory: Option<&str>, path: &str) -> Option<String>;
 
-    /// Reads a file as text, at most `max_bytes` of it.
+    /// Reads a file as text; a file larger than `max_bytes` is unreadable.
     fn read(&self, path: &str, max_bytes: u64) -> Reading;
 
-    /// Lists a folder, sorted by name; a folder that is not there is empty.
+    /// Lists a folder, sorted by name; a missing folder is empty.
     fn list(&self, folder: &str) -> Vec<Entry>;
 
-    /// Begins to note every look and every listing, for [`Self::keep_looks`].
+    /// Starts recording every stat and every listing, for [`Self::keep_looks`].
     fn note_looks(&self) {}
 
-    /// Keeps what looks and listings showed since [`Self::note_looks`], under a mark; without such, what was kept before and
-    /// was found the same by [`Self::look_again`]. A cache of this machine: it may be lost.
+    /// Saves what was recorded since [`Self::note_looks`] as the scan cache, under a mark; without
+    /// a recording, the cache that [`Self::look_again`] just confirmed.
+    ///
+    /// A local cache: losing it costs a full scan.
     fn keep_looks(&self, mark: &str) {
+        // Optional: fakes and engines without a cache scan everything each time.
         let _ = mark;
     }
 
-    /// Looks again at everything that was kept, and returns the mark with the paths that show something else now.
+    /// Compares the scan cache with the files, and returns its mark and the changed paths.
     ///
-    /// `None` when nothing is kept, or when more than `most` paths are others: one may as well look at everything.
+    /// `None` if there is no cache, or if more than `most` paths changed: a full scan is then as
+    /// cheap.
     fn look_again(&self, most: usize) -> Option<LookedAgain> {
+        // No cache: the caller scans everything.
         let _ = most;
         None
     }
 
-    /// Replaces a file: after a crash it is the old or the new one, never a mixture.
+    /// Replaces a file atomically: after a crash it has the old or the new content, never a
+    /// mixture.
     ///
     /// # Errors
-    /// [`FileFault`]; the file is then as it was.
+    /// [`FileFault`]; the file is then unchanged.
     fn replace(&self, path: &str, text: &str) -> Result<(), FileFault>;
 
-    /// Writes a file that is not there yet, durably.
+    /// Creates a new file, durably.
     ///
     /// # Errors
-    /// [`FileFault::Exists`] when there is one; nothing is overwritten.
+    /// [`FileFault::Exists`] when the file exists; nothing is overwritten.
     fn create(&self, path: &str, text: &str) -> Result<(), FileFault>;
 
-    /// Takes a file away. Its text must be kept elsewhere first.
+    /// Deletes a file. The caller must have saved its text as a version first.
     ///
     /// # Errors
-    /// [`FileFault`]; the file is then as it was.
+    /// [`FileFault`]; the file is then unchanged.
     fn remove(&self, path: &str) -> Result<(), FileFault>;
 
-    /// Takes a folder away if nothing is in it. One that stays does no harm.
+    /// Deletes a folder if it is empty. Failing to is harmless.
     fn remove_empty_folder(&self, folder: &str) {
+        // Cosmetic, therefore without a result: an empty folder left behind changes no plan.
         let _ = folder;
     }
 }

@@ -1,31 +1,32 @@
-//! The repository the project lies in, as far as the work needs it.
+//! Git access: HEAD, reflog moves, uncommitted line counts, commits by message.
 //!
-//! Reading where HEAD is and what moved it starts no process; counting uncommitted lines starts one.
+//! HEAD and the reflog are read from files, without a process, because hooks read them.
+//! Counting uncommitted lines and searching messages start one `git` process each.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ports::StoreFault;
 
-/// Where HEAD is.
+/// The commit HEAD points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     NoRepository,
-    /// A repository without a commit.
+    /// A repository without any commit.
     Unborn,
     At(String),
 }
 
-/// HEAD moved once.
+/// One entry of HEAD's reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadMove {
     pub from: Option<String>,
     pub to: String,
     pub kind: MoveKind,
-    /// The first line of the commit's message, where it was a commit.
+    /// The subject of the commit message, if it was a commit.
     pub subject: String,
 }
 
-/// What moved HEAD.
+/// The command that moved HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveKind {
     Commit,
@@ -34,14 +35,15 @@ pub enum MoveKind {
     CherryPick,
     Revert,
     Rebase,
-    /// A checkout, a reset, a pull and whatever else brings no work of ours.
+    /// Checkout, reset, pull and everything else that commits no local work.
     Other,
 }
 
 impl MoveKind {
-    /// Says whether work of ours was committed by it.
+    /// Whether the move committed local work.
     #[must_use]
     pub fn commits_work(self) -> bool {
+        // Not `Rebase`: it rewrites commits that were recognised when they were made.
         matches!(
             self,
             Self::Commit | Self::Amend | Self::Merge | Self::CherryPick | Self::Revert
@@ -49,7 +51,7 @@ impl MoveKind {
     }
 }
 
-/// Changed lines of one file that are not committed.
+/// Number of uncommitted changed lines of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedLines {
     /// Relative to the project.
@@ -59,49 +61,55 @@ pub struct ChangedLines {
     pub untracked: bool,
 }
 
-/// Looks at the repository.
+/// Read access to the git repository.
 pub trait Git {
-    /// Returns where HEAD is. Reads files only.
+    /// Returns the commit HEAD points to. Reads files only.
     ///
     /// # Errors
-    /// When there is a repository that cannot be read.
+    /// When the repository exists but cannot be read.
     fn head(&self) -> Result<Head, StoreFault>;
 
-    /// Returns what is under way: `merge`, `rebase`, `cherry-pick`, `revert`, `bisect`. Reads files only.
+    /// Returns the operation in progress: `merge`, `rebase`, `cherry-pick`, `revert` or `bisect`.
+    /// Reads files only.
     fn under_way(&self) -> Option<&'static str>;
 
-    /// Returns how HEAD came from `since` to where it is, oldest first; `None` when that is not known.
+    /// Returns the moves of HEAD since commit `since`, oldest first; `None` if the reflog does not
+    /// reach back to it.
     ///
     /// # Errors
     /// When the repository cannot be read.
     fn moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault>;
 
-    /// Counts the changed lines of every file of the project that differs from HEAD, new files too, ignored ones
-    /// and those in our own folder not; with `paths` only of those, which is much less work in a large repository. Starts one process.
+    /// Counts the changed lines of every project file that differs from HEAD, including untracked
+    /// files, excluding ignored ones and `.throughline`. Starts one process.
+    ///
+    /// With `paths` only those are counted, which is much cheaper in a large repository.
     ///
     /// # Errors
-    /// When git is not there or fails.
+    /// When git is not installed or fails.
     fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault>;
 
-    /// Returns the commits whose message holds `word`, the newest first, of all branches. Starts one process.
+    /// Returns the commits of all branches whose message contains `word`, newest first. Starts one
+    /// process.
     ///
     /// # Errors
-    /// When git is not there or fails.
+    /// When git is not installed or fails.
     fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
+        // Without a repository nothing is found, which is not an error for a search.
         let _ = word;
         Ok(Vec::new())
     }
 }
 
-/// A commit.
+/// A commit found by its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedCommit {
     pub id: String,
-    /// The first line of its message.
+    /// The first line of the message.
     pub subject: String,
 }
 
-/// No repository: nothing is committed, and nothing is counted.
+/// Null implementation for projects outside a git repository.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRepository;
 

@@ -1,4 +1,6 @@
-//! What the rules expect from outside: traits only, contracts in their doc comments.
+//! Ports (hexagonal architecture): the traits the rules expect to be implemented by other crates.
+//!
+//! Traits and their data types only; the contracts are in the doc comments.
 
 mod access;
 mod changes;

@@ -1,7 +1,8 @@
-//! The store: the one authority for everything but the plans' texts.
+//! The store: snapshots, write transactions, mirror and integrity checks.
 //!
-//! Engines differ (SQLite, JSON files, PostgreSQL); the contract does not. A [`Transaction`]
-//! sees and changes one state alone: no other writer comes between its reads and its commit.
+//! It is the source of truth for everything except the plan texts, which are in the plan files.
+//! Engines differ (SQLite, PostgreSQL, memory, a remote replica); the contract does not. A
+//! [`Transaction`] is serialisable: no other writer commits between its reads and its commit.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -19,10 +20,12 @@ use crate::status::Footing;
 use crate::time::Timestamp;
 use crate::version::Version;
 
-/// How often a store that cannot tell is asked for its last operation.
+/// Polling interval for engines without change notifications.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Why the store could not do what was asked.
+/// Errors of the store.
+// One enum for every engine: use cases map it to exit codes and next steps in one place, whichever
+// engine a project uses.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreFault {
     #[error("there is no state here")]
@@ -37,7 +40,7 @@ pub enum StoreFault {
     Newer { found: i64, known: i64 },
     #[error("the state came from elsewhere (store {store}) and was not adopted by this user")]
     Foreign { store: StoreId },
-    /// The shared database has a project of this name, and it is not this one.
+    /// The shared database has another project with this name.
     #[error("the database {at} has another project called `{name}`")]
     AnotherProject { name: String, at: String },
     #[error("`{}` is not a Throughline database", path.display())]
@@ -48,27 +51,28 @@ pub enum StoreFault {
     Full { path: PathBuf },
     #[error("the state was moved elsewhere")]
     Moved,
-    /// A database elsewhere that does not answer, or does not let us in.
+    /// A remote database that does not answer, or refuses the connection.
     #[error("the database {at} cannot be reached: {why}")]
     Unreachable { at: String, why: String },
-    /// A server elsewhere that does not answer. Nothing was recorded, unless it may have heard us before it fell silent.
+    /// A server that does not answer. Nothing was recorded, unless `may_be_kept`: the request may
+    /// have arrived before the connection broke.
     #[error("the server {at} does not answer: {why}")]
     Silent {
         at: String,
         why: String,
         may_be_kept: bool,
     },
-    /// A server elsewhere that answered, and will not have it.
+    /// A server that answered and rejected the request.
     #[error("the server {at} refused: {why}")]
     TurnedDown {
         at: String,
         why: String,
         next_steps: Vec<String>,
     },
-    /// Somebody else was faster; nothing happened. The same can be tried again on what is there now.
-    #[error("somebody else changed the state meanwhile")]
+    /// Write conflict: another writer committed first, nothing was changed. Retry on fresh state.
+    #[error("write conflict: the state was changed by another writer in the meantime")]
     Overtaken,
-    /// An operation made elsewhere does not fit the state.
+    /// An operation from another machine does not match the state.
     #[error("the operation does not fit the state: {what}")]
     DoesNotFit { what: String },
     #[error("{action}")]
@@ -79,10 +83,12 @@ pub enum StoreFault {
     },
 }
 
-/// Notes under these beginnings are about the project, wherever its plans lie; all others are about one working copy.
+/// Key prefixes of notes shared by every working copy; all other notes belong to one working copy.
+// `heard/` is the last sign of life of a session: whether a claim has lapsed must not depend on the
+// machine that asks.
 pub const SHARED_NOTES: &[&str] = &["heard/"];
 
-/// An operation about to be recorded. Its number is given by the store.
+/// An operation to be recorded; the store assigns its id.
 #[derive(Clone, Debug)]
 pub struct NewOperation {
     pub at: Timestamp,
@@ -92,11 +98,11 @@ pub struct NewOperation {
     pub summary: String,
     pub key: Option<String>,
     pub facts: Vec<Fact>,
-    /// Texts the facts speak of that the store may not have yet.
+    /// Texts the facts refer to that the store may not have yet.
     pub texts: Vec<String>,
 }
 
-/// A child's name and place.
+/// A child's name and sort key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ChildName {
     pub level: String,
@@ -105,9 +111,9 @@ pub struct ChildName {
     pub id: NodeId,
 }
 
-/// A consistent view of the state.
+/// A consistent read view of the state.
 ///
-/// Every read of a row checks its sum: a damaged row is [`StoreFault::Damaged`], never an answer.
+/// Every row's checksum is verified on read: a damaged row is [`StoreFault::Damaged`], never data.
 pub trait Snapshot {
     /// Returns the store's identity.
     ///
@@ -115,7 +121,7 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn store_id(&self) -> Result<StoreId, StoreFault>;
 
-    /// Returns the last operation's number.
+    /// Returns the id of the last operation.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -145,7 +151,7 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault>;
 
-    /// Returns just the names of a node's children, for a quick look.
+    /// Returns only the names of a node's children, which is cheaper than loading them.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -157,19 +163,21 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault>;
 
-    /// Returns every node but those of these profiles; parents come before their children. What is left out costs nothing.
+    /// Returns every node except those of these profiles; parents come before their children.
+    ///
+    /// The excluded nodes are not read at all.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault>;
 
-    /// Returns a node and all below it; parents come before their children.
+    /// Returns a node and its descendants; parents come before their children.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault>;
 
-    /// Returns what the statuses of a node and all below it rest on; parents come before children.
+    /// Returns the status inputs of a node and its descendants; parents come before their children.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -187,7 +195,7 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault>;
 
-    /// Returns a kept text, checked against its hash.
+    /// Returns a stored text, verified against its hash.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -199,7 +207,7 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault>;
 
-    /// Returns up to `most` operations before `before` (all when `None`), newest first.
+    /// Returns up to `most` operations before `before` (or the last ones), newest first.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -209,7 +217,7 @@ pub trait Snapshot {
         most: usize,
     ) -> Result<Vec<Operation>, StoreFault>;
 
-    /// The same without the facts, for who only lists them.
+    /// Like [`Self::operations`], without loading the facts.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -219,18 +227,19 @@ pub trait Snapshot {
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault>;
 
-    /// Returns one of them.
+    /// Returns one operation without its facts.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn operation_head(&self, id: OperationId) -> Result<Option<OperationHead>, StoreFault> {
+        // The newest one before the next id is this one, or an older one if the id does not exist.
         Ok(self
             .operation_heads(Some(id.next()), 1)?
             .pop()
             .filter(|head| head.id == id))
     }
 
-    /// The same for the operations that changed one node.
+    /// Like [`Self::operation_heads`], for the operations that changed one node.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -240,8 +249,9 @@ pub trait Snapshot {
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault> {
+        // `operations` and not the heads: which nodes were touched is in the facts.
         let (mut found, mut before) = (Vec::new(), before);
-        // Engines that know which operations touched a node need not go through all of them.
+        // Fallback that pages through the whole log; engines with an index by node override it.
         while found.len() < most {
             let page = self.operations(before, 200)?;
             let Some(last) = page.last() else { break };
@@ -260,35 +270,37 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 
-    /// Returns by which operation another one was undone.
+    /// Returns the operation that undid this one, if any.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault>;
 
-    /// Returns the hash of an operation in the chain of all of them; that of 0 is the chain's beginning. `None` when there
-    /// is no such operation.
+    /// Returns an operation's hash in the hash chain; `None` if there is no such operation.
+    ///
+    /// Operation 0 has the chain's initial hash.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault>;
 
-    /// Returns the operations after `after` as lines of a journal, oldest first. They end after the one with which they have
-    /// `most` bytes or more.
+    /// Returns the operations after `after` as journal lines, oldest first.
+    ///
+    /// Stops after the line with which the total reaches `most` bytes, so there is always progress.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault>;
 
-    /// Returns the stamp under which a node's file was last read, with the version it had then.
+    /// Returns the file stamp of a node's last read, with the version it had then.
     ///
-    /// A cache of this machine, not part of the state: it may be empty.
+    /// A local cache, not part of the state: it may be empty.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault>;
 
-    /// Returns every stamp.
+    /// Returns every cached file stamp.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -306,11 +318,10 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault>;
 
-    /// Returns the keys of the records of these kinds that match a query best, the best first, at most `most`.
+    /// Full-text search: returns the keys of the `most` best matching records of these kinds.
     ///
-    /// Kinds that are not in [`crate::search::SEARCHED_KINDS`] are not found. What a record is found by, what its words
-    /// are and how matches are ranked says [`crate::search`]; equal ones come by kind and key. Every engine gives the same
-    /// answer.
+    /// Only [`crate::search::SEARCHED_KINDS`] are indexed. Tokenisation and ranking are defined in
+    /// [`crate::search`]; ties are sorted by kind and key. Every engine returns the same result.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -322,21 +333,21 @@ pub trait Snapshot {
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault>;
 
-    /// Returns a note kept under a key: what a session has read, a gate that was overridden.
+    /// Returns the note with this key: what a session has read, a pending override of a gate.
     ///
-    /// Notes are not part of the state: no operation records them, and a lost one costs a question.
+    /// Notes are not part of the state: no operation records them, and losing one is harmless.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault>;
 
-    /// Returns the secret name of this working copy; empty where the state belongs to one alone.
+    /// Returns the secret id of this working copy; empty if the store has only one.
     fn working_copy(&self) -> String {
         String::new()
     }
 
-    /// Returns the time of the store's own clock, for what several machines must agree on; `None` where there is only this
-    /// machine's.
+    /// Returns the time of the store's own clock, for decisions several machines must agree on;
+    /// `None` if that is this machine's clock.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -345,15 +356,15 @@ pub trait Snapshot {
     }
 }
 
-/// The state, held for writing.
+/// A write transaction; it holds the write lock until it is committed or dropped.
 pub trait Transaction: Snapshot {
-    /// Returns the number the next recorded operation will get.
+    /// Returns the id the next recorded operation will get.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn next_operation(&self) -> Result<OperationId, StoreFault>;
 
-    /// Returns the number the next new node is to have; the store keeps count from the facts.
+    /// Returns the id for the next new node; ids are never reused.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -362,17 +373,18 @@ pub trait Transaction: Snapshot {
     /// Applies an operation's facts. Later reads of this transaction see them.
     ///
     /// # Errors
-    /// [`StoreFault`]; the transaction must then be dropped, and nothing happened.
+    /// [`StoreFault`]; the transaction must then be dropped, and nothing is changed.
     fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault>;
 
-    /// Applies an operation that has its number and its place in the chain already, given as a line of a journal.
+    /// Applies a journal line: an operation that already has its id and its place in the hash
+    /// chain.
     ///
     /// # Errors
-    /// [`StoreFault::DoesNotFit`] when it does not follow the last one, or its facts do not fit; the transaction must then be
-    /// dropped, and nothing happened.
+    /// [`StoreFault::DoesNotFit`] when it does not follow the last operation, or its facts do not
+    /// match the state; the transaction must then be dropped, and nothing is changed.
     fn record_line(&mut self, line: &str) -> Result<(), StoreFault>;
 
-    /// Keeps stamps of files that were read. Lost ones only cost a second reading.
+    /// Caches the stamps of files that were read. A lost one only costs a second read.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -381,35 +393,35 @@ pub trait Transaction: Snapshot {
         stamps: &[(NodeId, FileStamp, VersionHash)],
     ) -> Result<(), StoreFault>;
 
-    /// Keeps a note, or with `None` forgets it.
+    /// Saves a note, or deletes it when `body` is `None`.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp)
     -> Result<(), StoreFault>;
 
-    /// Forgets the notes under keys with this prefix that were last kept before `before`.
+    /// Deletes the notes with this key prefix that were last saved before `before`.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault>;
 
-    /// Makes all of it durable: when this returns, a power cut cannot take it back.
+    /// Commits durably: when this returns, the changes survive a power failure.
     ///
     /// # Errors
-    /// [`StoreFault`]; nothing happened then.
+    /// [`StoreFault`]; nothing is changed then.
     fn commit(self: Box<Self>) -> Result<(), StoreFault>;
 }
 
 /// One project's store.
 pub trait Store: Send {
-    /// Opens a view for reading.
+    /// Opens a read snapshot.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault>;
 
-    /// Opens a view of what is known here, without asking a server that the state is on.
+    /// Opens a snapshot of the local replica, without contacting the server.
     ///
     /// # Errors
     /// [`StoreFault`].
@@ -417,19 +429,22 @@ pub trait Store: Send {
         self.read()
     }
 
-    /// Waits for the right to write and takes it.
+    /// Acquires the write lock, waiting for it, and opens a transaction.
     ///
     /// # Errors
-    /// [`StoreFault::Locked`] when others do not finish in time.
+    /// [`StoreFault::Locked`] on timeout.
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
 
-    /// Waits until the last operation is another one than `known`, `most` at the longest, and returns which it is.
+    /// Waits until the last operation is not `known`, with a timeout of `most`, and returns it.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
+        // Polls, because a file-based engine has no notifications. A monotonic clock, so that a
+        // change of the system time neither ends nor extends the wait.
         let begun = Instant::now();
         loop {
+            // A new snapshot each time; an open one would never see the change.
             let head = self.read()?.head()?;
             let left = most.saturating_sub(begun.elapsed());
             if head != known || left.is_zero() {
@@ -439,59 +454,59 @@ pub trait Store: Send {
         }
     }
 
-    /// Looks at everything: sums, chain, replay against the tables, texts, mirror.
+    /// Verifies checksums, hash chain, replay against the tables, texts and mirror.
     ///
     /// # Errors
-    /// [`StoreFault`] when it cannot even look.
+    /// [`StoreFault`] when the check itself cannot run.
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault>;
 
-    /// Writes what earlier commits left out of the mirror. A copy: a failure is no one's concern now.
+    /// Writes what earlier commits did not write to the mirror. Best effort: the mirror is a copy.
     fn finish_mirror(&self);
 
-    /// Makes the whole mirror right, whatever was done to it, and returns how many files were wrong.
+    /// Rewrites every mirror file that differs from the state and returns their number.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn sync_mirror(&self) -> Result<usize, StoreFault>;
 
-    /// Returns what was repaired when the store was opened, once.
+    /// Returns the repairs made when the store was opened, and clears them.
     fn take_recoveries(&self) -> Vec<Recovery>;
 
-    /// Returns the book of tokens, where the engine keeps one.
+    /// Returns the token store, if the engine has one.
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
         None
     }
 
-    /// Returns what whoever uses the store should know, once: that it shows what was known a while ago, for one.
+    /// Returns warnings for the user, such as that the data is stale, and clears them.
     fn take_warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns what became of the history this user knew, as found when the store was opened.
+    /// Returns how the history compares with what this user saw last, as found on opening.
     fn history(&self) -> History {
         History::Known
     }
 
-    /// Returns whom a server elsewhere takes us for; `None` where there is no server.
+    /// Returns our principal on the remote server; `None` if there is no server.
     fn caller(&self) -> Option<Principal> {
         None
     }
 }
 
-/// A store's history, compared with the last operation this user saw of it.
+/// Rollback detection: a store's history compared with the last operation this user saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum History {
-    /// It contains all that was seen.
+    /// It contains the last operation seen.
     #[default]
     Known,
-    /// Nothing was seen of this store at this place before.
+    /// This store was not seen at this place before.
     FirstSeen,
-    /// It ends before the last operation that was seen: an older state was put in its place.
+    /// It ends before the last operation seen: an older state was restored.
     Missing {
         known: OperationId,
         found: OperationId,
     },
-    /// The last operation that was seen is another one now.
+    /// The last operation seen has another hash now.
     Rewritten {
         known: OperationId,
         found: OperationId,
@@ -499,15 +514,18 @@ pub enum History {
 }
 
 impl History {
-    /// Returns what is wrong with it, for people; `None` when nothing is.
+    /// Returns the problem as a message; `None` if there is none.
     #[must_use]
     pub fn problem(self) -> Option<String> {
+        // `the last operation`, `the last 3 operations`.
         let counted = |number: u64| match number {
             1 => "operation".to_owned(),
             number => format!("{number} operations"),
         };
         match self {
             Self::Known | Self::FirstSeen => None,
+            // The consequence is named, not only the numbers: what is gone may be a decision that
+            // the user relies on.
             Self::Missing { known, found } => Some(format!(
                 "the history was rolled back: this user saw operation {known}, but it ends with operation {found} now; the \
                  last {} of it, and what they approved, condemned or decided, are gone",
@@ -520,20 +538,20 @@ impl History {
         }
     }
 
-    /// Commands that help, the first to look, the second to accept.
+    /// Next steps: first inspect, then accept.
     pub const NEXT_STEPS: [&'static str; 2] = [
         "tl log   # compare it with what you know; .throughline/damaged, a backup or git may have what is gone",
         "tl check --accept-history   # in your own terminal, if you replaced the state yourself",
     ];
 }
 
-/// Something the store repaired by itself, to be told to the user.
+/// An automatic repair the user should be told about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
     pub message: String,
 }
 
-/// What [`Store::verify`] found.
+/// A problem found by [`Store::verify`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreFinding {
     pub kind: StoreFindingKind,
@@ -552,16 +570,18 @@ pub enum StoreFindingKind {
 }
 
 impl StoreFindingKind {
-    /// Says whether something is damaged, not merely behind.
+    /// Whether data is damaged, not merely behind.
     #[must_use]
     pub fn is_damage(self) -> bool {
+        // The mirror is a copy that is rewritten from the state, so even a damaged one loses
+        // nothing.
         match self {
             Self::DatabaseDamaged | Self::JournalDamaged | Self::TextMissing => true,
             Self::InterruptedOperation | Self::MirrorLag | Self::MirrorDamaged => false,
         }
     }
 
-    /// Returns the word used in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
