@@ -1,4 +1,8 @@
-//! Audit: is the recorded tree sound, and does it agree with the files?
+//! Integrity audit of the recorded tree, for `tl check`: content, hierarchy, `needs`, statuses.
+//!
+//! Reports, never repairs. Comparing with the files on disk and verifying the store's checksums is
+//! done by the use case, which adds findings of the same type. Not to be confused with the audit
+//! log of servers ([`crate::token`]).
 
 use crate::cascade::{Occasion, reevaluate};
 use crate::ids::OperationId;
@@ -9,14 +13,14 @@ use crate::status::JudgingRules;
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
-/// Something `check` found.
+/// One finding of `tl check`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub kind: FindingKind,
-    /// Path alias of the node it is about.
+    /// Path alias of the node concerned.
     pub node: Option<String>,
     pub message: String,
-    /// Commands that mend it.
+    /// Commands that fix it.
     pub next_steps: Vec<String>,
 }
 
@@ -25,7 +29,7 @@ pub struct Finding {
 pub enum FindingKind {
     FileMissing,
     FileUnreadable,
-    /// It cannot be read now; nothing is said about its content.
+    /// Transient read error, which says nothing about the content.
     FileUnavailable,
     HashMismatch,
     NotRecorded,
@@ -35,16 +39,16 @@ pub enum FindingKind {
     Needs,
     FrontMatter,
     Misplaced,
-    /// A looser policy in the file waits for a person.
+    /// A looser policy in `config.toml` waits for `tl policy accept`.
     PolicyNotAccepted,
-    /// The history is not the one this user knew.
+    /// The history was rolled back or rewritten since this user last saw it.
     HistoryChanged,
     SecretInPlan,
     Store(&'static str),
 }
 
 impl FindingKind {
-    /// Returns the word used in JSON.
+    /// Returns the name used in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -67,7 +71,7 @@ impl FindingKind {
     }
 }
 
-/// Audits the tree by itself: files that are gone, parents that cannot be, statuses that do not follow.
+/// Audits the tree: missing files, invalid parents, broken `needs`, statuses that do not follow.
 #[must_use]
 pub fn tree(
     tree: &Tree,
@@ -80,6 +84,7 @@ pub fn tree(
         content(tree, node, &mut findings);
         hierarchy(tree, profiles, node, &mut findings);
     }
+    // Once for the whole tree: a cycle has no single node it belongs to.
     for problem in Needs::of(tree, profiles).problems {
         findings.push(Finding {
             kind: FindingKind::Needs,
@@ -98,6 +103,8 @@ fn content(tree: &Tree, node: &Node, findings: &mut Vec<Finding>) {
     let has_children = tree.children(node.id).next().is_some();
     match &node.content {
         Content::Text { .. } => {}
+        // A missing file with plans below it is a different problem: forgetting the node would take
+        // the children along, so the suggested fix restores the file instead.
         Content::Missing if has_children => findings.push(Finding {
             kind: FindingKind::Orphan,
             message: format!("`{path}` has no plan file `{file}`, but there are plans below it"),
@@ -135,6 +142,7 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
             next_steps,
         });
     };
+    // Plan documents bring their own profile, which is not listed in the project's configuration.
     let brought =
         (node.profile == crate::plan_document::PROFILE).then(crate::plan_document::profile);
     let Some(profile) = profiles
@@ -152,6 +160,7 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
                 node.profile
             )],
         );
+        // Without the profile neither the level nor the parent can be checked.
         return;
     };
     let Some(level) = profile.level(&node.level) else {
@@ -165,6 +174,7 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
         return;
     };
     match tree.parent(node) {
+        // The record names a parent that is not in the tree: damage, or a removal that went wrong.
         None if node.parent.is_some() => {
             broken(
                 format!("the parent of `{path}` is not there"),
@@ -186,6 +196,8 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
 }
 
 fn statuses(tree: &Tree, max_depth: usize, rules: JudgingRules<'_>, findings: &mut Vec<Finding>) {
+    // A dry run of the cascade over the whole tree: any change it would make is a recorded status
+    // that does not follow from the facts. Operation and time are placeholders that are not shown.
     let occasion = Occasion {
         operation: OperationId(0),
         now: Timestamp::from_millis(0),
@@ -218,6 +230,7 @@ fn statuses(tree: &Tree, max_depth: usize, rules: JudgingRules<'_>, findings: &m
                     });
                 }
             }
+            // Reported like any other finding: one damaged root must not hide those of the others.
             Err(too_deep) => findings.push(Finding {
                 kind: FindingKind::BrokenHierarchy,
                 node: Some(tree.path(top)),

@@ -1,11 +1,11 @@
-//! The session that runs a command of ours, told by the host process among the command's ancestors.
+//! Identifies the session that runs a `tl` command, by the host process among its ancestors.
 //!
-//! A hook notes, for the process of its host, which sessions that process serves. A command looks for such a process among its
-//! own ancestors, whatever stands between: a shell, a script, `env`, `sudo`, an alias. Where one process serves several
-//! sessions, the shell command that a hook saw before it ran tells them apart, and where that does not, the command belongs
-//! to none of them: a session is never taken for another.
+//! A hook records which sessions its host process serves. A command looks for such a process among
+//! its ancestors, whatever is in between: a shell, a script, `env`, `sudo`, an alias. If one
+//! process serves several sessions, the shell commands seen by the hooks tell them apart; if they
+//! do not, the command belongs to no session. One session is never mistaken for another.
 //!
-//! Only digests of commands are kept: a command line may hold a secret.
+//! Only digests of commands are stored, because a command line may contain a secret.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,21 +13,21 @@ use crate::host_event::ShellLine;
 use crate::ids::Digest32;
 use crate::session_memory::PREFIX;
 
-/// Calls that are remembered of a session; more run at the same time in none.
+/// Maximum number of remembered calls per session; more do not run at the same time.
 const MAX_CALLS: usize = 16;
 
-/// A process, as nothing else is called since the machine was started.
+/// Unique identity of a process: boot, pid and start time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessIdentity {
-    /// Changes with every start of the machine.
+    /// The boot id, which changes with every start of the machine.
     pub boot: String,
     pub pid: u32,
-    /// When it was started, in ticks of the kernel: a number is given again.
+    /// Start time in kernel ticks, because pids are reused.
     pub started: u64,
 }
 
 impl ProcessIdentity {
-    /// Returns under which key its sessions are noted.
+    /// Returns the note key for the sessions of this process.
     #[must_use]
     pub fn key(&self) -> String {
         format!(
@@ -37,34 +37,37 @@ impl ProcessIdentity {
     }
 }
 
-/// What is noted of a host's process.
+/// The sessions a host process serves; stored as a note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostProcess {
     pub host: String,
     pub sessions: Vec<HostedSession>,
 }
 
-/// A session that a host's process serves.
+/// A session of a host process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostedSession {
     pub id: String,
-    /// Calls of ours that its hooks saw, the newest last. They are kept from the first session on: one of its calls may still
-    /// run when another session of the same process begins.
+    /// Digests of the `tl` calls its hooks saw, newest last.
+    ///
+    /// Recorded from the first session on: one of its calls may still run when a second session of
+    /// the same process begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Digest32>,
 }
 
 impl HostProcess {
-    /// Reads a note. One of another version of this program is a note that was lost.
+    /// Parses a note. One in the format of another version counts as lost.
     #[must_use]
     pub fn from_note(body: Option<&str>) -> Self {
         body.and_then(|body| serde_json::from_str(body).ok())
             .unwrap_or_default()
     }
 
-    /// Adds a session, and the call that it is about to make.
+    /// Adds a session and the command it is about to run.
     pub fn add(&mut self, host: &str, session: &str, command: Option<&str>) {
         host.clone_into(&mut self.host);
+        // A host process may serve several sessions at once (Codex, Copilot), so they are a list.
         if !self.sessions.iter().any(|one| one.id == session) {
             self.sessions.push(HostedSession {
                 id: session.to_owned(),
@@ -73,6 +76,7 @@ impl HostProcess {
         }
         let calls = command.map(digests_of_command).unwrap_or_default();
         if let Some(session) = self.sessions.iter_mut().find(|one| one.id == session) {
+            // A repeated call moves to the end instead of using two of the slots.
             session.calls.retain(|call| !calls.contains(call));
             session.calls.extend(calls);
             let surplus = session.calls.len().saturating_sub(MAX_CALLS);
@@ -80,13 +84,13 @@ impl HostProcess {
         }
     }
 
-    /// Takes a session out that ended.
+    /// Removes a session that ended.
     pub fn remove(&mut self, session: &str) {
         self.sessions.retain(|one| one.id != session);
     }
 
-    /// Returns the session that runs a command: the one that its environment names, the only one, or the only one that made
-    /// such a call. `None` where that does not tell them apart.
+    /// Returns the session that runs a command: the one named by the environment, the only one, or
+    /// the only one that made such a call. `None` if that is ambiguous.
     #[must_use]
     pub fn session_of(
         &self,
@@ -100,6 +104,7 @@ impl HostProcess {
         {
             return Some(&found.id);
         }
+        // Before `calls` is evaluated: it reads `/proc` of every process in between.
         if let [only] = self.sessions.as_slice() {
             return Some(&only.id);
         }
@@ -108,6 +113,8 @@ impl HostProcess {
             .sessions
             .iter()
             .filter(|one| one.calls.iter().any(|call| calls.contains(call)));
+        // Two sessions with the same call are a tie, and a tie finds none: acting for the wrong
+        // session would move another agent's focus and claims.
         match (made.next(), made.next()) {
             (Some(only), None) => Some(&only.id),
             _ => None,
@@ -115,10 +122,11 @@ impl HostProcess {
     }
 }
 
-/// Returns the digests of a shell command: of its text, which a shell may carry as an argument, and of each call of ours in it,
-/// because a shell becomes the last program of its line.
+/// Returns the digests of a shell command: of the whole text, and of each `tl` call in it.
 #[must_use]
 pub fn digests_of_command(command: &str) -> Vec<Digest32> {
+    // The text matches a shell that has it as an argument (`sh -c TEXT`). The single calls are
+    // needed because a shell replaces itself (`exec`) by the last program of its command line.
     let mut digests = vec![digest_of_argument(command)];
     digests.extend(
         ShellLine::read(command)
@@ -129,15 +137,16 @@ pub fn digests_of_command(command: &str) -> Vec<Digest32> {
     digests
 }
 
-/// Returns the digest of what a process was called with, if that is the text of a command.
+/// Returns the digest of a process argument, to compare with the text of a shell command.
 #[must_use]
 pub fn digest_of_argument(argument: &str) -> Digest32 {
     Digest32::of(argument.trim().as_bytes())
 }
 
-/// Returns the digest of the arguments of a call of ours.
+/// Returns the digest of the arguments of a `tl` call.
 #[must_use]
 pub fn digest_of_call<S: AsRef<str>>(arguments: &[S]) -> Digest32 {
+    // Separated by NUL, which no argument can contain: `a b` and `a`, `b` differ.
     let mut text = Vec::from(b"tl".as_slice());
     for argument in arguments {
         text.push(0);

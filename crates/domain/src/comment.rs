@@ -1,4 +1,4 @@
-//! Comments: what a person says about a plan without deciding. The agent that works on it is told.
+//! Comments on a plan: feedback without a decision, delivered to the agent that works on it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::node::Node;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// So many characters a comment may have.
+/// Maximum length of a comment, in characters.
 pub const LONGEST_COMMENT: usize = 10_000;
 
-/// What somebody said about a node. A record, by node and operation.
+/// A comment on a node; a record, keyed by node and operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
     pub node: NodeId,
-    /// The operation that recorded it: whoever knows an older one has not heard it.
+    /// The operation that recorded it; a session that last saw an older one has not received it.
     pub operation: OperationId,
     pub by: Principal,
     pub at: Timestamp,
@@ -26,20 +26,22 @@ impl Recorded for Comment {
 }
 
 impl Comment {
-    /// Returns under which key it is kept: a node's comments stand together, in order.
+    /// Returns the record key; a node's comments sort together, oldest first.
     #[must_use]
     pub fn key(&self) -> String {
+        // Zero-padded, because keys are sorted as text.
         format!("{}{:012}", prefix(self.node), self.operation.0)
     }
 
-    /// Says whether it still waits for an answer: nothing happened to the plan since.
+    /// Whether the comment is open: the plan was neither changed nor decided on since.
     #[must_use]
     pub fn is_open(&self, node: &Node) -> bool {
+        // There is no "resolved" flag to forget: any change of the node counts as the answer.
         self.at >= node.updated_at
     }
 }
 
-/// Returns what the keys of a node's comments begin with.
+/// Returns the key prefix of a node's comments.
 #[must_use]
 pub fn prefix(node: NodeId) -> String {
     format!("{}/", node.0)

@@ -1,8 +1,8 @@
-//! Differences between two texts, by line and by word.
+//! Text diff: unified hunks with changed words emphasised within a line.
 
 use similar::{ChangeTag, TextDiff};
 
-/// A run of changed lines with a little of what surrounds them.
+/// A run of changed lines with three lines of context on each side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
     /// `@@ -10,7 +10,7 @@`
@@ -14,7 +14,7 @@ pub struct Hunk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub kind: LineKind,
-    /// Pieces of the line; the emphasised ones are the words that changed.
+    /// Pieces of the line; the words that changed are emphasised.
     pub pieces: Vec<(Emphasis, String)>,
 }
 
@@ -27,7 +27,7 @@ pub enum LineKind {
 }
 
 impl LineKind {
-    /// Returns the sign of unified diffs.
+    /// Returns the line prefix of the unified diff format.
     #[must_use]
     pub fn sign(self) -> char {
         match self {
@@ -50,6 +50,7 @@ pub enum Emphasis {
 pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(older, newer);
     diff.unified_diff()
+        // Three lines of context, as `diff -u` and git show.
         .context_radius(3)
         .iter_hunks()
         .map(|hunk| Hunk {
@@ -72,6 +73,7 @@ pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
                             } else {
                                 Emphasis::None
                             };
+                            // The last piece carries the line ending; renderers add their own.
                             (emphasis, piece.trim_end_matches(['\n', '\r']).to_owned())
                         })
                         .collect(),
@@ -84,6 +86,7 @@ pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
 /// Returns the unified diff as text, without colour.
 #[must_use]
 pub fn unified(older_name: &str, newer_name: &str, hunks: &[Hunk]) -> String {
+    // As `diff` does: equal texts have no output, not even the two header lines.
     if hunks.is_empty() {
         return String::new();
     }

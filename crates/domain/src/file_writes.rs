@@ -1,9 +1,9 @@
-//! Redo note of an operation that writes project files: which file is to have which content.
+//! Redo record of an operation that writes project files (write-ahead logging for plan files).
 //!
-//! An operation is committed with the texts of its files and this record; the files are written afterwards, and a process that
-//! dies in between leaves the rest to the next command. It is a record and not a note of the store because only what is in
-//! the journal survives a kill between the journal's sync and the database's commit. There is one per working copy: that
-//! of its last operation with files.
+//! An operation is committed with the texts of its files and this record. The files are written
+//! afterwards, and if the process dies in between, the next command writes the rest. It is a record
+//! and not a note of the store, because only the journal survives a kill between the journal's sync
+//! and the database's commit. Each working copy has one: that of its last operation with files.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,19 +18,19 @@ use crate::stamp::Stamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWrites {
     pub operation: OperationId,
-    /// Digest of the request that led to it, by which a repeated request is recognised.
+    /// Digest of the request, by which a repeated request is recognised (idempotency).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<VersionHash>,
     pub files: Vec<FileWrite>,
-    /// Sessions whose files are brought up to date. They are drawn from the state, so no text of them is recorded.
+    /// Sessions whose files are updated. They are rendered from the state, so no text is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<Stamp>,
-    /// Proves that the working copy itself asked for it, where others write to the same store.
+    /// Proves that this working copy made the record, if the store is shared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Digest32>,
 }
 
-/// One file: its content before and after, nothing where it is not there.
+/// One file with its content hashes before and after; `None` if it does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWrite {
     pub path: String,
@@ -38,12 +38,12 @@ pub struct FileWrite {
     pub after: Option<VersionHash>,
 }
 
-/// What is left to do about a file.
+/// What a redo has to do about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftToDo {
     Nothing,
     Write,
-    /// Somebody changed it since: it is theirs.
+    /// The file was changed since; it must not be overwritten.
     LeaveAlone,
 }
 
@@ -52,24 +52,27 @@ impl Recorded for FileWrites {
 }
 
 impl FileWrites {
-    /// Returns the key under which a working copy keeps its record. The name itself is secret: it makes the seal.
+    /// Returns the record key of a working copy.
     #[must_use]
     pub fn key(working_copy: &str) -> String {
+        // A digest, because keys are visible to every client of the store, and the id is
+        // the secret the seal is made with.
         match working_copy {
             "" => String::new(),
             name => Digest32::of(format!("file-writes of {name}").as_bytes()).to_string(),
         }
     }
 
-    /// Returns these with the seal of a working copy.
+    /// Returns the record with the seal of a working copy.
     #[must_use]
     pub fn sealed(mut self, working_copy: &str) -> Self {
         self.seal = self.expected_seal(working_copy);
         self
     }
 
-    /// Says whether the working copy itself made this record. Anybody who may write to a shared store can make one that
-    /// looks like it, and would have files written here.
+    /// Whether this working copy made the record.
+    ///
+    /// Every writer of a shared store could forge a record, and have files written on this machine.
     #[must_use]
     pub fn is_made_by(&self, working_copy: &str) -> bool {
         self.seal == self.expected_seal(working_copy)
@@ -86,6 +89,8 @@ impl FileWrites {
                 .iter()
                 .map(|stamp| format!("\nsession {stamp}"))
         };
+        // Covers every field that decides what is written. Paths are quoted by `{:?}`, so that a
+        // line break in one cannot imitate another entry.
         (!working_copy.is_empty()).then(|| {
             let lines: String = files().chain(sessions()).collect();
             let text = format!("{working_copy} {}{lines}", self.operation);
@@ -93,7 +98,7 @@ impl FileWrites {
         })
     }
 
-    /// Returns the files an operation wrote, but for readable backups: those stay, whatever is undone.
+    /// Returns the files an operation wrote, except readable backups, which an undo keeps.
     #[must_use]
     pub fn of(operation: &Operation) -> Vec<FileWrite> {
         let written = operation.facts.iter().find_map(|fact| match fact {
@@ -109,6 +114,8 @@ impl FileWrites {
                 |fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path),
             )
         };
+        // The id inside has to match: an operation that restores an older record wrote no files by
+        // it.
         let files = written
             .filter(|written| written.operation == operation.id)
             .map(|written| written.files);
@@ -121,9 +128,10 @@ impl FileWrites {
 }
 
 impl FileWrite {
-    /// Returns what is left to do about a file whose content is `found`.
+    /// Returns what a redo has to do about a file whose current content is `found`.
     #[must_use]
     pub fn left_to_do(&self, found: Option<VersionHash>) -> LeftToDo {
+        // Idempotent: a redo may itself be interrupted and repeated.
         if found == self.after {
             LeftToDo::Nothing
         } else if found == self.before {
@@ -133,7 +141,7 @@ impl FileWrite {
         }
     }
 
-    /// Returns the write that takes this one back.
+    /// Returns the inverse write.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self {
@@ -143,10 +151,11 @@ impl FileWrite {
         }
     }
 
-    /// Says whether it is a plan or another file of the project: settings, hooks and the repository itself are never written
-    /// this way.
+    /// Whether the path is an ordinary project file, not settings, hooks or the git repository.
     #[must_use]
     pub fn is_in_project(&self) -> bool {
+        // Rejects hidden components and with them `..`. The only hidden folder allowed is the one
+        // of plan documents.
         let documents = self
             .path
             .strip_prefix(plan_document::FOLDER)

@@ -1,19 +1,19 @@
-//! YAML front matter: the block between two `---` lines at the top of a plan.
+//! YAML front matter: parses and edits the block between two `---` lines at the top of a plan.
 //!
-//! Half-written plans are normal input, so a broken block is a problem to report, never an error
-//! that stops anything.
+//! Half-written plans are normal input, so a broken block is reported as a problem and is never an
+//! error. Edits work on lines, not on parsed YAML, so that comments, quoting and order are kept.
 
 use serde_json::{Map, Value};
 
-/// A plan split into its front matter and the rest.
+/// Parsed front matter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrontMatter {
     pub keys: Map<String, Value>,
-    /// What is wrong with the block, with the line in the file, if anything is.
+    /// The syntax error, if the block could not be parsed.
     pub problem: Option<FrontMatterProblem>,
 }
 
-/// A block that is not YAML.
+/// A YAML error, with its line in the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct FrontMatterProblem {
@@ -33,7 +33,7 @@ pub fn split(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Splits a plan into what stands before the block, the block, and the rest from its closing fence on.
+/// Splits a plan into the text up to the block, the block, and the rest from its closing fence on.
 fn parts(text: &str) -> Option<(&str, &str, &str)> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rest = bare
@@ -48,10 +48,12 @@ fn parts(text: &str) -> Option<(&str, &str, &str)> {
         }
         offset += line.len();
     }
+    // An unclosed block is not front matter: otherwise a plan that starts with a rule (`---`) would
+    // be swallowed whole.
     None
 }
 
-/// Reads the front matter of a plan.
+/// Parses the front matter of a plan.
 #[must_use]
 pub fn read(text: &str) -> FrontMatter {
     let (Some(block), _) = split(text) else {
@@ -84,14 +86,15 @@ pub fn read(text: &str) -> FrontMatter {
     }
 }
 
-/// Splits a block into its entries, each with all lines that belong to it; what stands between them belongs to none.
+/// Splits a block into entries with their lines; comments and blank lines in between have no key.
 fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
     let mut found: Vec<(Option<&str>, usize, usize)> = Vec::new();
     let mut offset = 0;
     for line in block.split_inclusive('\n') {
         let (from, to) = (offset, offset + line.len());
         offset = to;
-        // A comment or an empty line is between two entries, unless the first of them goes on after it.
+        // A comment or an empty line is between two entries, unless the first one continues after
+        // it; that is known only when a continuation line follows.
         let between = line.trim().is_empty() || line.starts_with('#');
         match (key_of(line), between) {
             (Some(key), _) => found.push((Some(key), from, to)),
@@ -112,7 +115,7 @@ fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
         .collect()
 }
 
-/// Returns the text without some keys of its front matter, each with the lines that belong to it.
+/// Returns the text without these keys of its front matter and the lines that belong to them.
 #[must_use]
 pub fn without(text: &str, keys: &[String]) -> String {
     let Some((head, block, tail)) = parts(text) else {
@@ -129,10 +132,13 @@ pub fn without(text: &str, keys: &[String]) -> String {
         .collect()
 }
 
-/// Returns the text with one key of its front matter set; every other byte stays. A text without front
-/// matter gets one.
+/// Returns the text with one key of its front matter set; every other byte is unchanged.
+///
+/// A text without front matter gets one.
 #[must_use]
 pub fn with_key(text: &str, key: &str, value: &str) -> String {
+    // Follows the file's line endings: mixed ones would show up as a change of the whole file in
+    // some editors and in git.
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let line = format!("{key}: {value}{end}");
     let Some((head, block, tail)) = parts(text) else {
@@ -151,9 +157,10 @@ pub fn with_key(text: &str, key: &str, value: &str) -> String {
         .collect()
 }
 
-/// Returns a key's value as it is written, so that `017` stays `017`; quotes and a comment are left out.
+/// Returns a key's value as written, without quotes and comment.
 #[must_use]
 pub fn written(text: &str, key: &str) -> Option<String> {
+    // YAML would parse the ticket number `017` as an integer and lose the zero.
     let (block, _) = split(text);
     let line = block?.lines().find(|line| key_of(line) == Some(key))?;
     let (_, value) = line.split_once(':')?;
@@ -165,7 +172,7 @@ pub fn written(text: &str, key: &str) -> Option<String> {
     (!value.is_empty() && !matches!(value, "null" | "~")).then(|| value.to_owned())
 }
 
-/// Returns the key a line begins, if it begins one: continuation lines are indented, list items or comments.
+/// Returns the key that starts on a line; `None` for continuation lines, list items and comments.
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(':')?;
     let begins = key
@@ -176,7 +183,7 @@ fn key_of(line: &str) -> Option<&str> {
 }
 
 impl FrontMatter {
-    /// Returns a key as a list of texts: a list, a text with commas, or a single value.
+    /// Returns a key as a list of strings: a list, comma-separated text, or a single value.
     #[must_use]
     pub fn list(&self, key: &str) -> Vec<String> {
         let split = |text: &str| {
@@ -195,13 +202,14 @@ impl FrontMatter {
         }
     }
 
-    /// Returns a key as one text.
+    /// Returns a key as a string.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<String> {
         self.get(key).and_then(plain_text)
     }
 
     fn get(&self, key: &str) -> Option<&Value> {
+        // The exact key first, so that a file with both `Needs` and `needs` is unambiguous.
         self.keys.get(key).or_else(|| {
             let lower = key.to_lowercase();
             self.keys
@@ -217,6 +225,7 @@ fn plain_text(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
+        // `- name: Anna` and `- Anna: the captain` are common ways to list named things.
         Value::Object(map) => map
             .get("name")
             .and_then(plain_text)

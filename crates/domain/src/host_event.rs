@@ -1,6 +1,7 @@
-//! What any agent host can tell us, and what we can answer, in one vocabulary.
+//! Host events and replies in one vocabulary, independent of the agent host.
 //!
-//! The hosts' own words are the business of `crates/hosts`; nothing here knows JSON field names.
+//! Translating the hosts' wire formats is done in `crates/hosts`; nothing here knows their JSON
+//! fields.
 
 mod shell_command;
 mod shell_line;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::shell_line::ShellLine;
 
-/// A program that runs agents and asks us before and after what they do.
+/// An agent host: a program that runs agents and calls our hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Host {
@@ -23,7 +24,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// Every host, in the order they are listed to people.
+    /// Every host, in display order.
     pub const ALL: [Self; 6] = [
         Self::ClaudeCode,
         Self::Cursor,
@@ -33,7 +34,7 @@ impl Host {
         Self::Copilot,
     ];
 
-    /// Returns the word used on the command line.
+    /// Returns the name used on the command line and in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -46,40 +47,46 @@ impl Host {
         }
     }
 
-    /// Returns the host of that word.
+    /// Parses a host's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|host| host.word() == word)
     }
 
-    /// Says whether the model hears what is said before a tool runs.
+    /// Whether context from a hook before a tool call reaches the model.
     #[must_use]
     pub fn hears_before_tools(self) -> bool {
+        // Where it does not, context is delivered with the next prompt or after the tool.
         match self {
             Self::ClaudeCode | Self::Cursor | Self::Codex | Self::Copilot => true,
             Self::OpenCode | Self::Gemini => false,
         }
     }
 
-    /// Says whether the host tells of a start after it has compacted a conversation.
+    /// Whether the host sends a session start after it compacted a conversation.
     #[must_use]
     pub fn starts_again_after_compaction(self) -> bool {
+        // On the others a briefing is owed and goes out with the next event that can carry it.
         matches!(self, Self::ClaudeCode | Self::Codex)
     }
 
-    /// Says whether an edit may have passed that we could not hold back: then its agent is told before it stops.
+    /// Whether an edit may pass unblocked, so that the agent has to be told before it stops.
     #[must_use]
     pub fn follows_up(self) -> bool {
-        // Its hook after an edit cannot block, and not every version has the one before.
+        // Cursor's hook after an edit cannot block, and not every version has the one before it.
         matches!(self, Self::Cursor)
     }
 
-    /// Returns how much context it passes on whole, in the unit of [`Host::size_of`].
+    /// Returns the maximum context size the host passes on untruncated, in the unit of
+    /// [`Host::size_of`].
     ///
-    /// Claude Code spills what is above 10,000 characters to a file, Codex cuts the middle out of what is above
-    /// about 2,500 tokens, Copilot takes 10 KB of all hooks together. Others have shown no limit.
+    /// Claude Code moves more than 10,000 characters to a file, Codex cuts the middle out of more
+    /// than about 2,500 tokens, Copilot accepts 10 KB of all hooks together. The others showed no
+    /// limit.
     #[must_use]
     pub fn context_cap(self) -> usize {
+        // With a margin below the measured limits, because the host may add a frame around the
+        // text. Codex counts tokens, which are three to four bytes each.
         match self {
             Self::Codex => 8_000,
             Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini | Self::Copilot => {
@@ -88,7 +95,7 @@ impl Host {
         }
     }
 
-    /// Returns how long a text is, as it counts: Codex and Copilot bytes, the others what JavaScript calls characters.
+    /// Returns the size of a text in the host's unit: bytes (Codex, Copilot) or UTF-16 code units.
     #[must_use]
     pub fn size_of(self, text: &str) -> usize {
         match self {
@@ -99,7 +106,7 @@ impl Host {
         }
     }
 
-    /// Returns the name people know it by.
+    /// Returns the product name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -113,24 +120,24 @@ impl Host {
     }
 }
 
-/// Something happened, or is about to, in a host's session.
+/// An event in a host's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostEvent {
     pub host: Host,
-    /// The event as the host calls it: an answer has to repeat it on some.
+    /// The host's name of the event, which some replies have to repeat.
     pub name: String,
-    /// The host's id of the session; empty where it gives none.
+    /// The host's session id; empty if it sends none.
     pub session: String,
-    /// The host's id of the turn, where it has one.
+    /// The host's turn id, if it has one.
     pub turn: Option<String>,
-    /// The subagent it happened in. What a subagent is told does not come from a person.
+    /// The subagent, if any. A subagent's prompts do not come from a person.
     pub agent: Option<String>,
-    /// The directory paths are relative to, where the host says.
+    /// The directory that paths are relative to, if the host sends it.
     pub directory: Option<String>,
     pub happening: Happening,
 }
 
-/// What happened.
+/// The kind of event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     ToolAboutToRun(ToolCall),
@@ -138,8 +145,8 @@ pub enum Happening {
         call: ToolCall,
         failed: bool,
     },
-    /// A person sent a prompt. A typed command is in `prompt` as it was typed, `/plan-chapter 2`, also
-    /// where the host sends only what it made of it.
+    /// A person sent a prompt. A slash command is in `prompt` as typed, `/plan-chapter 2`, even if
+    /// the host sends only its expansion.
     PromptSubmitted {
         prompt: String,
     },
@@ -149,7 +156,7 @@ pub enum Happening {
     /// The conversation is about to be compacted.
     Compacting,
     Compacted,
-    /// The agent wants to end its turn; `again` when a hook made it go on before.
+    /// The agent wants to end its turn; `again` if a hook already made it continue.
     Stopping {
         again: bool,
     },
@@ -158,7 +165,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// Returns the word of the ledger.
+    /// Returns the name used in the hook ledger.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -174,7 +181,7 @@ impl Happening {
         }
     }
 
-    /// Returns the tool call it is about.
+    /// Returns the tool call, if the event has one.
     #[must_use]
     pub fn call(&self) -> Option<&ToolCall> {
         match self {
@@ -196,32 +203,34 @@ pub enum StartSource {
 /// A tool call of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The host's id of the call, where it has one.
+    /// The host's call id, if it has one.
     pub id: Option<String>,
-    /// The tool as the host calls it.
+    /// The host's name of the tool.
     pub name: String,
     pub kind: ToolKind,
-    /// The files the call names, with what it does to them. A shell command names none.
+    /// The files named by the call, with the effect on them. A shell command names none.
     pub touches: Vec<Touch>,
     /// The command line of a shell tool.
     pub command: Option<String>,
-    /// What the call says in words: a description, a prompt, a question. Not the text of a file.
+    /// Free text of the call: a description, a prompt, a question. Not file content.
     pub says: Option<String>,
 }
 
 impl ToolCall {
-    /// Says whether the call runs a command that may write files, other than through our own program.
+    /// Whether the call runs a command that may write files, other than `tl` itself.
     #[must_use]
     pub fn may_write_by_command(&self) -> bool {
+        // `tl` writes through its own rules, so its commands are not held back here.
         self.command
             .as_deref()
             .is_some_and(|command| !shell_command::only_looks_or_is_ours(command))
     }
 
-    /// Says whether the call may change files it does not name.
+    /// Whether the call may change files it does not name.
     #[must_use]
     pub fn may_change_anything(&self) -> bool {
-        // A patch given to a shell names its files; what else stands in that command line does not.
+        // A patch passed to a shell names its files, but the rest of the command line may change
+        // others. A wrong no would skip a scan and miss a change, so doubt counts as yes.
         match &self.command {
             Some(command) => !shell_command::only_looks(command),
             None => matches!(self.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent),
@@ -229,13 +238,13 @@ impl ToolCall {
     }
 }
 
-/// What a tool does, whatever it is called.
+/// The kind of tool, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToolKind {
     /// Writes a whole file.
     Write,
-    /// Changes a part of a file, or several files.
+    /// Edits parts of one or several files.
     Edit,
     Delete,
     Shell,
@@ -247,7 +256,7 @@ pub enum ToolKind {
 }
 
 impl ToolKind {
-    /// Returns the word of the ledger.
+    /// Returns the name used in the hook ledger.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -266,20 +275,20 @@ impl ToolKind {
 /// One file of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touch {
-    /// As the host gave it: absolute, or relative to the event's directory.
+    /// As sent by the host: absolute, or relative to the event's directory.
     pub path: String,
     pub effect: Effect,
 }
 
-/// What a call does to a file.
+/// The effect of a call on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     Read,
-    /// The whole file is written; the text where the host shows it.
+    /// The whole file is written; with its text, if the host sends it.
     Write {
         text: Option<String>,
     },
-    /// Parts are replaced: so many bytes go, so many come.
+    /// Parts are replaced: number of bytes removed and added.
     Edit {
         removed: usize,
         added: usize,
@@ -288,28 +297,28 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Says whether the file is another one afterwards.
+    /// Whether the file is changed.
     #[must_use]
     pub fn changes(&self) -> bool {
         !matches!(self, Self::Read)
     }
 }
 
-/// Our answer, before a host's own words are found for it.
+/// Reply to a host event, before it is translated to the host's format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// Do not let it happen: what, why and what to do next, the most important line first.
+    /// Block the event: fact, reason and next steps, the most important line first.
     pub block: Option<String>,
-    /// For the model.
+    /// Context for the model.
     pub context: Option<String>,
-    /// For the person, where the host can show it.
+    /// Notice for the person, if the host can show it.
     pub notice: Option<String>,
-    /// Instead of the host's own prompt for a compaction, where it lets itself be replaced.
+    /// Replaces the host's compaction prompt, if the host allows that.
     pub compaction_prompt: Option<String>,
 }
 
 impl Reply {
-    /// Says whether there is nothing to answer.
+    /// Whether the reply is empty.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         *self == Self::default()

@@ -1,4 +1,6 @@
-//! A story as a book: chapters and scenes in order, as Markdown, as HTML and as the parts of an EPUB.
+//! Book export: renders a story's chapters as Markdown, HTML, or the files of an EPUB 3.
+//!
+//! Returns texts only; packing the EPUB archive is left to the caller.
 
 use std::fmt::Write as _;
 
@@ -6,17 +8,18 @@ use pulldown_cmark::{Event, Options, Parser, html};
 
 use crate::memory::graph::escaped;
 
-/// A book.
+/// A book to be exported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Book {
     pub title: String,
-    /// Tells books apart; the same story has the same.
+    /// Unique id of the book, the same for every export of a story (`dc:identifier`).
     pub identifier: String,
-    /// When it was last changed, as `2026-01-31T12:00:00Z`.
+    /// Time of the last change, as `2026-01-31T12:00:00Z` (`dcterms:modified`).
     pub modified: String,
     pub chapters: Vec<Chapter>,
 }
 
+/// A chapter of a [`Book`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chapter {
     pub title: String,
@@ -44,8 +47,10 @@ impl Chapter {
     }
 }
 
-/// Renders prose. Raw HTML in it is shown as the text it is: a book runs nothing.
+/// Renders prose as HTML. Raw HTML in the prose is escaped.
 fn rendered(prose: &str) -> String {
+    // Prose is written by models and people: a `<script>` in it must not run in a reader's browser,
+    // and unclosed tags would make the XHTML of the EPUB invalid.
     let events =
         Parser::new_ext(prose, Options::ENABLE_SMART_PUNCTUATION).map(|event| match event {
             Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
@@ -57,6 +62,7 @@ fn rendered(prose: &str) -> String {
 }
 
 impl Book {
+    /// Renders the book as one Markdown file.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut out = format!("# {}\n", self.title);
@@ -66,6 +72,7 @@ impl Book {
         out
     }
 
+    /// Renders the book as one HTML page without external files.
     #[must_use]
     pub fn html(&self) -> String {
         let chapters = self
@@ -80,7 +87,7 @@ impl Book {
         )
     }
 
-    /// Returns the files of an EPUB 3, in the order they go into the archive; the first is to be stored as it is.
+    /// Returns the files of an EPUB 3 in archive order; the first must be stored uncompressed.
     #[must_use]
     pub fn epub(&self) -> Vec<(String, String)> {
         let title = escaped(&self.title);
@@ -88,9 +95,11 @@ impl Book {
             .chapters
             .iter()
             .enumerate()
+            // File names by number, because titles may contain anything.
             .map(|(index, chapter)| (format!("chapter-{:03}", index + 1), chapter))
             .collect();
         let (mut items, mut spine, mut contents) = (String::new(), String::new(), String::new());
+        // Writing to a `String` cannot fail, hence the ignored results.
         for (name, chapter) in &pages {
             let _ = writeln!(
                 items,
@@ -120,6 +129,8 @@ impl Book {
         let container = "<?xml version=\"1.0\"?>\n<container version=\"1.0\" \
              xmlns=\"urn:oasis:names:tc:opendocument:xmlns:container\">\n<rootfiles><rootfile full-path=\"OEBPS/book.opf\" \
              media-type=\"application/oebps-package+xml\"/></rootfiles>\n</container>\n";
+        // `mimetype` has to be the first entry: readers identify the format by its bytes at a fixed
+        // offset.
         let mut files = vec![
             ("mimetype".to_owned(), "application/epub+zip".to_owned()),
             ("META-INF/container.xml".to_owned(), container.to_owned()),

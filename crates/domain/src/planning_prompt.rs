@@ -1,49 +1,49 @@
-//! The planning prompt: what an agent is told when it is to plan a node.
+//! Planning prompt: the text `tl plan` prints for an agent that plans a node.
 //!
-//! The parent's plan is given whole, in a block in which every line is prefixed, so that nothing
-//! written in a plan can end the block or pass for our own words.
+//! Includes the parent's whole plan, in a block in which every line is prefixed, so that nothing in
+//! a plan can end the block or pass for an instruction (prompt injection).
 
 use std::fmt::Write as _;
 
 use crate::profile::{Level, Profile};
 use crate::text::{clean_line, count};
 
-/// What a prompt is made of.
+/// Inputs of a planning prompt.
 #[derive(Clone, Debug)]
 pub struct Prompt<'a> {
     pub profile: &'a Profile,
     pub level: &'a Level,
     /// The node's path alias.
     pub path: &'a str,
-    /// The file the plan is to be saved in.
+    /// The file to save the plan in.
     pub file: Option<&'a str>,
-    /// Whether there is a plan already, which will be replaced.
+    /// Set if a plan exists and will be replaced.
     pub replaces: Option<Replaces>,
-    /// Ancestors, the parent first.
+    /// Ancestors, parent first.
     pub ancestors: Vec<Ancestor<'a>>,
     /// Path aliases and titles of the siblings.
     pub siblings: Vec<(String, Option<String>)>,
 }
 
-/// What planning a node again does.
+/// Consequences of replacing an existing plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Replaces {
-    /// Descendants that will have to be looked at again.
+    /// Number of descendants that will become stale.
     pub descendants: usize,
 }
 
-/// A node above the one that is planned.
+/// An ancestor of the planned node.
 #[derive(Clone, Copy, Debug)]
 pub struct Ancestor<'a> {
     pub level: &'a str,
     pub path: &'a str,
     pub file: Option<&'a str>,
     pub approved_by: Option<&'a str>,
-    /// The whole plan; given for the parent.
+    /// The whole plan; set for the parent only.
     pub text: Option<&'a str>,
 }
 
-/// Returns the prompt.
+/// Renders the prompt.
 #[must_use]
 pub fn compose(prompt: &Prompt<'_>) -> String {
     let mut out = String::new();
@@ -63,23 +63,28 @@ pub fn compose(prompt: &Prompt<'_>) -> String {
             prompt.profile.hierarchy()
         ),
     );
+    // Stated before the work starts: replacing an approved plan is cheap for an agent, revalidating
+    // what is below it is not.
     if let Some(replaces) = prompt.replaces {
         line(
             &mut out,
             format_args!(
-                "There is a plan already. It is kept as a version; changing it means that {} below it must be looked at again.",
+                "There is a plan already. It is kept as a version; changing it means that {} below it must be revalidated.",
                 count(replaces.descendants, "plan", "plans")
             ),
         );
     }
+    // Only the parent's text is included: it was approved against the plans above it, and all of
+    // them together would fill the context of a deep tree.
     if let Some(parent) = prompt.ancestors.first() {
         parent_block(&mut out, parent, &prompt.ancestors[1..]);
         rules(&mut out, prompt.profile, level, parent.level);
     }
     if !prompt.siblings.is_empty() {
-        line(&mut out, format_args!("\n## Beside it\n"));
+        line(&mut out, format_args!("\n## Siblings\n"));
         for (path, title) in &prompt.siblings {
             match title {
+                // Titles come from files and may contain control characters.
                 Some(title) => line(&mut out, format_args!("- {path}: {}", clean_line(title))),
                 None => line(&mut out, format_args!("- {path}")),
             }
@@ -114,7 +119,7 @@ pub fn compose(prompt: &Prompt<'_>) -> String {
     out
 }
 
-/// Returns a parent's plan as it is handed to whoever plans below it.
+/// Renders a parent's plan as context for an agent that plans below it.
 #[must_use]
 pub fn parent_context(parent: &Ancestor<'_>) -> String {
     let mut out = String::new();
@@ -150,6 +155,8 @@ fn parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>])
         ),
     );
     line(out, format_args!("┌──── parent plan {} ────", parent.path));
+    // The box ends with the parent's path, and every line inside starts with `│`, so a plan that
+    // contains such a box does not close this one.
     for text_line in parent.text.unwrap_or_default().lines() {
         line(out, format_args!("│ {}", clean_line(text_line)));
     }

@@ -1,15 +1,18 @@
-//! How people and agents name a node: `chapter-02`, `act-2/chapter-02`, `chapter 2`, `scene 0204`.
+//! Parses and resolves node references: `chapter-02`, `act-2/chapter-02`, `chapter 2`, `scene
+//! 0204`.
+//!
+//! It does not query the store; the caller passes the paths of the candidates.
 
 use crate::profile::{NotAnAlias, Profile};
 use crate::suggest::nearest;
 
-/// A node, as it was named: one alias, or a path of them. Short forms are written out.
+/// A parsed reference: one alias or a path of aliases, with short forms expanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeReference {
     segments: Vec<String>,
 }
 
-/// A node could not be found by its name.
+/// Why a reference could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
     #[error("expected a node, as in `chapter-02`, `act-1/chapter-02` or `chapter 2`")]
@@ -26,11 +29,11 @@ pub enum Unresolved {
 }
 
 impl NodeReference {
-    /// Reads the first one or two of `words` and returns the words that were not used.
+    /// Parses the first one or two of `words` and returns the remaining ones.
     ///
     /// # Errors
-    /// [`Unresolved::Nothing`] when there is nothing to read, [`Unresolved::NotAnAlias`] when a level is
-    /// followed by something that is none of its aliases.
+    /// [`Unresolved::Nothing`] when there are no words, [`Unresolved::NotAnAlias`] when a level is
+    /// followed by something that is not one of its aliases.
     pub fn read<'w>(
         words: &'w [String],
         profiles: &[Profile],
@@ -40,6 +43,7 @@ impl NodeReference {
             .iter()
             .flat_map(|profile| &profile.levels)
             .find(|level| level.name.to_lowercase() == first.to_lowercase());
+        // `chapter 2`: only with a second word, so that a node may have the name of a level.
         if let (Some(level), Some((second, rest))) = (level, rest.split_first()) {
             return match level.read_alias(second) {
                 Ok(read) => Ok((
@@ -63,15 +67,15 @@ impl NodeReference {
         Ok((Self { segments }, rest))
     }
 
-    /// Reads one word.
+    /// Parses a reference of one word.
     ///
     /// # Errors
-    /// [`Unresolved::Nothing`] when there is nothing to read.
+    /// [`Unresolved::Nothing`] when the word is empty.
     pub fn one(word: &str, profiles: &[Profile]) -> Result<Self, Unresolved> {
         Self::read(&[word.to_owned()], profiles).map(|(reference, _)| reference)
     }
 
-    /// Returns the aliases that were given, from the top down.
+    /// Returns the aliases from the top down.
     #[must_use]
     pub fn segments(&self) -> &[String] {
         &self.segments
@@ -83,22 +87,25 @@ impl NodeReference {
         self.segments.last().map_or("", String::as_str)
     }
 
-    /// Returns the name as it will be shown.
+    /// Returns the reference as text, for messages.
     #[must_use]
     pub fn name(&self) -> String {
         self.segments.join("/")
     }
 
-    /// Picks the one node whose path alias fits. `paths` are those of all nodes with that alias.
+    /// Picks the one of `paths` that matches; they are the paths of all nodes with that alias.
     ///
     /// # Errors
-    /// None fits, or several do; `known` (all path aliases) is asked for suggestions only then.
+    /// [`Unresolved`] when none or several match. `known` (all paths) is called only then, for
+    /// suggestions.
     pub fn pick(
         &self,
         paths: &[String],
         known: impl FnOnce() -> Vec<String>,
     ) -> Result<usize, Unresolved> {
         let wanted = self.name();
+        // An exact match wins over a suffix: otherwise a root could not be named when a deeper node
+        // has the same alias.
         if let Some(exact) = paths.iter().position(|path| *path == wanted) {
             return Ok(exact);
         }
@@ -119,6 +126,7 @@ impl NodeReference {
     fn not_found(&self, known: &[String]) -> Unresolved {
         let own = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let aliases: Vec<String> = known.iter().map(|path| own(path)).collect();
+        // Compare like with like: a single alias is never similar to a whole path.
         let words = if self.segments.len() > 1 {
             known
         } else {
@@ -132,10 +140,10 @@ impl NodeReference {
     }
 }
 
-/// `chapter-2` means `chapter-02`; a word that fits no level stays as it is.
+/// Expands `chapter-2` to `chapter-02`; a word that matches no level is returned unchanged.
 fn written_out(segment: &str, profiles: &[Profile]) -> String {
     let levels = || profiles.iter().flat_map(|profile| &profile.levels);
-    // A bare number fits every numbered level; only a word with the level's own prefix is unambiguous.
+    // A bare number matches every numbered level; only one with the level's prefix is unambiguous.
     let is_bare = segment.chars().all(|c| c.is_ascii_digit());
     if is_bare {
         return segment.to_owned();

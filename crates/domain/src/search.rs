@@ -1,8 +1,9 @@
-//! Full-text search: the words of a text, what a query asks for, and how good a match is (BM25).
+//! Full-text search: tokeniser, query parser, BM25 ranking and rank fusion.
 //!
-//! Any language: words are runs of letters and digits in lower case; where a script writes no blanks between words
-//! every character is a word, and a query's run of them must stand together. The last word asked for may be the
-//! beginning of a longer one. Engines index exactly these words, so that each gives the same answer.
+//! Works for any language: words are runs of lower-case letters and digits. In scripts without
+//! spaces every character is a word, and a query's run of them matches as a phrase. The last word
+//! of a phrase matches as a prefix. Engines index exactly these words, so that all return the same
+//! result. There is no stemming and there are no stop words: both depend on the language.
 
 use std::collections::HashMap;
 
@@ -21,8 +22,8 @@ pub const SEARCHED_KINDS: &[&str] = &[
     "fact",
 ];
 
-/// Returns the text a record is found by: of a note what stands under `title`, `shelf` and `text`, of an entry of the
-/// story's memory every text in it.
+/// Returns the searchable text of a record: `title`, `shelf` and `text` of a note, every string of
+/// an entry of the story's memory.
 #[must_use]
 pub fn text_of(kind: &str, body: &Value) -> String {
     let mut found = Vec::new();
@@ -46,11 +47,13 @@ fn texts_in<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
     }
 }
 
-/// Returns the words of a text, in order.
+/// Splits a text into words, in order.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word = String::new();
+    // Lower case per character: `str::to_lowercase` handles a final sigma by its context, so a word
+    // and its prefix could differ.
     for c in text.chars().flat_map(char::to_lowercase) {
         if is_word_by_itself(c) {
             found.extend(take(&mut word));
@@ -69,32 +72,35 @@ fn take(word: &mut String) -> Option<String> {
     (!word.is_empty()).then(|| std::mem::take(word))
 }
 
-/// Scripts that put no blanks between words.
+/// Whether a character belongs to a script without spaces between words.
 fn is_word_by_itself(c: char) -> bool {
+    // Thai, Lao, Myanmar, Khmer, kana and CJK ideographs. A dictionary would segment them better,
+    // but it takes megabytes, and engines with different versions of it would disagree.
     matches!(c,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Signs that belong to the letter before them.
+/// Whether a character is a combining mark, which belongs to the letter before it.
 fn is_mark(c: char) -> bool {
+    // `char::is_alphanumeric` is false for signs such as the Devanagari virama, at which Hindi
+    // words would otherwise be split.
     matches!(c,
         '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05c7}' | '\u{0610}'..='\u{061a}' | '\u{064b}'..='\u{065f}'
         | '\u{0900}'..='\u{0963}' | '\u{0966}'..='\u{0dff}')
 }
 
-/// What is looked for: each entry is a run of words that must stand together; the last of a run may be the beginning of
-/// a longer word.
+/// A parsed query: phrases whose words must be adjacent; the last word of each matches as a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     pub phrases: Vec<Vec<String>>,
 }
 
-/// So many phrases of a query count.
+/// Maximum number of phrases in a query; the rest is ignored.
 const MOST_PHRASES: usize = 16;
 
 impl Query {
-    /// Reads a query: blanks separate what is looked for.
+    /// Parses a query; whitespace separates phrases.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut phrases: Vec<Vec<String>> = Vec::new();
@@ -103,6 +109,8 @@ impl Query {
             .map(words)
             .filter(|phrase| !phrase.is_empty())
         {
+            // A repeated phrase would count twice in the score, and a pasted page would make the
+            // search slow.
             if !phrases.contains(&phrase) && phrases.len() < MOST_PHRASES {
                 phrases.push(phrase);
             }
@@ -110,23 +118,23 @@ impl Query {
         Self { phrases }
     }
 
-    /// Says whether it asks for nothing.
+    /// Whether the query has no phrases.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty()
     }
 }
 
-/// Which texts match.
+/// Whether a text has to match all phrases or any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// Those with everything that is asked for; when there are none, those with anything of it.
+    /// All phrases; if no text has all of them, any phrase.
     AllElseAny,
-    /// Those with anything of it.
+    /// Any phrase.
     Any,
 }
 
-/// Counts how often a phrase stands in a text.
+/// Counts the occurrences of a phrase in a text.
 #[must_use]
 pub fn occurrences(phrase: &[String], text: &[String]) -> usize {
     let Some((last, before)) = phrase.split_last() else {
@@ -142,13 +150,14 @@ pub fn occurrences(phrase: &[String], text: &[String]) -> usize {
         .count()
 }
 
+// The values of SQLite's FTS5, whose ranking the other engines reproduce.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
-/// Ranks texts by BM25, the best first; equal ones in the order they are given. `of_kind` says which may be returned; the
-/// others count for how rare a word is.
+/// Ranks texts by BM25, best first; ties keep the given order.
 ///
-/// For engines without an index of their own.
+/// `of_kind` filters the result; filtered texts still count for the rarity of a word. For engines
+/// without an index of their own.
 #[must_use]
 pub fn rank(
     texts: &[Vec<String>],
@@ -164,14 +173,14 @@ pub fn rank(
     rank_in(corpus, texts, query, matching, of_kind)
 }
 
-/// How much there is to search: texts that match nothing count for how rare a word is and how long a text is.
+/// Size of the corpus, including texts that match nothing: BM25 needs it for rarity and length.
 #[derive(Clone, Copy, Debug)]
 pub struct Corpus {
     pub texts: f64,
     pub words: f64,
 }
 
-/// The same for an engine that hands over only the texts with anything of the query.
+/// Like [`rank`], for an engine that passes only the texts matching some phrase.
 #[must_use]
 pub fn rank_in(
     corpus: Corpus,
@@ -186,7 +195,7 @@ pub fn rank_in(
         .map(|phrase| texts.iter().map(|text| occurrences(phrase, text)).collect())
         .collect();
     let all = corpus.texts;
-    // The kind is indexed beside the words and counts as one of them.
+    // The kind is indexed next to the words and counts as one of them.
     let length = |index: usize| texts[index].len() as f64 + 1.0;
     let average = (corpus.words + all) / all.max(1.0);
     let rarity: Vec<f64> = counts
@@ -194,6 +203,8 @@ pub fn rank_in(
         .map(|counts| {
             let with = counts.iter().filter(|count| **count > 0).count() as f64;
             let rarity = ((all - with + 0.5) / (with + 0.5)).ln();
+            // A word in more than half of the texts would get a negative weight and push its texts
+            // down; FTS5 clamps to the same small value.
             if rarity <= 0.0 { 1e-6 } else { rarity }
         })
         .collect();
@@ -215,6 +226,8 @@ pub fn rank_in(
     } else {
         candidates(matching == Matching::AllElseAny)
     };
+    // Falls back to any phrase only when nothing matches all: a long question still finds
+    // something.
     if found.is_empty() && matching == Matching::AllElseAny && query.phrases.len() > 1 {
         found = candidates(false);
     }
@@ -234,11 +247,13 @@ pub fn rank_in(
     found
 }
 
-/// How much the first places weigh against the rest when lists are fused; the usual number.
+/// The constant `k` of reciprocal rank fusion; 60 is the value of the original paper.
 const RANK_OFFSET: f64 = 60.0;
 
-/// Fuses lists, each the best first, by their ranks alone: what is high in several is higher than what is high in one.
-/// Equal ones come in the order of the first list they are in. Scores of different searches cannot be compared; ranks can.
+/// Merges ranked lists by reciprocal rank fusion, best first.
+///
+/// Uses ranks only, because scores of full-text and vector search cannot be compared. Ties keep the
+/// order of the first list they are in.
 #[must_use]
 pub fn fuse<T: Clone + Eq + std::hash::Hash>(lists: &[&[T]], most: usize) -> Vec<T> {
     let mut order: Vec<&T> = Vec::new();

@@ -1,7 +1,7 @@
-//! Sessions of work: who they are, where each stands on the trail, and its log.
+//! Work sessions: identity, mode, position on the trail, and log entries.
 //!
-//! A session is known by its name, which is the host's id of it or the terminal's own, and, once an intent is declared,
-//! by a stamp.
+//! A session is identified by its name (the host's session id, or the terminal's) and, once an
+//! intent is declared, by a stamp. Only sessions with an intent are stored as records.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::record::Recorded;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
-/// Returns the host someone acts through, for who has no session of their own.
+/// Returns the host name of a principal, for callers without a session of their own.
 #[must_use]
 pub fn host_of(actor: &Principal) -> &str {
     match actor {
@@ -20,7 +20,7 @@ pub fn host_of(actor: &Principal) -> &str {
     }
 }
 
-/// How a session goes about its work.
+/// Work mode of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -34,7 +34,7 @@ impl Mode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::PlanDriven, Self::QuickFix, Self::Exploration];
 
-    /// Returns the word used everywhere.
+    /// Returns the name used in JSON, session files and the terminal.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -44,14 +44,14 @@ impl Mode {
         }
     }
 
-    /// Returns the mode of that word.
+    /// Parses a mode's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.word() == word)
     }
 }
 
-/// Whether a session goes on.
+/// Whether a session is active or archived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionStatus {
@@ -61,7 +61,7 @@ pub enum SessionStatus {
 }
 
 impl SessionStatus {
-    /// Returns the word used everywhere.
+    /// Returns the name used in JSON and the terminal.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl SessionStatus {
     }
 }
 
-/// What a session says of its own work.
+/// A session's rating of its own work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rating {
     pub at: Timestamp,
@@ -81,14 +81,14 @@ pub struct Rating {
     pub note: Option<String>,
 }
 
-/// Who begins a session.
+/// The name and host of a new session.
 #[derive(Clone, Copy, Debug)]
 pub struct Who<'a> {
     pub name: &'a str,
     pub host: &'a str,
 }
 
-/// A session; kept under its stamp.
+/// A session; a record, keyed by its stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     pub stamp: Stamp,
@@ -98,28 +98,28 @@ pub struct Session {
     pub status: SessionStatus,
     pub trajectory: NodeId,
     pub cursor: NodeId,
-    /// The session whose trajectory was taken up.
+    /// The session that was resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Stamp>,
     pub created: Timestamp,
     pub updated: Timestamp,
-    /// How many entries its log has.
+    /// Number of entries in its log, which is also the number of the last one.
     pub log_entries: u32,
     pub compaction_count: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_compaction: Option<Timestamp>,
-    /// What the next compaction is to keep.
+    /// Report of what the next compaction has to preserve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_compaction_report: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<Rating>,
 }
 
-/// So many ratings are kept.
+/// Maximum number of stored ratings.
 pub const MOST_RATINGS: usize = 20;
 
 impl Session {
-    /// Returns a session that begins.
+    /// Creates a session at the root of its trajectory.
     #[must_use]
     pub fn begin(
         stamp: Stamp,
@@ -135,6 +135,7 @@ impl Session {
             mode,
             status: SessionStatus::Active,
             trajectory,
+            // At the root of the trail until the first tactic is set.
             cursor: trajectory,
             from: None,
             created: now,
@@ -147,9 +148,10 @@ impl Session {
         }
     }
 
-    /// Returns the session that goes on where this one ended: same place, same report.
+    /// Creates the session that resumes this one: same position, same report.
     #[must_use]
     pub fn taken_up(&self, stamp: Stamp, who: &Who<'_>, now: Timestamp) -> Self {
+        // The log is not copied: it belongs to the old session and is found through `from`.
         Self {
             cursor: self.cursor,
             from: Some(self.stamp),
@@ -159,15 +161,16 @@ impl Session {
         }
     }
 
-    /// Says whether the session goes on.
+    /// Whether the session is not archived.
     #[must_use]
     pub fn is_active(&self) -> bool {
         self.status == SessionStatus::Active
     }
 
-    /// Returns where its file lies.
+    /// Returns the path of its session file.
     #[must_use]
     pub fn file(&self) -> String {
+        // Derived, not stored: archiving changes the status, and the file moves with it.
         match self.status {
             SessionStatus::Active => format!("{FOLDER}/{}.md", self.stamp),
             SessionStatus::Archived => format!("{ARCHIVE}/{}.md", self.stamp),
@@ -175,20 +178,21 @@ impl Session {
     }
 }
 
-/// Where session files lie.
+/// Folder of the session files.
 pub const FOLDER: &str = ".throughline/sessions";
-/// Where those of archived sessions lie.
+/// Folder of the files of archived sessions.
 pub const ARCHIVE: &str = ".throughline/sessions/archive";
 /// The list of all sessions.
 pub const MANIFEST: &str = ".throughline/sessions/manifest.json";
-/// What a new session file is made from.
+/// Template of a new session file.
 pub const TEMPLATE: &str = ".throughline/templates/session.md";
 
 impl Recorded for Session {
     const KIND: &'static str = "session";
 }
 
-/// Which session a name stands for now. Kept under `session/NAME`, `host/HOST` and `last`.
+/// Pointer to the current session of a name (`session/NAME`), a host (`host/HOST`) or the project
+/// (`last`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurrentSession {
     pub stamp: Stamp,
@@ -199,23 +203,24 @@ impl Recorded for CurrentSession {
 }
 
 impl CurrentSession {
-    /// Returns the key of a session's own.
+    /// Returns the key for a session name.
     #[must_use]
     pub fn own(name: &str) -> String {
+        // The prefix keeps a session called `last` or `host/x` apart from the other keys.
         format!("session/{name}")
     }
 
-    /// Returns the key of a host's latest.
+    /// Returns the key for a host's latest session.
     #[must_use]
     pub fn of_host(host: &str) -> String {
         format!("host/{host}")
     }
 
-    /// The key of the project's latest.
+    /// The key for the project's latest session.
     pub const LAST: &'static str = "last";
 }
 
-/// What an entry of a log is about.
+/// The kind of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryKind {
@@ -235,7 +240,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// Returns the word of the session file.
+    /// Returns the text used in session files.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -255,14 +260,14 @@ impl EntryKind {
     }
 }
 
-/// One entry of a session's log. Kept under [`LogEntry::key`]; never changed.
+/// One entry of a session's log, keyed by [`LogEntry::key`]; append-only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
     pub at: Timestamp,
     pub kind: EntryKind,
-    /// One line.
+    /// The text, one line.
     pub text: String,
-    /// The stamp of the node, anchor or note it is about.
+    /// The stamp of the node, anchor or note concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Stamp>,
 }
@@ -272,15 +277,17 @@ impl Recorded for LogEntry {
 }
 
 impl LogEntry {
-    /// Returns the key of a session's entry of that number.
+    /// Returns the key of a session's n-th entry.
     #[must_use]
     pub fn key(session: &Stamp, number: u32) -> String {
+        // Zero-padded: records are returned sorted by key as text, and a log has to be in order.
         format!("{session}/{number:06}")
     }
 
-    /// Returns what the keys of a session's entries begin with.
+    /// Returns the key prefix of a session's entries.
     #[must_use]
     pub fn prefix(session: &Stamp) -> String {
+        // With the slash: without it the log of `…-2` would be found under the first stamp as well.
         format!("{session}/")
     }
 }

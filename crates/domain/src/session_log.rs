@@ -1,15 +1,15 @@
-//! A session's file: Markdown rendered from the store, into whatever people have made of it.
+//! Session file: merges rendered Markdown into a file that people also edit.
 //!
-//! Ours are the values of known keys in the head, what stands under `## Hierarchy`, and the entries under `## Log`,
-//! which are only ever appended to. Everything else is theirs and stays byte for byte, also lines they put between
-//! our entries; a drawing they changed moves to the notes before it is drawn anew. A new file is made the same way,
-//! from the template.
+//! Generated are the values of known keys in the front matter, the text under `## Hierarchy`, and
+//! the entries under `## Log`, which are append-only. Everything else belongs to the user and is
+//! kept byte for byte, also lines between our entries; a hierarchy that was edited by hand is moved
+//! to the notes before it is rendered again. A new file is made the same way, from the template.
 
 use crate::ids::Digest32;
 use crate::session::{LogEntry, Session};
 use crate::text::clean_line;
 
-/// The template where a project has none of its own.
+/// Default template, if the project has none.
 pub const TEMPLATE_TEXT: &str = "---
 session_id: \"\"
 stamp: \"\"
@@ -36,18 +36,18 @@ const LOG: &str = "## Log";
 const NOTES: &str = "## Notes";
 const MOVED: &str = "### The hierarchy as it was changed by hand";
 
-/// What a file is rendered from.
+/// Inputs of a session file.
 #[derive(Clone, Debug)]
 pub struct SessionText<'a> {
     pub session: &'a Session,
-    /// The drawing.
+    /// The rendered hierarchy.
     pub hierarchy: &'a str,
     pub log: &'a [LogEntry],
-    /// The drawing as it was last put into the file, where that is known.
+    /// Digest of the hierarchy as last written to the file, if known.
     pub hierarchy_was: Option<Digest32>,
 }
 
-/// Returns the line of a log entry.
+/// Formats a log entry as one line.
 #[must_use]
 pub fn line(entry: &LogEntry) -> String {
     let about = entry
@@ -62,19 +62,20 @@ pub fn line(entry: &LogEntry) -> String {
     )
 }
 
-/// Returns the digest under which a drawing is remembered.
+/// Returns the digest of a rendered hierarchy, by which manual edits are detected.
 #[must_use]
 pub fn drawing_digest(hierarchy: &str) -> Digest32 {
+    // Trimmed: editors add or remove a final line break, which is not an edit worth keeping.
     Digest32::of(hierarchy.trim().as_bytes())
 }
 
-/// Returns the file's text: `file` with what is ours brought up to date.
+/// Returns `file` with its generated parts updated.
 #[must_use]
 pub fn merge(ours: &SessionText<'_>, file: &str) -> String {
     let stamp = ours.session.stamp.to_string();
     let mut parts = Parts::of(file);
     parts.head(ours.session);
-    // A template's placeholder; in a file that was made from one there is none left.
+    // The template's placeholder; a file made from it has none left.
     for part in &mut parts.sections {
         if part.heading.starts_with("# ") {
             part.heading = part.heading.replace("{stamp}", &stamp);
@@ -88,16 +89,16 @@ pub fn merge(ours: &SessionText<'_>, file: &str) -> String {
     parts.text()
 }
 
-/// A heading with what stands below it, up to the next of ours.
+/// A heading with the lines below it, up to the next heading of level 1 or 2.
 struct Section {
-    /// Empty for what stands before the first heading.
+    /// Empty for the text before the first heading.
     heading: String,
     lines: Vec<String>,
 }
 
-/// A file in pieces.
+/// A session file, split into front matter and sections.
 struct Parts {
-    /// The lines between the two `---`, where there are such.
+    /// The lines between the two `---`, if there are any.
     head: Option<Vec<String>>,
     sections: Vec<Section>,
 }
@@ -122,7 +123,8 @@ impl Parts {
             lines: Vec::new(),
         }];
         for line in lines {
-            // Also in a block of code: pieces are put together as they were, and a fence may be left open.
+            // Also inside a code block: the pieces are joined unchanged, so a wrong split does no
+            // harm, while an unclosed fence would hide every section after it.
             if line.starts_with("# ") || line.starts_with("## ") {
                 sections.push(Section {
                     heading: line,
@@ -135,7 +137,7 @@ impl Parts {
         Self { head, sections }
     }
 
-    /// Sets the values of our keys; those that are missing are added.
+    /// Sets the values of the generated keys; missing ones are appended.
     fn head(&mut self, session: &Session) {
         let quoted = |text: &str| format!("\"{text}\"");
         let stamp = quoted(&session.stamp.to_string());
@@ -152,6 +154,7 @@ impl Parts {
             ("created", session.created.as_millis().to_string()),
             ("last_updated", session.updated.as_millis().to_string()),
         ];
+        // Line by line and not through a YAML parser, which would lose comments and the order.
         let head = self.head.get_or_insert_default();
         for (key, value) in values {
             let wanted = format!("{key}: {value}");
@@ -166,7 +169,7 @@ impl Parts {
         }
     }
 
-    /// Returns the section of a heading, made where it is missing.
+    /// Returns the section with this heading, appending it if it is missing.
     fn section(&mut self, heading: &str) -> &mut Section {
         let at = match self
             .sections
@@ -175,7 +178,7 @@ impl Parts {
         {
             Some(at) => at,
             None => {
-                // Apart from what stands before it.
+                // Separated by an empty line from the text before it.
                 if let Some(last) = self.sections.last_mut()
                     && last.lines.last().is_some_and(|line| !line.is_empty())
                 {
@@ -191,12 +194,14 @@ impl Parts {
         &mut self.sections[at]
     }
 
-    /// Puts the drawing in; returns what a person had put there.
+    /// Replaces the hierarchy; returns the previous one if it was edited by hand.
     fn hierarchy(&mut self, ours: &SessionText<'_>) -> Option<Vec<String>> {
         let section = self.section(HIERARCHY);
         let (comments, found) = split(std::mem::take(&mut section.lines));
         let found = without_fence(&found);
         let digest = drawing_digest(&found.join("\n"));
+        // Three ways to recognise our own text: nothing there yet, the digest of the last write, or
+        // (when that note was lost) exactly what would be written now.
         let known = found.is_empty()
             || ours.hierarchy_was == Some(digest)
             || digest == drawing_digest(ours.hierarchy);
@@ -209,14 +214,15 @@ impl Parts {
         (!known).then_some(found)
     }
 
-    /// Appends the entries that are not there yet. Lines of others stay where they are.
+    /// Appends the entries that are missing. Other lines keep their place.
     fn log(&mut self, log: &[LogEntry]) {
         let section = self.section(LOG);
         let mut lines = std::mem::take(&mut section.lines);
         while lines.last().is_some_and(|line| line.trim().is_empty()) {
             lines.pop();
         }
-        // Each line of the file can stand for one entry; two entries may read the same.
+        // Each line matches one entry only, because two entries may have the same text. The search
+        // continues from the last match, so that a log in order is compared in linear time.
         let mut taken = vec![false; lines.len()];
         let mut from = 0;
         for entry in log {
@@ -239,12 +245,13 @@ impl Parts {
         section.lines = lines;
     }
 
-    /// Keeps under the notes what stood where we draw.
+    /// Saves a hierarchy that was edited by hand under the notes.
     fn note(&mut self, theirs: &[String]) {
         let section = self.section(NOTES);
         let mut block = vec![String::new(), MOVED.to_owned(), String::new()];
         block.extend(theirs.iter().cloned());
         let text = theirs.join("\n");
+        // Once: a crash after the write but before the digest was saved would repeat the block.
         if !section.lines.join("\n").contains(&text) {
             section.lines.append(&mut block);
         }
@@ -263,6 +270,7 @@ impl Parts {
             }
             section.lines.iter().for_each(|line| push(&mut out, line));
         }
+        // Exactly one final line break: otherwise the file would grow with every merge.
         let mut text = out.trim_end_matches('\n').to_owned();
         text.push('\n');
         text
@@ -274,7 +282,7 @@ fn push(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// Takes the comments and blank lines at the beginning apart from the rest.
+/// Splits the leading comments from the rest; blank lines among them are dropped.
 fn split(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
     let is_comment =
         |line: &String| line.trim_start().starts_with("<!--") && line.trim_end().ends_with("-->");
@@ -288,7 +296,7 @@ fn split(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
     (comments, rest)
 }
 
-/// Returns a drawing without the fence around it and without blank lines at its end.
+/// Removes the code fence around a hierarchy, and blank lines at its end.
 fn without_fence(lines: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = lines.to_vec();
     while lines.last().is_some_and(|line| line.trim().is_empty()) {

@@ -1,6 +1,6 @@
-//! What is remembered of one host session between its hooks.
+//! Per-session memory between hooks: plans read, context given, texts already sent.
 //!
-//! Notes, not state: losing them costs a question, never a plan.
+//! Stored as notes, not as state: losing them costs a repeated message, never a plan.
 
 use std::collections::BTreeMap;
 
@@ -14,81 +14,84 @@ use crate::ports::ChangedLines;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionMemory {
-    /// Whether its start was seen.
+    /// Whether a session start was received.
     pub started: bool,
-    /// Which version of a plan it last read or wrote.
+    /// The version of each plan it last read or wrote.
     pub read: BTreeMap<NodeId, VersionHash>,
-    /// Which version of a parent's plan it was handed.
+    /// The version of each parent's plan it was given as context.
     pub given: BTreeMap<NodeId, VersionHash>,
-    /// The conversation was compacted, and nobody has told the model where it stands since.
+    /// The conversation was compacted, and the model has not had a briefing since.
     pub owed_a_briefing: bool,
-    /// It was told so in this turn already: some hosts do not show us again what we said.
+    /// It had a briefing in this turn already; some hosts do not report back what we sent.
     pub briefed_this_turn: bool,
-    /// What was noticed when nobody could be told, for the next prompt.
+    /// Messages that could not be delivered yet, for the next prompt.
     pub untold: Vec<String>,
-    /// Which warnings it was told about a plan: the version and the words.
+    /// Digest of the version and warnings last sent about each plan.
     pub warned: BTreeMap<NodeId, Digest32>,
-    /// The last typed command that was acted on, with what was answered: some hosts tell of one twice.
+    /// Digest of the last slash command executed and its reply; some hosts report one twice.
     pub answered: Option<Digest32>,
-    /// What it was told last: never the same twice in a row.
+    /// Digest of the last text sent, which is not sent twice in a row.
     pub told: Option<Digest32>,
 }
 
-/// What is remembered of the work in a session, whichever host or command it is asked from.
+/// Memory of a session's work, shared by hooks of every host and commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkMemory {
-    /// Where HEAD was when it was last looked at.
+    /// HEAD when it was last read.
     pub head: Option<String>,
-    /// What was not committed then, file by file; `None` when something may have changed that nobody counted.
+    /// Uncommitted line counts at that time; `None` if files may have changed since.
     pub uncommitted: Option<Vec<ChangedLines>>,
-    /// Which phase's guide it was given, by ticket.
+    /// The phase whose guide it was given, by ticket.
     pub guided: BTreeMap<NodeId, String>,
-    /// A phase that began and waits for a commit.
+    /// A phase that started and waits for a commit.
     pub pending: Option<PendingPhase>,
-    /// What it was told when it wanted to stop, once a turn.
+    /// Digest of the follow-up sent when it wanted to stop, once per turn.
     pub followed_up: Option<Digest32>,
 }
 
 impl WorkMemory {
-    /// Returns under which key it is kept.
+    /// Returns the note key.
     #[must_use]
     pub fn key(session: &str) -> String {
+        // Without the host: commands and hooks of the same session share this memory.
         format!("{PREFIX}work/{session}")
     }
 }
 
-/// A phase that began.
+/// A phase that started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingPhase {
     pub ticket: NodeId,
     pub to: String,
-    /// Where HEAD was then.
+    /// HEAD at that time.
     pub head: Option<String>,
 }
 
 impl SessionMemory {
-    /// Returns under which key it is kept.
+    /// Returns the note key.
     #[must_use]
     pub fn key(host: Host, session: &str) -> String {
         format!("{PREFIX}{}/{session}", host.word())
     }
 
-    /// The conversation begins anew: what the model was shown, it does not have any more.
+    /// Forgets the context given to the model, when a conversation starts again without it.
     pub fn forget_what_was_shown(&mut self) {
+        // `read` stays: otherwise the read-before-write gate would ask for every plan again after
+        // each compaction.
         self.given.clear();
         self.told = None;
     }
 
-    /// Says whether a text is news, and remembers that it was told.
+    /// Remembers a text as sent; returns whether it differs from the previous one.
     pub fn is_news(&mut self, text: &str) -> bool {
         let digest = Digest32::of(text.as_bytes());
         self.told.replace(digest) != Some(digest)
     }
 }
 
-/// What the keys of all sessions begin with.
+/// Key prefix of all session notes.
 pub const PREFIX: &str = "session/";
 
-/// How long a session that is not heard of is remembered.
+/// Retention of the notes of inactive sessions, in milliseconds.
 pub const KEPT_FOR_MS: i64 = 30 * 24 * 60 * 60 * 1000;

@@ -1,7 +1,8 @@
-//! Stamps: one short searchable word that links nodes, session files, archives, anchors, notes and commits.
+//! Stamps: short searchable ids that link nodes, session files, archives, anchors, notes and
+//! commits.
 //!
-//! `30141102026` is minute 30, hour 14, day 11, month 02, year (2)026, in local time. Shorter and longer forms of
-//! the year are read too; a second one in the same minute gets `-2`.
+//! `30141102026` is minute 30, hour 14, day 11, month 02, year (2)026, in local time. Two and four
+//! digits for the year are accepted too; a second stamp in the same minute gets the suffix `-2`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,23 +11,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::time::{LocalMinute, Timestamp};
 
-/// A stamp.
+/// A minute of local time as an id, with a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
     minute: LocalMinute,
-    /// 1 is the first of its minute and is not written.
+    /// Sequence number within the minute; 1 is not written.
     number: u32,
 }
 
-/// The text is no stamp.
+/// The text is not a stamp.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no stamp: expected minute, hour, day, month and year in 10 to 12 digits, as in `30141102026` (14:30 on 11 Feb 2026)"
+    "`{0}` is not a stamp: expected minute, hour, day, month and year in 10 to 12 digits, as in `30141102026` (14:30 on 11 Feb 2026)"
 )]
 pub struct NotAStamp(pub String);
 
 impl Stamp {
-    /// Returns the first stamp of the minute `at` lies in.
+    /// Returns the first stamp of the minute of `at`.
     #[must_use]
     pub fn at(at: Timestamp) -> Self {
         Self {
@@ -35,9 +36,10 @@ impl Stamp {
         }
     }
 
-    /// Returns the first stamp from `at` on that is not taken.
+    /// Returns the first stamp of the minute of `at` that is not taken.
     #[must_use]
     pub fn free(at: Timestamp, taken: impl Fn(&Self) -> bool) -> Self {
+        // A linear search is enough: several stamps in one minute are rare.
         let mut stamp = Self::at(at);
         while taken(&stamp) {
             stamp.number += 1;
@@ -45,7 +47,7 @@ impl Stamp {
         stamp
     }
 
-    /// Returns the next one of the same minute.
+    /// Returns the next stamp of the same minute.
     #[must_use]
     pub fn following(&self) -> Option<Self> {
         Some(Self {
@@ -54,13 +56,13 @@ impl Stamp {
         })
     }
 
-    /// Returns the moment the minute begins; `None` for one that the calendar does not have.
+    /// Returns the start of the minute; `None` if the local time does not exist.
     #[must_use]
     pub fn moment(&self) -> Option<Timestamp> {
         Timestamp::from_local_minute(self.minute)
     }
 
-    /// Returns the digits alone: what all stamps of a minute share.
+    /// Returns the digits without the suffix, which all stamps of a minute share.
     #[must_use]
     pub fn digits(&self) -> String {
         let LocalMinute {
@@ -76,7 +78,8 @@ impl Stamp {
         )
     }
 
-    /// Says whether `other` is found when one looks for this stamp: itself, and for a first one all of its minute.
+    /// Whether a search for this stamp finds `other`: itself, or any of the minute without a
+    /// suffix.
     #[must_use]
     pub fn finds(&self, other: &Self) -> bool {
         self.minute == other.minute && (self.number == 1 || self.number == other.number)
@@ -103,7 +106,8 @@ impl FromStr for Stamp {
 
 fn read(text: &str) -> Option<Stamp> {
     let (digits, number) = match text.split_once('-') {
-        // A first one has no number, so that each has one spelling.
+        // `-1`, `-02` and `-+2` are rejected, so that each stamp has one spelling and can be found
+        // by a plain text search.
         Some((digits, number)) => (
             digits,
             number
@@ -118,6 +122,7 @@ fn read(text: &str) -> Option<Stamp> {
     }
     let part = |from: usize, to: usize| digits.get(from..to)?.parse::<i16>().ok();
     let year = part(8, digits.len())?;
+    // Three digits are the canonical form; `26` and `2026` are what people type.
     let year = if digits.len() == 12 {
         year
     } else {
@@ -131,7 +136,8 @@ fn read(text: &str) -> Option<Stamp> {
         month: small(6, 8)?,
         year,
     };
-    // Only minutes the calendar has; whether the local clock skipped it is another matter.
+    // Only dates that exist. A minute skipped by daylight saving time is accepted: the stamp may
+    // come from another time zone.
     jiff::civil::DateTime::new(
         minute.year,
         minute.month,
@@ -145,7 +151,7 @@ fn read(text: &str) -> Option<Stamp> {
     Some(Stamp { minute, number })
 }
 
-/// Returns the stamp at the end of a name such as `t_30141102026`.
+/// Parses the stamp at the end of a name such as `t_30141102026`.
 #[must_use]
 pub fn in_name(name: &str) -> Option<Stamp> {
     name.rsplit('_').next()?.parse().ok()

@@ -1,6 +1,6 @@
-//! "Did you mean": the nearest known word to a mistyped one.
+//! "Did you mean" suggestions by string similarity (Jaro-Winkler).
 
-/// Returns up to `most` of `known` that are near to `word`, nearest first.
+/// Returns up to `most` of the `known` words that are similar to `word`, most similar first.
 #[must_use]
 pub fn nearest<'a>(
     word: &str,
@@ -16,6 +16,7 @@ pub fn nearest<'a>(
                 candidate,
             )
         })
+        // Below 0.75 suggestions are mostly unrelated words that share a few letters.
         .filter(|(score, _)| *score >= 0.75)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
@@ -27,9 +28,10 @@ pub fn nearest<'a>(
         .collect()
 }
 
-/// Adds `did you mean` to serde's "unknown field `x`, expected one of `a`, `b`".
+/// Appends `did you mean` to serde's "unknown field `x`, expected one of `a`, `b`".
 #[must_use]
 pub fn with_suggestion(message: &str) -> String {
+    // serde's error has no structure: the unknown word and the known ones are the quoted parts.
     let mut quoted = message.split('`').skip(1).step_by(2);
     let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     match (is_unknown, quoted.next()) {

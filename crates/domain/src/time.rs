@@ -1,4 +1,6 @@
-//! Moments in time. The domain never asks what time it is: `now` is always given.
+//! Timestamps, local time formatting and durations.
+//!
+//! Does not read the clock: `now` is always passed in (see [`crate::ports::Clock`]).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,9 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 static ZONE_SOURCE: OnceLock<fn() -> TimeZone> = OnceLock::new();
 static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
-/// Says how to find the local time zone, should anyone ask for a local time. Without it that is UTC.
+/// Sets the function that finds the local time zone when it is first needed; the default is UTC.
 pub fn local_zone_from(source: fn() -> TimeZone) {
-    // The first one stays: a process does not move between zones.
+    // The first call wins: a process does not move between time zones.
+    // A function, not a zone, because loading the zone database costs time hooks do not have.
     let _ = ZONE_SOURCE.set(source);
 }
 
@@ -21,11 +24,11 @@ fn local_zone() -> TimeZone {
         .clone()
 }
 
-/// A moment with millisecond precision, in UTC.
+/// A UTC timestamp with millisecond precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
-/// A minute of the local clock.
+/// A minute of local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalMinute {
     pub year: i16,
@@ -36,19 +39,20 @@ pub struct LocalMinute {
 }
 
 impl Timestamp {
-    /// Returns the moment that many milliseconds after 1970; one that no calendar holds becomes 1970.
+    /// Converts milliseconds since the Unix epoch; an out-of-range value becomes the epoch.
     #[must_use]
     pub fn from_millis(millis: i64) -> Self {
+        // Infallible, because values come from our own tables; a damaged one fails its checksum.
         Self(jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH))
     }
 
-    /// Returns the milliseconds since 1970.
+    /// Returns the milliseconds since the Unix epoch.
     #[must_use]
     pub fn as_millis(self) -> i64 {
         self.0.as_millisecond()
     }
 
-    /// Returns the moment in local time as `2026-02-11-14-30-05`, as backups are named.
+    /// Formats local time as `2026-02-11-14-30-05`, for the names of backups.
     #[must_use]
     pub fn file_name_part(self) -> String {
         self.0
@@ -57,7 +61,7 @@ impl Timestamp {
             .to_string()
     }
 
-    /// Returns the minute the local clock shows.
+    /// Returns the local minute.
     #[must_use]
     pub fn local_minute(self) -> LocalMinute {
         let local = self.0.to_zoned(local_zone());
@@ -70,7 +74,7 @@ impl Timestamp {
         }
     }
 
-    /// Returns the moment a minute of the local clock begins; `None` when the calendar does not have it.
+    /// Converts a local minute to its start; `None` if the date does not exist.
     #[must_use]
     pub fn from_local_minute(minute: LocalMinute) -> Option<Self> {
         let LocalMinute {
@@ -84,19 +88,20 @@ impl Timestamp {
         Some(Self(civil.to_zoned(local_zone()).ok()?.timestamp()))
     }
 
-    /// Returns how many milliseconds passed since `earlier`; none when it is not earlier.
+    /// Returns the milliseconds since `earlier`; 0 if that is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> i64 {
+        // Clocks of several machines differ, and a clock may be set back: never negative.
         (self.as_millis() - earlier.as_millis()).max(0)
     }
 
-    /// Returns the moment in local time as `14:30`.
+    /// Formats local time as `14:30`.
     #[must_use]
     pub fn time_of_day(self) -> String {
         self.0.to_zoned(local_zone()).strftime("%H:%M").to_string()
     }
 
-    /// Returns the moment in local time as `2026-02-11 14:30`, for people.
+    /// Formats local time as `2026-02-11 14:30`.
     #[must_use]
     pub fn for_people(self) -> String {
         self.0
@@ -108,6 +113,7 @@ impl Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Always three decimals: texts then sort like the timestamps, and a round trip is exact.
         write!(f, "{:.3}", self.0)
     }
 }
@@ -126,12 +132,13 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Returns a stretch of time for people: `45 minutes`, `4 hours`, `3 days`.
+/// Formats a duration in one unit: `45 minutes`, `4 hours`, `3 days`.
 #[must_use]
 pub fn span_for_people(millis: i64) -> String {
     let minutes = millis / 60_000;
     let (number, unit) = match minutes {
         ..=0 => return "less than a minute".to_owned(),
+        // Each unit up to twice the next one: `90 minutes` says more than `1 hour`.
         1..=119 => (minutes, "minute"),
         120..=2_879 => (minutes / 60, "hour"),
         _ => (minutes / 1_440, "day"),

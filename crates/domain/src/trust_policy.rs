@@ -1,11 +1,12 @@
-//! Trust policy: the part of [`Policy`] that protects approvals from whoever can edit `config.toml`.
+//! Trust policy: the part of [`Policy`] that is protected against edits of `config.toml`.
 //!
-//! It is pinned per store in the user's directory and recorded in the history. While approvals are a person's
-//! (`approval = "human"`), a file can only make it stricter; a looser value waits for `tl policy accept`. Under `anyone` an
-//! agent may approve its own work, so there is nothing left to protect, and the file is taken as it is.
+//! It is pinned per store in the user's directory and recorded in the history. While only people
+//! may approve (`approval = "human"`), a file can only make it stricter; a looser value has to be
+//! confirmed with `tl policy accept`. Under `anyone` an agent may approve its own work, so there is
+//! nothing left to protect, and the file is used as it is.
 //!
-//! Deliberately not part of it: profiles, folders, limits of size and wording. They decide what a plan is, not whose word
-//! counts.
+//! Deliberately not part of it: profiles, folders, size limits and wording. They define what a plan
+//! is, not whose decision counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +17,10 @@ use crate::policy::{
 };
 use crate::record::Recorded;
 
-/// The key of the one record that says by which policy the statuses are judged.
+/// Key of the record with the policy by which statuses are derived.
 pub const POLICY_RECORD: &str = "in-force";
 
-/// The values that a file or an agent can only make stricter.
+/// The settings that a file or an agent can only make stricter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustPolicy {
     pub approval: ApprovalPolicy,
@@ -27,7 +28,7 @@ pub struct TrustPolicy {
     pub consistency: ConsistencyPolicy,
     pub governance: Governance,
     pub reviewer: ReviewerPolicy,
-    /// By the key's last part: `hierarchy`, `read_before_write` …
+    /// Keyed by the last part of the setting: `hierarchy`, `read_before_write` …
     pub gates: BTreeMap<String, GateMode>,
     pub fail_closed: BTreeSet<String>,
     pub loc_limit: u64,
@@ -40,7 +41,7 @@ impl Recorded for TrustPolicy {
     const KIND: &'static str = "policy";
 }
 
-/// One key with two values, as `tl policy` shows them.
+/// A changed setting, as shown by `tl policy`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyChange {
     pub key: String,
@@ -55,7 +56,7 @@ impl std::fmt::Display for PolicyChange {
 }
 
 impl TrustPolicy {
-    /// Returns the trust-relevant part of a policy.
+    /// Extracts the trust policy from a policy.
     #[must_use]
     pub fn of(policy: &Policy) -> Self {
         let gates = &policy.gates;
@@ -76,19 +77,23 @@ impl TrustPolicy {
         }
     }
 
-    /// Returns what holds when `self` was in force and `wanted` is asked for without a person's word: under `human` the
-    /// stricter value of each key, otherwise what is asked for.
+    /// Returns the policy in force when `wanted` is requested without confirmation by a person:
+    /// under `human` the stricter value of each setting, otherwise `wanted`.
     #[must_use]
     pub fn tightened_by(&self, wanted: &Self) -> Self {
+        // The pinned value decides, not the wanted one: otherwise a file could switch the
+        // protection off and loosen everything else in the same edit.
         match self.approval {
             ApprovalPolicy::Human => self.strictest(wanted),
             ApprovalPolicy::Anyone => wanted.clone(),
         }
     }
 
-    /// Returns the stricter value of each key.
+    /// Returns the stricter value of each setting.
     #[must_use]
     pub fn strictest(&self, other: &Self) -> Self {
+        // The policy enums are declared from loose to strict, so `max` is the stricter one.
+        // A gate that only one side knows (another version of the program) keeps its value.
         let mut gates = self.gates.clone();
         for (name, mode) in &other.gates {
             let known = gates.entry(name.clone()).or_insert(*mode);
@@ -106,18 +111,22 @@ impl TrustPolicy {
                 .union(&other.fail_closed)
                 .cloned()
                 .collect(),
+            // A lower limit blocks earlier.
             loc_limit: self.loc_limit.min(other.loc_limit),
+            // Exclusions loosen the `loc` gate, so only common ones remain.
             loc_exclude: self
                 .loc_exclude
                 .intersection(&other.loc_exclude)
                 .cloned()
                 .collect(),
             shrink_below_percent: self.shrink_below_percent.max(other.shrink_below_percent),
+            // The longer deadline is stricter: when it passes, the watchdog answers instead of the
+            // gates.
             hook_deadline_ms: self.hook_deadline_ms.max(other.hook_deadline_ms),
         }
     }
 
-    /// Returns every key whose value differs in `after`.
+    /// Returns the settings whose values differ in `after`.
     #[must_use]
     pub fn changes_to(&self, after: &Self) -> Vec<PolicyChange> {
         let differing = |((key, before), (_, after)): ((String, String), (String, String))| {
@@ -130,11 +139,11 @@ impl TrustPolicy {
             .collect()
     }
 
-    /// Returns every key with its value, as they are written in `config.toml`.
+    /// Returns every setting with its value, as written in `config.toml`.
     #[must_use]
     pub fn values(&self) -> Vec<(String, String)> {
         fn word<T: Serialize>(value: T) -> String {
-            // Words, numbers and lists of words: plain data that cannot fail.
+            // Strings, numbers and lists of strings, whose JSON is also valid TOML.
             serde_json::to_string(&value)
                 .unwrap_or_default()
                 .replace("\",\"", "\", \"")
@@ -146,7 +155,8 @@ impl TrustPolicy {
             ("policy.governance".to_owned(), word(self.governance)),
             ("policy.review.reviewer".to_owned(), word(self.reviewer)),
         ];
-        // By the names this version knows, so that two policies always have the same keys in the same order.
+        // By the names this version knows, so that any two policies have the same keys in the same
+        // order and can be zipped.
         all.extend(gate_modes(&Policy::default()).map(|(name, default)| {
             (
                 format!("policy.gates.{name}"),
@@ -175,7 +185,7 @@ impl TrustPolicy {
         all
     }
 
-    /// Puts these values into a policy where they are stricter than what it has.
+    /// Replaces the values of a policy that are looser than these.
     pub fn tighten(&self, policy: &mut Policy) {
         let both = Self::of(policy).strictest(self);
         policy.approval = both.approval;

@@ -1,18 +1,20 @@
-//! Commands a person types into a host: `/plan-chapter 2`, `/approve-plan act 1`.
+//! Parser for slash commands typed into a host: `/plan-chapter 2`, `/approve-plan act 1`.
+//!
+//! Only the commands that hooks act on; the others just tell the agent which command to run.
 
-/// A command that was recognised.
+/// A parsed slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TypedCommand {
-    /// Plan a node of that level.
+    /// Plan a node of a level.
     Plan { level: String, id: String },
     /// A person approves.
     Approve { node: Vec<String> },
 }
 
-/// Reads what was typed. `None` when it is no command that hooks act on: the others only tell the agent
-/// what to run.
+/// Parses a prompt; `None` if it is not a command that hooks act on.
 #[must_use]
 pub fn read(prompt: &str) -> Option<TypedCommand> {
+    // Only at the start of the prompt: a command quoted in a sentence is not an approval.
     let line = prompt.trim_start().strip_prefix('/')?.lines().next()?;
     let mut words = line.split_whitespace().map(str::to_owned);
     let name = words.next()?;
@@ -22,14 +24,16 @@ pub fn read(prompt: &str) -> Option<TypedCommand> {
     if name == "approve-plan" {
         return (!arguments.is_empty()).then_some(TypedCommand::Approve { node: arguments });
     }
+    // Levels come from profiles, so any word is accepted here and resolved by the use case.
     let level = name.strip_prefix("plan-")?.to_owned();
     let id = arguments.into_iter().next()?;
     Some(TypedCommand::Plan { level, id })
 }
 
-/// Says whether a shell command runs one of our hooks. It sees through quotes and paths, not through every trick.
+/// Whether a shell command runs `tl hook`. Handles quotes and paths, not every obfuscation.
 #[must_use]
 pub fn runs_a_hook(command: &str) -> bool {
+    // An agent that runs a hook itself could fake the prompt of a person, and so an approval.
     let words: Vec<&str> = command
         .split(|c: char| c.is_whitespace() || "'\"`;|&()".contains(c))
         .collect();

@@ -1,20 +1,24 @@
-//! Versions of a plan's text: hashes, the names of readable backups, and how people name a version.
+//! Versions of a plan's text: content hashes, backup file names, and version selectors.
+//!
+//! The canonical hash ignores formatting; approvals are bound to it, so that a formatter or another
+//! line ending does not invalidate them.
 
 use crate::ids::{CanonicalHash, Digest32, NodeId, OperationId, VersionHash};
 use crate::node::ParentVersion;
 use crate::time::Timestamp;
 
-/// Returns the hash that ignores formatting: line ends, trailing blanks, runs of empty lines,
-/// and empty lines at either end.
+/// Returns the canonical hash, which ignores line endings, trailing blanks, runs of empty lines and
+/// empty lines at either end.
 #[must_use]
 pub fn canonical_hash(text: &str) -> CanonicalHash {
     CanonicalHash(Digest32::of(canonical_text(text).as_bytes()))
 }
 
-/// Returns both hashes of a text. A text whose formatting is normal already is hashed once.
+/// Returns both hashes of a text.
 #[must_use]
 pub fn hashes(text: &str) -> (VersionHash, CanonicalHash) {
     let version = VersionHash::of(text.as_bytes());
+    // A text that is canonical already needs no second SHA-256.
     let canonical = if is_canonical(text) {
         CanonicalHash(version.0)
     } else {
@@ -23,8 +27,10 @@ pub fn hashes(text: &str) -> (VersionHash, CanonicalHash) {
     (version, canonical)
 }
 
-/// Says whether [`canonical_text`] would change nothing.
+/// Whether [`canonical_text`] would change nothing.
 fn is_canonical(text: &str) -> bool {
+    // May return false for a canonical text (one with single empty lines), never true for another:
+    // a wrong yes would give two formattings of one text different hashes.
     let ends_plainly = |line: &str| line.ends_with(|c: char| !c.is_whitespace());
     match text.strip_suffix('\n') {
         None => text.is_empty(),
@@ -36,13 +42,14 @@ fn is_canonical(text: &str) -> bool {
     }
 }
 
-/// Returns the text with its formatting normalised.
+/// Returns the text in canonical form.
 #[must_use]
 pub fn canonical_text(text: &str) -> String {
+    // Every stored approval depends on this function: changing it would make all of them stale.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut canonical = String::with_capacity(text.len());
     let mut gap = false;
-    // A lone carriage return ends a line too; `str::lines` knows only the other two endings.
+    // A lone carriage return ends a line too; `str::lines` recognises only `\n` and `\r\n`.
     for line in text
         .split('\n')
         .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
@@ -62,18 +69,18 @@ pub fn canonical_text(text: &str) -> String {
     canonical
 }
 
-/// A text that was seen behind a node.
+/// A text a node has had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     pub node: NodeId,
     pub hash: VersionHash,
     pub canonical: CanonicalHash,
-    /// The parent it was written against.
+    /// The parent version it was written against.
     pub basis: Option<ParentVersion>,
-    /// The operation that saw it first.
+    /// The operation that observed it first.
     pub operation: OperationId,
     pub at: Timestamp,
-    /// How many bytes it has; `None` when only its hash is known.
+    /// Size in bytes; `None` if only the hash is known.
     pub size: Option<u64>,
 }
 
@@ -92,24 +99,24 @@ pub fn backup_name(file_name: &str, at: Timestamp, attempt: usize) -> String {
     }
 }
 
-/// How people name a version.
+/// How a user selects a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionSelector {
-    /// `-1` is the version before the present one, `-2` the one before that.
+    /// `-1` is the version before the current one, `-2` the one before that.
     Back(usize),
     /// The first digits of a hash.
     HashPrefix(String),
-    /// A moment as in a backup's name, or the first part of one.
+    /// A local time as in a backup's name, or a prefix of one.
     Moment(String),
-    /// A moment to the millisecond, as JSON output gives it.
+    /// A time in milliseconds, as in the JSON output.
     Exact(Timestamp),
 }
 
-/// A version could not be picked.
+/// Why no version was selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchVersion {
     #[error(
-        "`{0}` names no version: expected `-1`, the first digits of a hash, or a time such as 2026-02-11-14-30-05"
+        "`{0}` is not a version: expected `-1`, the first digits of a hash, or a time such as 2026-02-11-14-30-05"
     )]
     Unreadable(String),
     #[error("`{node}` has no version `{selector}`; it has {count}")]
@@ -127,10 +134,10 @@ pub enum NoSuchVersion {
 }
 
 impl VersionSelector {
-    /// Reads `-1`, a hash prefix of at least four digits, or a time.
+    /// Parses `-1`, a hash prefix of at least four digits, or a time.
     ///
     /// # Errors
-    /// When the text is none of them.
+    /// [`NoSuchVersion::Unreadable`] when the text is none of them.
     pub fn parse(text: &str) -> Result<Self, NoSuchVersion> {
         if let Some(back) = text
             .strip_prefix('-')
@@ -153,6 +160,8 @@ impl VersionSelector {
             .collect::<String>()
             .trim_end_matches('Z')
             .to_owned();
+        // Ten characters are a whole date. Digits without a dash are a hash prefix, so `20260211`
+        // is not ambiguous.
         let digits_and_dashes = moment.chars().all(|c| c.is_ascii_digit() || c == '-');
         if digits_and_dashes && moment.contains('-') && moment.len() >= 10 {
             return Ok(Self::Moment(moment));
@@ -164,19 +173,19 @@ impl VersionSelector {
     }
 }
 
-/// A version with the names of its readable backups, as the list shows it.
+/// A version with its readable backups, as listed by `tl versions`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionEntry {
     pub version: Version,
     pub backups: Vec<String>,
-    /// Whether this is what stands in the file now.
+    /// Whether this is the file's current text.
     pub current: bool,
 }
 
-/// Picks one of `entries`, which are sorted from the newest to the oldest.
+/// Selects one of `entries`, which are sorted from newest to oldest.
 ///
 /// # Errors
-/// When none or several fit.
+/// [`NoSuchVersion`] when none or several match.
 pub fn pick<'a>(
     node: &str,
     entries: &'a [VersionEntry],
@@ -190,6 +199,7 @@ pub fn pick<'a>(
     };
     let fitting: Vec<&VersionEntry> = match &selector {
         VersionSelector::Back(0) => entries.iter().filter(|entry| entry.current).collect(),
+        // Counted without the current one: a restored text is current and old at the same time.
         VersionSelector::Back(back) => entries
             .iter()
             .filter(|entry| !entry.current)
@@ -233,12 +243,12 @@ pub fn pick<'a>(
     }
 }
 
-/// Returns the moment in a backup's name, with the suffix of a second backup in the same second.
+/// Returns the time in a backup's file name, with the suffix of a second backup in that second.
 #[must_use]
 pub fn backup_moment(path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // A moment is six numbers: find where a year begins and take the rest.
+    // The plan's own name may contain dashes and numbers, so the six parts of a time are searched.
     let parts: Vec<&str> = stem.split('-').collect();
     let start = parts.windows(6).position(|window| {
         window[0].len() == 4

@@ -100,7 +100,7 @@ fn a_version_that_is_not_there_is_told() {
         &project,
         &["diff", "act-1", "yesterday"],
         "invalid",
-        &["`yesterday` names no version", "2026-02-11-14-30-05"],
+        &["`yesterday` is not a version", "2026-02-11-14-30-05"],
     );
     assert_refused(
         &project,

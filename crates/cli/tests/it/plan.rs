@@ -146,7 +146,7 @@ fn the_prompt_names_what_is_beside_and_above() {
     let again = project.json(&["plan", "chapter", "1"]);
     assert_eq!(again["exists"], json!(true));
     assert!(
-        text(&again, "prompt").contains("1 plan below it must be looked at again"),
+        text(&again, "prompt").contains("1 plan below it must be revalidated"),
         "{again}"
     );
 }

@@ -202,7 +202,7 @@ fn a_restore_that_cannot_be_changes_nothing() {
         &project,
         &["restore", "act-1", "first"],
         "invalid",
-        &["names no version"],
+        &["is not a version"],
     );
     assert_refused(
         &project,
