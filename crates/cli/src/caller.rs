@@ -5,15 +5,10 @@
 //! among the processes that hooks recorded as hosts (`domain::caller`). That works through paths,
 //! scripts, aliases, `env` and `sudo`, because no command line is parsed. A process that serves
 //! several sessions and does not tell them apart gets an anonymous session that belongs to none of
-//! them. within another, so that both have set theirs, the ancestors of our process are looked up
-//! among the processes that hooks noted as hosts (`domain::caller`). That sees through paths,
-//! scripts, aliases, `env` and `sudo`, because no command line is read for it. A process that
-//! serves several sessions and does not tell them apart gives a session of its own, which is
-//! nobody's.
+//! them.
 //!
 //! Without `/proc` there are no ancestors: then the variables decide alone, and a host that sets
-//! none has one session without a name. It is never mistaken for another session. none has one
-//! session without a name. It is never another session's.
+//! none has one session without a name. It is never mistaken for another session.
 
 use std::io::Read;
 use std::path::Path;
@@ -290,8 +285,7 @@ fn shell_of(pid: u32) -> Shell {
 }
 
 /// Returns the ancestors of this process, the nearest first. Cached: a process that outlives its
-/// parent is reparented, but still belongs to the host that started it. outlives its parent belongs
-/// to whoever started it.
+/// parent is reparented, but still belongs to the host that started it.
 fn ancestors() -> &'static [ProcessIdentity] {
     static ANCESTORS: OnceLock<Vec<ProcessIdentity>> = OnceLock::new();
     ANCESTORS.get_or_init(|| {

@@ -3,9 +3,7 @@
 //! Reached before the command line parser exists: no logger, no async runtime, one short
 //! transaction. Nothing goes to stderr, because some hosts read it as an answer. On an internal
 //! error the agent may go on (fail-open), unless the gate that could not be evaluated is configured
-//! fail-closed; the error is recorded in the ledger and reported in the next reply. Nothing goes to
-//! stderr, because some hosts read it as an answer. A fault of ours lets the agent go on, unless
-//! the gate that could not be asked says otherwise; it is noted, and told at the next contact.
+//! fail-closed; the error is recorded in the ledger and reported in the next reply.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -243,7 +241,6 @@ fn is_switched_off() -> bool {
 
 /// Returns the roots of the projects an event concerns, mostly one: those of the host's working
 /// directory, of our own, and of the files of the tool call, because a session in one project can
-/// write into another. where the files of a tool call lie: whoever stands in one project can still
 /// write into another.
 fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     let here = std::env::current_dir().ok();
@@ -288,7 +285,6 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let project = Project::for_hook(root).inspect_err(|_| {
         // Without settings, plans are looked for by the built-in profiles and the default gates
         // apply. Failing open here would let an agent disable the gates by breaking the file.
-        // settings.
         let profiles = built_in_profiles();
         let plans = touched_plans(&files, &profiles, event);
         set_fallback(fallback(
@@ -389,8 +385,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
 /// Returns the reply for a state that came with a clone or a copy and is not adopted yet.
 ///
 /// Its gates cannot be evaluated, so writes to plans are blocked; everything else gets the notice
-/// once per session. asked, and a person has to be told. Plans are not written meanwhile;
-/// everything else is told of it once in a session.
+/// once per session.
 fn unadopted(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
@@ -462,7 +457,7 @@ fn unadopted(
 }
 
 /// Appends notices about masked secrets to the reply. Other store warnings are for people and are
-/// printed by the next command. person's command.
+/// printed by the next command.
 fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
     for warning in warnings
         .into_iter()
@@ -522,7 +517,7 @@ fn concerns_state(
         }
         Happening::ToolFinished { call, .. } => {
             // A host without a session start after compaction gets its briefing with the next
-            // command. briefing.
+            // command.
             let may_be_owed = call.command.is_some() && !event.host.starts_again_after_compaction();
             works || !plans.is_empty() || call.may_change_anything() || may_be_owed
         }
@@ -709,8 +704,7 @@ fn answer_fault(running: Running, why: &str) -> String {
 static DEADLINE_MS: AtomicU64 = AtomicU64::new(0);
 
 /// Starts the watchdog, which replies with the fallback at the deadline: neither a hung disk nor a
-/// host that does not close its end of the pipe may hang the agent. host that does not close its
-/// end of the pipe may hang the agent.
+/// host that does not close its end of the pipe may hang the agent.
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
 fn watch(host: Host, name: Option<&str>, start: Instant) {
     let name = name.map(str::to_owned);
@@ -739,7 +733,7 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
                 };
                 let (answer, answered) = std::sync::mpsc::channel();
                 // On a thread of its own, because it reads the settings, which may hang too. Then
-                // the host gets an empty reply one deadline later. answer.
+                // the host gets an empty reply one deadline later.
                 let _ = std::thread::Builder::new().spawn(move || {
                     let unread = read_event(host, name.as_deref(), arrived).err();
                     let _ =
@@ -748,7 +742,6 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
                 answered.recv_timeout(deadline()).unwrap_or_default()
             }
             // The hook is about to print its reply; if writing it hangs as well, we exit without.
-            // without.
             Some(Phase::Answered) | None => {
                 std::thread::sleep(deadline());
                 String::new()

@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// A payload as read.
 pub(crate) enum Payload {
     /// A complete payload; strings longer than any plan may be truncated. Shared with the watchdog,
-    /// which needs it until the event is parsed. watchdog, which needs it until the event is known.
+    /// which needs it until the event is parsed.
     Whole(Arc<Vec<u8>>),
     /// What was read before an error, and the error.
     Partial { bytes: Vec<u8>, why: String },

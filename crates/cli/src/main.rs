@@ -98,7 +98,6 @@ fn asks_for_help(arguments: &[OsString]) -> bool {
 }
 
 /// Panic hook: reports an internal error.
-/// the way of all output.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     // A panic message may quote a plan file, so it is printed through `Ui`, which strips control
     // characters, and not by the default hook.
@@ -181,8 +180,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
     // Building the parsers of all commands takes longer than many a command does. The first word
     // may be the value of `--project`; then no command has that name, or parsing fails, and the
-    // full parser decides. may be the value of `--project`; then no command has that name, or
-    // parsing fails, and the full parser decides.
+    // full parser decides.
     let name = arguments
         .iter()
         .skip(1)
@@ -220,7 +218,7 @@ fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitC
         return ExitCode::Usage;
     }
     // clap quotes arguments between its own escape sequences, where they cannot be told apart. So
-    // an argument with control characters costs the error its colours. apart.
+    // an argument with control characters costs the error its colours.
     if arguments
         .iter()
         .any(|argument| argument.to_string_lossy().chars().any(is_unprintable))

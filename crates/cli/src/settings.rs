@@ -120,8 +120,7 @@ pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Res
 
 /// Applies the shared database, which the environment or this user's choice names. The one in
 /// `config.toml` only counts once it was chosen: a cloned repository must not make a command
-/// connect to a server of its own choice. for the project. A file that came with a repository
-/// chooses no server.
+/// connect to a server of its own choice.
 fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failure> {
     if settings.storage != Storage::Postgres {
         return Ok(settings);
@@ -281,9 +280,7 @@ pub(crate) fn actor() -> Principal {
 /// A person's token acts as that person, also in a script. Agents of that person (a known host, or
 /// a caller that names a session) act in their own name, which has fewer rights. Where only people
 /// may approve, a script is not enough: a person has to be at the terminal. An agent's token acts
-/// as that agent, in the session of the local host. that is known, or whoever names a session) do
-/// so in their own name, which goes less far. Where only people may approve, one has to be at the
-/// terminal all the same. An agent's token speaks for that agent, in the session its host is in.
+/// as that agent, in the session of the local host.
 pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
     let is_script = |host: &str, session: &str| {
         host == "shell" && session == "unknown" && !policy.approval.only_people()

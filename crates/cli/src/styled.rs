@@ -5,10 +5,7 @@
 //! [`Rendered`] reads it. Escape sequences are written by [`Rendered`] alone, and everything else
 //! that reaches it is sanitized, so that no text (a file name, a title, a model's answer) can
 //! inject a style, a control character or an escape sequence. Markers inside the text were
-//! rejected: a text could contain them. it. Escape bytes are written by [`Rendered`] alone, and
-//! everything else that reaches it is cleaned, so that no text (a file name, a title, a model's
-//! answer) can bring a style, a control character or a sequence of its own. Markers inside the text
-//! were rejected: a text could contain them.
+//! rejected: a text could contain them.
 //!
 //! `format!` loses the style (never the safety): pass `format_args!`, or build a [`StyledLine`]
 //! with `styled_line!`.
@@ -213,8 +210,6 @@ pub(crate) fn printable(text: &str) -> String {
 
 /// Escapes everything in JSON that a terminal would act on. `serde_json` escapes C0 controls only;
 /// other unprintable characters can only be inside a string, where the escape means the same.
-/// alone; whatever else is unprintable can only be inside a string, where its escape means the
-/// same.
 pub(crate) fn printable_json(json: String) -> String {
     // Most output is plain ASCII, and this loop over bytes is vectorised: decoding characters made
     // `tl tree --json` of 10,000 nodes a tenth slower.

@@ -4,9 +4,7 @@
 //! `config.toml` can be edited by any agent, so it cannot loosen anything: the policy pinned for
 //! the store in the user's directory decides, together with the one recorded in the state. The file
 //! can only tighten them. On a team server the server's recorded policy decides, and in a shared
-//! database the one recorded there. store in the user's directory is, and the one recorded in the
-//! state. The file can only tighten them. On a team server the server's recorded policy decides,
-//! and in a shared database the one recorded there.
+//! database the one recorded there.
 
 use application::file_writes::{UnwrittenFiles, find_unwritten};
 use application::record_policy::{PolicyOrigin, record_policy, recorded_policy};
@@ -204,9 +202,6 @@ impl Project {
     /// Returns the policy of this user's other stores in the same directory, when this one is seen
     /// there for the first time: a state that replaces a protected one inherits its policy.
     /// Otherwise `rm -r .throughline; tl init`, or a state copied from elsewhere, would loosen it.
-    /// there for the first time: a state in the place of a protected one inherits its policy. Else
-    /// `rm -r .throughline; tl init`, or a state copied from elsewhere, would be a way to loosen
-    /// it.
     fn inherited(&self, id: &StoreId, history: History) -> Option<TrustPolicy> {
         if history != History::FirstSeen {
             return None;

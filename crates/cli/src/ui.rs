@@ -2,8 +2,7 @@
 //!
 //! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`. Everything
 //! printed is a [`Rendered`], which sanitizes it: callers may pass text from files, git and models
-//! as it is. printed is a [`Rendered`], which cleaned it: callers pass text from files, git and
-//! models as it is.
+//! as it is.
 
 use std::cell::RefCell;
 use std::fmt::Display;

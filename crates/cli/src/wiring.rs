@@ -149,8 +149,7 @@ impl Project {
             mirror: self.settings.mirror.enabled,
             mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
             // Two clones have the same store id but each its own history, so a local head is kept
-            // per directory. A shared database has one history for all of them. by its directory
-            // too, so that a copy elsewhere is noticed.
+            // per directory. A shared database has one history for all of them.
             heads: Some(match self.settings.storage {
                 Storage::Postgres => self.heads.clone(),
                 _ => self.heads.at(&self.root),
@@ -208,7 +207,7 @@ impl Project {
             cause,
         )?;
         // `trusted` records the policy in force in the new state. The mirror is only a copy, so
-        // failing to write it is a warning: the next command writes it. a later command writes.
+        // failing to write it is a warning: the next command writes it.
         let synced = self.open(ui, None).and_then(|store| {
             let _ = self.trusted(&*store);
             store.sync_mirror()
@@ -224,7 +223,6 @@ impl Project {
     }
 
     /// Runs a use case. Damage that is found on the way is repaired, and the use case retried once.
-    /// more.
     pub(crate) fn run<T>(
         &self,
         ui: Ui,
@@ -333,7 +331,7 @@ impl Project {
 }
 
 /// Reverts the plan files of a use case whose operation the server rejected. Left as they are, the
-/// next observation would record them as a manual edit. somebody's edit.
+/// next observation would record them as a manual edit.
 pub(crate) fn put_back_unkept<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
     if let Err(Failure { unkept: true, .. }) = outcome {
         files.put_back();
@@ -388,7 +386,7 @@ pub(crate) fn acknowledge() {
 }
 
 /// Warns of a history that differs from the one this user knows, and of a looser policy that waits
-/// for acceptance: on every command, until a person decides. command, until a person decides.
+/// for acceptance: on every command, until a person decides.
 fn say_untrusted(ui: Ui, store: &dyn Store, trusted: &Trusted) {
     if let Some(problem) = store.history().problem() {
         let next = History::NEXT_STEPS[1];

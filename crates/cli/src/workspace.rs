@@ -27,12 +27,11 @@ use crate::wiring::{App, Project, RETRIED, put_back_unkept, while_overtaken};
 pub(crate) struct Workplace {
     project: Project,
     /// The policy in force at server start. Approvals are decided by the stricter of it and the
-    /// recorded one. and the recorded one.
+    /// recorded one.
     trusted: Trusted,
     /// Idle stores of the pool. It may be empty: then the next call opens one.
     idle: Mutex<Vec<Box<dyn Store>>>,
     /// Held shared by every call, and exclusively for a repair: an open store keeps its locks.
-    /// locks.
     using: RwLock<()>,
     /// `None` where the client may be on another machine, which must not run commands here.
     commands: Option<DiskCommands>,
@@ -45,9 +44,7 @@ pub(crate) struct Workplace {
 
 /// Maximum number of idle stores. More are opened while more calls run at once, and closed after. A
 /// store on a shared database takes long to open and costs little here, so more of them are kept:
-/// otherwise a burst of calls would slow down the next one. on the shared database takes long to
-/// open, and costs little here: were it given up, a moment with many calls would make the next one
-/// worse.
+/// otherwise a burst of calls would slow down the next one.
 const MOST_IDLE: usize = 4;
 const MOST_IDLE_SHARED: usize = 16;
 

@@ -97,8 +97,7 @@ impl AdoptArgs {
 
 /// Returns the project with its id filled in from the project of the same name in the shared
 /// database. Settings without an id are from before there were ids, or written by hand; adopting is
-/// the user's confirmation that it is the same project. has none of its own: its settings were made
-/// before projects had ids, or written by hand, and a person says that it is the same.
+/// the user's confirmation that it is the same project.
 fn joined(project: Project) -> Result<Project, Failure> {
     project.refuse_on_replica()?;
     if project.settings.storage != Storage::Postgres || !project.settings.project_id.is_empty() {

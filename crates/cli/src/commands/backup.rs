@@ -15,8 +15,7 @@ use crate::wiring::App;
 ///
 /// The file does not depend on the storage engine, is verified after writing, and can be restored
 /// into any of them. Plan files are included only as the versions that were recorded; keep them in
-/// git. restored by any of them. Plan files are not in it beyond the texts that were observed: they
-/// belong into git.
+/// git.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl backup novel.tlbackup\n  tl restore-backup novel.tlbackup")]
 pub(crate) struct BackupArgs {

@@ -19,10 +19,7 @@ use crate::wiring::App;
 /// The report is what the next compaction of the conversation is to keep: derived from the log, or
 /// the file given with --report. If you have configured a model (`tl llm check`), it picks the
 /// turning points; the position, decisions and next steps always come from the log. An unfinished
-/// trajectory is offered to the next session. given with --report, which an agent wrote. Where you
-/// have chosen a model (`tl llm check`), it is asked for the turning points; where the work stands,
-/// what was decided and what comes next stay by rule. An unfinished trajectory is offered to the
-/// next session; a finished one never again.
+/// trajectory is offered to the next session.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl compact\n  tl compact --report handover.md")]
 pub(crate) struct CompactArgs {

@@ -27,8 +27,7 @@ use crate::wiring::App;
 ///
 /// A document is in `.throughline/plans/ID`. Every change is one operation and can be undone; a
 /// frozen document never changes again. A change of an entity names the version it is based on, so
-/// that conflicting edits are detected. frozen document never changes again. Whoever changes an
-/// entity says which version of it they saw.
+/// that conflicting edits are detected.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl doc new \"Add search\"

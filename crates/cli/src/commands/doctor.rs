@@ -29,9 +29,7 @@ use crate::wiring::{App, Project};
 /// For every host installed in this project: are all entries present and up to date, does the
 /// program exist, is anything installed twice, does Codex trust the hooks. Then a harmless event is
 /// sent through the exact command line the host uses. Shows hook latencies and faults. Exits with 3
-/// if problems were found. exist, is anything installed twice, does Codex trust the hooks. Then one
-/// harmless event goes through the very command line the host uses. Shows how long hooks took and
-/// what they could not do. Exits with 3 when something is wrong.
+/// if problems were found.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl doctor\n  tl doctor --json\n  tl doctor --trust codex   let Codex run this project's hooks"

@@ -15,8 +15,7 @@ use crate::wiring::App;
 /// Evidence that a node is done: declare it, run it, see whether it is still fresh
 ///
 /// A command that must exit with 0, a file that must exist, or a review that must have passed. A
-/// result is valid for the inputs it was made with; when they change, it is stale. worth something
-/// for the inputs it was made with; when they change it is stale.
+/// result is valid for the inputs it was made with; when they change, it is stale.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl evidence add 017a -- cargo test --package gates

@@ -19,8 +19,7 @@ use crate::wiring::App;
 /// Workflows: the current step, its role, and what comes next
 ///
 /// Built in are `planner` (from an idea to a frozen plan), `executor` (from a frozen plan to code
-/// that matches it) and `story-planning`. Your own are in `.throughline/workflows/NAME.toml`. that
-/// agrees with it) and `story-planning`. Yours are in `.throughline/workflows/NAME.toml`.
+/// that matches it) and `story-planning`. Your own are in `.throughline/workflows/NAME.toml`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl flow start planner --new \"Add search\"
@@ -90,7 +89,7 @@ enum What {
         #[command(flatten)]
         which: Which,
     },
-    /// Fail fail a gate, the findings go back to who can mend them
+    /// Fail a gate: the findings go back to the role that can fix them
     Fail {
         #[command(flatten)]
         which: Which,

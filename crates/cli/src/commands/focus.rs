@@ -13,8 +13,7 @@ use crate::wiring::App;
 /// Move this session's focus: enter or exit a node, go back, park or switch roots
 ///
 /// Every session has its own focus. Exiting a complete node moves on to its next sibling, and
-/// completes its parent when no open work is left below. beside it, and completes what is above it
-/// when nothing below is left.
+/// completes its parent when no open work is left below.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl focus enter 017a

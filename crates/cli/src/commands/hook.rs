@@ -10,8 +10,7 @@ use crate::wiring::App;
 ///
 /// Reads the host's event as JSON from standard input and prints the reply in the host's format, or
 /// nothing. `tl init --host HOST` installs it into the host's settings. `THROUGHLINE_HOOKS=off`
-/// disables all hooks. nothing. `tl init --host HOST` puts it into the host's settings.
-/// `THROUGHLINE_HOOKS=off` switches every hook off.
+/// disables all hooks.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl hook claude-code < event.json

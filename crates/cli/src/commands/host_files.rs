@@ -2,8 +2,7 @@
 //!
 //! All changes are planned before the first write, so that an unreadable file aborts the whole. A
 //! file that is changed or removed and differs from what we would have written is backed up to
-//! `.throughline/host-backups` first. whole. What is changed or taken away and is not exactly as we
-//! would write it is copied to `.throughline/host-backups` first.
+//! `.throughline/host-backups` first.
 
 use std::collections::BTreeMap;
 
@@ -295,7 +294,7 @@ fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failur
 }
 
 /// Whether Copilot was installed on top of Claude Code's hooks: its skills exist, and no other host
-/// with hooks has them. does.
+/// with hooks has them.
 fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
     let Some(skill) = agent_commands()
         .first()
@@ -309,8 +308,7 @@ fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
 }
 
 /// Returns the original of a settings file, if it was not edited since the installation: the newest
-/// backup that becomes the existing text by installing into it. which our entries would go just as
-/// they are.
+/// backup that becomes the existing text by installing into it.
 fn original(disk: &DiskFiles, piece: &Piece, existing: &str, setup: &Setup) -> Option<String> {
     let mut kept = disk.list(BACKUPS);
     // Byte for byte, so that `init` and `uninstall` leave no diff: editing our entries out could

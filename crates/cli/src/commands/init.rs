@@ -251,8 +251,7 @@ impl InitArgs {
     }
 
     /// Loads the project and, for a shared database, records its id and name in the settings: its
-    /// own, or those of the project it joins. under its id, its name, or those of the project it
-    /// joins.
+    /// own, or those of the project it joins.
     fn shared_project(&self, root: &Path) -> Result<Project, Failure> {
         let project = Project::at(root)?;
         let Some(shared) = project

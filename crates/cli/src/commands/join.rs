@@ -20,10 +20,7 @@ use crate::wiring::{App, Project};
 /// Address and token are stored in your own directory, readable only by you; nothing is written
 /// into the repository. A replica of the server's state is kept in `.throughline/remote`; a local
 /// state of this project is kept unused until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN`
-/// have the same effect while they are set. is written into the repository. A replica of the
-/// server's state is kept in `.throughline/remote`; a state this project had before stays as it is,
-/// unused, until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN` do the same for as long as
-/// they are set.
+/// have the same effect while they are set.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl join https://plans.example.org --token-file token

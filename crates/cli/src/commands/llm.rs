@@ -13,9 +13,7 @@ use crate::wiring::App;
 ///
 /// Without a configuration no model is called: plans are made by built-in rules. You configure it,
 /// not the project: by the environment (`THROUGHLINE_LLM_PROVIDER`, `_MODEL`, `_BASE_URL`,
-/// `_API_KEY`) or `llm.toml` in your configuration directory. project's: the environment
-/// (`THROUGHLINE_LLM_PROVIDER`, `_MODEL`, `_BASE_URL`, `_API_KEY`) or `llm.toml` in your
-/// configuration directory.
+/// `_API_KEY`) or `llm.toml` in your configuration directory.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl llm check

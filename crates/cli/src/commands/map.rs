@@ -15,8 +15,7 @@ use crate::wiring::App;
 ///
 /// A new node is added below the session's position; the same text again means the same node. The
 /// cursor moves there, or up if the node is complete. A session without an intent continues where
-/// the last one stopped. node. The cursor moves there; from what is complete it moves up. A session
-/// that has declared nothing takes up where the last one stopped.
+/// the last one stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl map tactic \"Write the middleware\"

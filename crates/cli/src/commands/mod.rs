@@ -134,7 +134,7 @@ macro_rules! commands {
             }
 
             /// Returns the parser of one command alone: building those of all commands takes longer
-            /// than many a command does. than many a command does.
+            /// than many a command does.
             pub(crate) fn parser_of(name: &str) -> Option<clap::Command> {
                 match name {
                     $($name => Some($module::$args::augment_args(clap::Command::new($name))),)+

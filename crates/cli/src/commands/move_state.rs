@@ -19,9 +19,7 @@ use crate::wiring::{App, Project};
 ///
 /// Includes history, approvals and texts. The copy is verified against the original before the
 /// switch; the original is then quarantined, and processes that still have it open notice. If it is
-/// interrupted, the next command completes or reverts it. before it counts; the original is then
-/// quarantined, and processes that still have it open are told. When it is interrupted, the next
-/// command finishes or reverts it.
+/// interrupted, the next command completes or reverts it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl move --to postgres://ada:…@db.example.org/plans

@@ -15,8 +15,7 @@ use crate::wiring::App;
 /// Show the policy in force, or accept a looser one
 ///
 /// Who may approve and which gates apply is pinned per project in your own directory. A stricter
-/// config.toml takes effect at once; a looser one waits for `tl policy accept`. of config.toml that
-/// makes it stricter takes effect at once; one that makes it looser waits for `tl policy accept`.
+/// config.toml takes effect at once; a looser one waits for `tl policy accept`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl policy\n  tl policy show --json\n  tl policy accept   # in your own terminal"

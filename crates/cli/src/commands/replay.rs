@@ -24,8 +24,7 @@ use crate::wiring::{App, Project};
 ///
 /// Each line of the file is one event as the host sent it, or {"event": NAME, "payload": {…}} if
 /// the payload does not name it. The state is copied into memory first: neither the store nor any
-/// file is changed. the payload does not name it. The state is copied into memory first: neither
-/// the store nor any file changes.
+/// file is changed.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl replay claude-code events.jsonl\n  tl replay copilot events.jsonl --json"

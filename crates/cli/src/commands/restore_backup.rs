@@ -20,9 +20,7 @@ use crate::wiring::{App, Project};
 /// The backup is verified, and the new state built and verified, before anything changes; then they
 /// are swapped atomically, even if the program is killed. The current state is quarantined, never
 /// deleted (`tl repair --list-quarantine`). Plan files are not changed: differences from the
-/// restored state are recorded as edits. they are swapped, all or nothing, also when the program is
-/// killed. The present state is quarantined, never deleted (`tl repair --list-quarantine`). Plan
-/// files stay as they are: what differs from the restored state is noticed as a change.
+/// restored state are recorded as edits.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl restore-backup novel.tlbackup\n  tl restore-backup novel.tlbackup --yes   # without asking"

@@ -20,10 +20,7 @@ use crate::wiring::App;
 /// A review is a list of checks with severities, judged in iterations. At first every failed check
 /// blocks, from the third iteration on MUST and SHOULD, from the fifth only MUST. A check that
 /// keeps failing is escalated to a person (MUST) or accepted for that reason. In a workflow the
-/// subject is the phase of its step; `--of` names another one. stops the work, from the third
-/// iteration on MUST and SHOULD, from the fifth MUST alone. What fails too often goes to a person
-/// (MUST) or is accepted with that reason. Inside a workflow the subject is the phase of its step;
-/// `--of` names any other.
+/// subject is the phase of its step; `--of` names another one.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl review add --check \"every intent has a test\" --severity MUST

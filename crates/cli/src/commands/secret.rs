@@ -20,9 +20,7 @@ use crate::wiring::{App, Project};
 ///
 /// Keys, tokens, passwords and private keys are masked before anything is stored. Secrets stored by
 /// a version that did not mask them, or in a format unknown then, are found by `scan` and removed
-/// by `purge`. Plan files are yours: `tl check` lists lines that contain a secret. by a version
-/// that did not mask, or in a format that was not known then, is found by `scan` and taken out by
-/// `purge`. Plan files are yours: `tl check` names the lines that hold a secret.
+/// by `purge`. Plan files are yours: `tl check` lists lines that contain a secret.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl secret scan     # exits with 3 if something is found\n  tl secret purge    # in a terminal, by a person"

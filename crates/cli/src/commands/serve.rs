@@ -25,10 +25,7 @@ use crate::wiring::App;
 /// connect, unless `--listen` names another address. `THROUGHLINE_TOKEN` sets the token; otherwise
 /// each start generates a new one. Tokens of `tl token create` are accepted too, each with its own
 /// principal and scope. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
-/// `/mcp/story/readonly`. clients. Only this machine can reach it, unless `--listen` names another
-/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. Tokens of
-/// `tl token create` are let in as well, each in the name and as far as it was given for. A client
-/// may choose fewer tools by the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
+/// `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve --open

@@ -25,8 +25,7 @@ const MENDINGS: usize = 2;
 ///
 /// A tick reads the story, asks a planner for a plan, validates it, and executes its actions in
 /// order up to the first failure. Plan, results and the new state of the story are recorded
-/// together. Without a model the plan is made by built-in rules. up to the first that fails. Plan,
-/// results and the story's new state are kept together. Without a model the plan is made by rules.
+/// together. Without a model the plan is made by built-in rules.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl tick

@@ -20,9 +20,7 @@ use crate::wiring::App;
 /// Operations with a token are recorded under its principal and limited to its scope: `read` reads,
 /// `agent` also does what agents do and comments, `approve` also decides, `admin` is for the
 /// server's administrator. Each includes those before it. Tokens are created on the machine that
-/// has the database. scope: `read` looks, `agent` does what agents do and comments, `approve` also
-/// decides, `admin` is for who runs the server. Each includes those before it. Tokens are given on
-/// the machine that has the database.
+/// has the database.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl token create \"Anna's laptop\" --as human:anna --scope approve --expires 90d

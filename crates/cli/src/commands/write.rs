@@ -23,9 +23,7 @@ use crate::wiring::App;
 /// The writer model writes, checks and a judge model find problems, the text is revised a few
 /// times, and the result goes into `content/` and the memory. Every step is recorded: an
 /// interrupted generation is continued by `tl generation resume`. Without a model the scene is a
-/// placeholder made from the blueprint, marked as such. is kept goes into `content/` and the
-/// memory. Every step is kept: what is stopped goes on with `tl generation resume`. Without a model
-/// the scene is a placeholder made of the blueprint's words, and says so.
+/// placeholder made from the blueprint, marked as such.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl write scene-0101

@@ -2,9 +2,7 @@
 //! streams.
 //!
 //! Codex silently skips hooks it does not trust. It keeps a hash of each trusted hook in the user's
-//! own configuration; that file is written by Codex, and only on `tl doctor --trust codex`. user's
-//! own configuration; that is written by Codex, and only when the person says
-//! `tl doctor --trust codex`.
+//! own configuration; that file is written by Codex, and only on `tl doctor --trust codex`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,7 @@
 //!
 //! Settings come with a repository, so a command line in them is not run just because it is there:
 //! only if it is exactly what we would write, and runs this very program or the `tl` on the user's
-//! PATH. line is fired only when it is exactly what we would write, and starts this very program or
-//! the `tl` on the user's own PATH.
+//! PATH.
 
 use std::path::{Path, PathBuf};
 
