@@ -74,7 +74,7 @@ pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     decoder
         .window_log_max(MAX_BACKUP_WINDOW_LOG)
         .map_err(|error| damaged(error.to_string()))?;
-    // Relative to the file's size: whoever can supply a large file can also fill the disk directly.
+    // Relative to the file's size: a sender of a large file could fill the disk directly as well.
     let max_bytes = metadata
         .len()
         .saturating_mul(MAX_BACKUP_RATIO)

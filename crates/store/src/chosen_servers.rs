@@ -28,7 +28,7 @@ impl ChosenServers {
     #[must_use]
     pub fn of(&self, root: &Path) -> Option<ServerAddress> {
         let text = std::fs::read_to_string(self.file(root)).ok()?;
-        // Two lines, URL and token. Validated again on reading: a damaged file is no choice.
+        // Two lines, URL and token. Validated again on reading: a damaged file counts as no choice.
         let mut lines = text.lines();
         ServerAddress::new(lines.next()?, lines.next()?).ok()
     }

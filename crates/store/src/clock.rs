@@ -27,7 +27,7 @@ pub fn local_zone(variable: Option<&str>) -> TimeZone {
 impl Clock for SystemClock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the one place that asks what time it is"
+        reason = "the only place that reads the system clock"
     )]
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(jiff::Timestamp::now().as_millisecond())

@@ -21,7 +21,7 @@ pub(crate) enum Durability {
 pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let folder = folder_of(path);
     // In the same directory, because a rename across file systems is a copy. `tempfile` creates it
-    // with mode 0600 and a random name, so nobody can prepare a link under it.
+    // with mode 0600 and a random name, so no link can be prepared under it.
     let mut file = tempfile::Builder::new()
         .prefix(".tl-")
         .tempfile_in(folder)?;
@@ -66,7 +66,7 @@ pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::Path
             return Ok(target);
         }
     }
-    Err(io::Error::other("no free name"))
+    Err(io::Error::other("no free file name"))
 }
 
 fn folder_of(path: &Path) -> &Path {

@@ -145,7 +145,7 @@ impl Journal {
 
     /// Returns the store id from the header, without reading the rest.
     pub(crate) fn store(&self) -> Option<StoreId> {
-        // A header of ours has about 90 bytes; one read is enough.
+        // A header has about 90 bytes, so one read is enough.
         let mut start = [0; 256];
         let length = File::open(&self.path).ok()?.read(&mut start).ok()?;
         let line = start[..length]

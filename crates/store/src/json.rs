@@ -84,7 +84,7 @@ impl JsonStore {
         let contents = self.contents()?;
         contents.check_format()?;
         // A torn last line is the trace of a crash during an append that was never acknowledged, so
-        // it is no damage. Anything else is.
+        // it does not count as damage; anything else does.
         if let Some(JournalDamage {
             line,
             what,
@@ -157,7 +157,7 @@ impl Store for JsonStore {
             let path = self.journal.path();
             self.journal
                 .cut(contents.good_size)
-                .map_err(|error| io_fault("cannot cut", path, error))?;
+                .map_err(|error| io_fault("cannot truncate", path, error))?;
         }
         let size = contents.good_size;
         let notes_before = draft.notes.clone();

@@ -99,7 +99,7 @@ impl KnownHeads {
         chain_hash: ChainHash<'_>,
     ) -> Result<History, StoreFault> {
         match self.read_record(store) {
-            // The usual case costs one small read and no look at the history.
+            // The usual case costs one small read and no query of the history.
             Some(known) if known == head => Ok(History::Known),
             Some(known) => {
                 let found = judge_history(known, head, chain_hash)?;

@@ -248,7 +248,7 @@ impl Mirror {
             other => other?,
         };
         // The lock is on `head.json` itself, which is only ever overwritten in place: a rename
-        // would leave the lock on a file nobody opens any more.
+        // would leave the lock on a file that is no longer opened.
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(file)),
             Err(_) => Ok(None),
@@ -293,7 +293,10 @@ impl Mirror {
                 {
                     findings.push(finding(
                         StoreFindingKind::MirrorDamaged,
-                        format!("`{}` in the mirror is not what was written", file.display()),
+                        format!(
+                            "`{}` in the mirror was modified or is damaged",
+                            file.display()
+                        ),
                     ));
                 }
                 Some(_) => {}
@@ -492,7 +495,8 @@ impl<'s> Paths<'s> {
             // A cascade writes many siblings: each ancestor is read from the store once.
             if !self.known.contains_key(&id) {
                 let parent = self.state.node(id).map_err(io::Error::other)?;
-                let parent = parent.ok_or_else(|| io::Error::other("a parent is missing"))?;
+                let parent =
+                    parent.ok_or_else(|| io::Error::other("the parent of a node is missing"))?;
                 self.remember(&parent);
             }
             let (next, alias) = &self.known[&id];
@@ -546,7 +550,7 @@ fn render(path: &str, node: &Node) -> io::Result<String> {
 /// Returns the CRC-32 of a node and its path.
 fn sum(path: &str, node: &Node) -> io::Result<String> {
     // The path is included, so that a file copied over another one is not intact. A CRC suffices:
-    // it detects damage and hand edits; whoever forges one is stopped by adoption, not here.
+    // it detects damage and hand edits, and a forged mirror still has to be adopted by a person.
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(path.as_bytes());
     hasher.update(

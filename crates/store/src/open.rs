@@ -202,7 +202,7 @@ pub fn create(
     known: &KnownStores,
 ) -> Result<Created, StoreFault> {
     crate::private::create_directory(&layout.home)
-        .map_err(|error| io_fault("cannot make", &layout.home, error))?;
+        .map_err(|error| io_fault("cannot create", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     if Note::exists(layout) {
         finish_locked(layout, storage, Some(known))?;
@@ -324,7 +324,7 @@ fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, Store
     if storage == Storage::Sqlite {
         if let Some(folder) = layout.database.parent() {
             crate::private::create_directory(folder)
-                .map_err(|error| io_fault("cannot make", folder, error))?;
+                .map_err(|error| io_fault("cannot create", folder, error))?;
         }
         SqliteStore::build(layout, store, &[], size)?;
     }

@@ -337,7 +337,7 @@ impl PlanFiles for DiskFiles {
         // An error in the middle leaves the entries found so far; a scan reports missing files
         // itself.
         let _ = each_entry(&handle, |name, kind| {
-            // A name that is not UTF-8 cannot match a profile's pattern, so it is no plan.
+            // A name that is not UTF-8 cannot match a profile's pattern, so it cannot be a plan.
             let Ok(name) = name.to_str() else { return };
             if name == "." || name == ".." {
                 return;
@@ -504,7 +504,7 @@ fn is_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a stamp is compared with the machine's own clock, which made it"
+    reason = "a stamp is compared with the clock that produced it"
 )]
 fn wall_clock_ns() -> i64 {
     std::time::SystemTime::now()

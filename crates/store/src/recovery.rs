@@ -173,7 +173,7 @@ fn replace_database(
     let quarantined = quarantine_files(layout, &manifest, database_files(&layout.database))?;
     if let Some(folder) = layout.database.parent() {
         crate::private::create_directory(folder)
-            .map_err(|error| io_fault("cannot make", folder, error))?;
+            .map_err(|error| io_fault("cannot create", folder, error))?;
     }
     let folder = layout.database.parent().unwrap_or(&layout.home);
     // The one step that matters: before it there is no database, after it a verified one.
@@ -214,7 +214,7 @@ pub(crate) fn book_contents(
         Storage::Postgres => {
             PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store))
         }
-        // A replica's users authenticate at the server, and the JSON engine serves nobody.
+        // A replica's users authenticate at the server, and the JSON engine has no token store.
         Storage::Json | Storage::Remote => Ok(BookContents::default()),
     };
     // A token store that is damaged, too, must not stop the recovery: tokens can be issued again.
@@ -357,7 +357,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         return Ok(None);
     };
     let store = contents.store.clone();
-    // Named one by one: whoever edited a file by hand has to learn that this cost the approval.
+    // Named one by one: a user who edited a file by hand has to learn that this cost the approval.
     let odd: Vec<String> = contents
         .nodes
         .iter()

@@ -272,7 +272,7 @@ fn refuse_occupied(
 ) -> Result<(), RelocationFault> {
     let layout = to.layout;
     crate::private::create_directory(&layout.home)
-        .map_err(|error| io_fault("cannot make", &layout.home, error))?;
+        .map_err(|error| io_fault("cannot create", &layout.home, error))?;
     let has_journal = with_journal && exists(&layout.journal);
     if !has_journal && !exists(&layout.database) {
         return Ok(());

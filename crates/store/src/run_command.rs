@@ -31,7 +31,7 @@ impl DiskCommands {
 impl Commands for DiskCommands {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a person or an agent declared this very command and asked for it"
+        reason = "a person or an agent declared this command and requested it"
     )]
     fn run(&self, command: &[String], most: Duration) -> Result<Option<Ran>, StoreFault> {
         let fault = |source: std::io::Error| StoreFault::Io {
@@ -90,7 +90,7 @@ fn tail(mut reader: impl Read) -> String {
     let mut block = [0; 8 * 1024];
     while let Ok(count @ 1..) = reader.read(&mut block) {
         kept.extend_from_slice(&block[..count]);
-        // Trimmed in large steps, so that the moves are amortised over 16 KiB of output.
+        // Trimmed in large steps, so that few bytes are moved more than once.
         if kept.len() > 4 * MOST_KEPT {
             kept.drain(..kept.len() - MOST_KEPT);
         }

@@ -210,7 +210,7 @@ fn replace_history(
         by,
         now,
     );
-    // `hold` keeps the write lock of the database until it is released explicitly.
+    // The write lock of the database is held until it is released explicitly.
     let (purged, cargo) = masked.inspect_err(|_| store.let_go())?;
     store.replace_history(row, &cargo.recorded)?;
     Ok((purged, cargo))

@@ -302,7 +302,7 @@ mod tests {
                 .known()
                 .is_empty()
         );
-        // What breaks off has the rows before it; what is no such file has none.
+        // A truncated file yields the rows before the cut, another kind of file none.
         let bytes = std::fs::read(directory.path().join("vectors.bin")).unwrap();
         let cut = directory.path().join("cut.bin");
         replace(&cut, &bytes[..bytes.len() - 1], Durability::Atomic).unwrap();

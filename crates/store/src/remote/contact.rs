@@ -82,12 +82,10 @@ impl Contact {
             identity: self.identity,
             is_whole,
         };
-        // A `stat` first: an unlink on every response would write to the directory.
         if self.silence.exists() {
             let _ = fs::remove_file(&self.silence);
         }
-        // Throttled, because every command contacts the server and the time is only shown to the
-        // minute.
+        // Throttled to one write a minute, because every command contacts the server.
         let is_news = self.last.borrow().as_ref().is_none_or(|last| {
             (&last.principal, last.scope) != (&now.principal, now.scope)
                 || now.at.as_millis() - last.at.as_millis() > TO_THE_MINUTE

@@ -102,8 +102,8 @@ impl TeamServer for HttpServer {
         )
     }
 
-    // Another prefix than `identity`, which is stored in a file: the seal must not be derivable
-    // from anything on disk but the token.
+    // Another prefix than `client_identity`, which is stored in a file: the seal must not be
+    // derivable from anything on disk but the token.
     fn seal(&self) -> Digest32 {
         Digest32::of(
             format!(

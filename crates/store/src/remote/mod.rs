@@ -244,7 +244,8 @@ impl RemoteStore {
         self.warnings.borrow_mut().push(text);
     }
 
-    /// Accepts a response's greeting: checks the store id and takes over clock and principal.
+    /// Accepts a response's greeting: checks the store id, adopts the server's clock, caches our
+    /// principal.
     fn hear(&self, greeting: &Greeting) -> Result<(), StoreFault> {
         let own = self.replica.id()?;
         // Another project at the same URL: its operations must never be mixed into this replica.
@@ -430,7 +431,7 @@ fn make_replica(
     };
     let folder = layout.database.parent().unwrap_or(&layout.home);
     crate::private::create_directory(folder)
-        .map_err(|error| io_fault("cannot make", folder, error))?;
+        .map_err(|error| io_fault("cannot create", folder, error))?;
     // The request above was made without the lock: a slow server must not block recovery.
     let _lock = rebuild_lock(layout)?;
     if layout.database.exists() {

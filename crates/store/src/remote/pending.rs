@@ -150,8 +150,8 @@ impl Queue {
     /// Writes the queue, synced; removes the file when nothing is queued.
     pub(super) fn write(&self, pending: &Pending) -> Result<(), StoreFault> {
         let cannot = |error| io_fault("cannot write", &self.file, error);
-        // An empty queue after a partial flush still matters: `after` says what the server has of
-        // it.
+        // An empty queue with `after` beyond `base` still matters: the replica has to be rewritten
+        // to the server's history from `base` on.
         if pending.waiting.is_empty() && pending.base == pending.after {
             return self.clear();
         }

@@ -69,7 +69,7 @@ pub fn replace_state(
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
     crate::private::create_directory(&layout.home)
-        .map_err(|error| io_fault("cannot make", &layout.home, error))?;
+        .map_err(|error| io_fault("cannot create", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     finish_locked(layout, storage, Some(known))?;
     // API tokens survive a restore: they are not part of the history, and replacing it must not

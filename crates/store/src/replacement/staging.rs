@@ -47,7 +47,7 @@ pub(crate) fn build_staged(
     let folder = staging_folder(layout);
     // Leftovers of a killed process: without a note nothing refers to them.
     remove_staging(layout);
-    make_private_folder(&folder).map_err(|error| io_fault("cannot make", &folder, error))?;
+    make_private_folder(&folder).map_err(|error| io_fault("cannot create", &folder, error))?;
     let mut place = staged(layout);
     let size = match with_journal {
         true => write_journal(&place.journal, &cargo.store, &cargo.recorded)?,

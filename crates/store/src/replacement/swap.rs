@@ -126,7 +126,7 @@ impl Swap<'_> {
         if self.note.to == Storage::Sqlite {
             if let Some(folder) = layout.database.parent() {
                 crate::private::create_directory(folder)
-                    .map_err(|error| io_fault("cannot make", folder, error))?;
+                    .map_err(|error| io_fault("cannot create", folder, error))?;
             }
             if brings_journal {
                 rename(&staged.journal, &layout.journal)?;
