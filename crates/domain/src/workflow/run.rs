@@ -196,7 +196,6 @@ pub fn plain_after(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static s
         Some(next) => format!("{} ({})", next.title, next.role),
         None => "the end of the workflow".to_owned(),
     };
-    // The subject is named only where the command could not find it by itself.
     let flag = if doc.is_empty() {
         String::new()
     } else {

@@ -1,11 +1,11 @@
-//! The commands we give to agents: one source, rendered as each host reads it.
+//! Slash commands for agents: one source, rendered in each host's format.
 //!
-//! Every text begins with `Throughline command: /NAME ARGUMENTS`: some hosts tell us of a typed command only what they
-//! made of it, and this line says which one it was.
+//! Every text begins with `Throughline command: /NAME ARGUMENTS`. Some hosts report only the text a
+//! typed command expands to, and this line identifies the command.
 
 use domain::host_event::Host;
 
-/// Stands for the arguments in the sources.
+/// Placeholder for the arguments in the sources.
 const ARGUMENTS: &str = "{{ARGUMENTS}}";
 
 macro_rules! sources {
@@ -32,12 +32,12 @@ const SOURCES: [(&str, &str); 15] = sources![
     "sync-version-hashes",
 ];
 
-/// A command an agent can be given by typing `/NAME`.
+/// A command that a person invokes by typing `/NAME`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentCommand {
     pub name: &'static str,
     pub description: &'static str,
-    /// What may follow the name; empty when nothing may.
+    /// Hint about the arguments; empty if it takes none.
     pub hint: &'static str,
     body: &'static str,
 }
@@ -53,6 +53,7 @@ pub fn agent_commands() -> Vec<AgentCommand> {
 
 fn parse(name: &'static str, source: &'static str) -> AgentCommand {
     let front = source
+        // The sources are compiled in and a test renders each of them, so a broken one cannot ship.
         .strip_prefix("---\n")
         .expect("BUG: a command's source begins with its front matter");
     let (front, body) = front
@@ -74,7 +75,7 @@ fn parse(name: &'static str, source: &'static str) -> AgentCommand {
 }
 
 impl AgentCommand {
-    /// Returns where the host looks for it.
+    /// Returns the path where the host looks for it.
     #[must_use]
     pub fn path(&self, host: Host) -> String {
         let name = self.name;
@@ -83,12 +84,12 @@ impl AgentCommand {
             Host::Cursor => format!(".cursor/commands/{name}.md"),
             Host::OpenCode => format!(".opencode/commands/{name}.md"),
             Host::Gemini => format!(".gemini/commands/{name}.toml"),
-            // Both read skills, and both read them here.
+            // Both read skills from this folder, so one file serves both.
             Host::Codex | Host::Copilot => format!(".agents/skills/{name}/SKILL.md"),
         }
     }
 
-    /// Returns the file for the host.
+    /// Renders the file for a host.
     #[must_use]
     pub fn render(&self, host: Host) -> String {
         let AgentCommand {
@@ -114,6 +115,8 @@ impl AgentCommand {
                 self.text("$ARGUMENTS")
             ),
             Host::Gemini => format!(
+                // A literal TOML string: the body needs no escapes, and a test keeps `'''` out of
+                // it.
                 "description = \"{description}\"\nprompt = '''\n{}'''\n",
                 self.text("{{args}}")
             ),
@@ -127,12 +130,12 @@ impl AgentCommand {
         }
     }
 
-    /// Returns the words by which a file with this command is known to be ours.
+    /// Returns the marker that identifies a file with this command as ours.
     pub(super) fn mark(&self) -> String {
         format!("Throughline command: /{}", self.name)
     }
 
-    /// Returns the text for a host that puts the arguments in place of a word.
+    /// Renders the text for a host that substitutes the arguments.
     fn text(&self, arguments: &str) -> String {
         let first = if self.hint.is_empty() {
             self.mark()
@@ -142,7 +145,7 @@ impl AgentCommand {
         format!("{first}\n\n{}\n", self.body.replace(ARGUMENTS, arguments))
     }
 
-    /// Returns the text for a host that leaves it as it is and shows the arguments elsewhere.
+    /// Renders the text for a host that does not substitute arguments but shows them elsewhere.
     fn plain_text(&self) -> String {
         let body = self.body.replace(ARGUMENTS, "ARGUMENTS");
         let explained = if body.contains("ARGUMENTS") {
@@ -168,7 +171,7 @@ mod tests {
                 body,
             } = command;
             assert!(!description.is_empty() && !body.is_empty(), "{name}");
-            // These are written into YAML and TOML without further care.
+            // These are written into YAML and TOML without escaping.
             assert!(
                 !description.contains([':', '#', '"', '\\', '\'']),
                 "{name}: {description}"

@@ -1,10 +1,10 @@
-//! Command lines of ours: how they are written for a shell, and how they are known again.
+//! Command lines of our hooks: quoting for a shell, and recognition of our own entries.
 
 use domain::host_event::Host;
 
 use super::Call;
 
-/// Returns the line a host gives to its shell.
+/// Returns the line that the host passes to its shell.
 pub(super) fn line(program: &str, host: Host, event: Option<&str>) -> String {
     let mut line = format!("{} hook {}", quoted(program), host.word());
     if let Some(event) = event {
@@ -14,8 +14,9 @@ pub(super) fn line(program: &str, host: Host, event: Option<&str>) -> String {
     line
 }
 
-/// Returns a word as a shell reads it back.
+/// Quotes a word for a POSIX shell.
 pub(super) fn quoted(word: &str) -> String {
+    // Plain paths stay unquoted: people read the line in their settings and in trust prompts.
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -23,20 +24,20 @@ pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Says whether a program may be put into entries: by another name they would not be known again.
+/// Whether a program may be installed: entries with another name would not be recognised later.
 #[must_use]
 pub fn is_program_name(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     matches!(name, "tl" | "tl.exe")
 }
 
-/// Returns the program of a call that is a hook of ours for this host.
+/// Returns the program of a call, if it is our hook for this host.
 pub(super) fn program_of(host: Host, call: &Call) -> Option<String> {
     let words = match call {
         Call::Shell(line) => words(line),
         Call::Program(program, arguments) => [std::slice::from_ref(program), arguments].concat(),
     };
-    // `NAME=value` before a program is environment.
+    // `NAME=value` before the program sets its environment.
     let mut words = words.into_iter().skip_while(|word| is_assignment(word));
     let program = words.next().filter(|word| is_program_name(word))?;
     (words.next().as_deref() == Some("hook") && words.next().as_deref() == Some(host.word()))
@@ -49,7 +50,7 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Splits a line as a shell would; what is no plain word ends it.
+/// Splits a line as a shell would; an operator ends it.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -72,6 +73,7 @@ fn words(line: &str) -> Vec<String> {
             }
             '\\' => word.get_or_insert_default().extend(chars.next()),
             ' ' | '\t' | '\n' => words.extend(word.take()),
+            // What follows is another command, such as the fail-closed suffix.
             ';' | '|' | '&' | '<' | '>' | '(' | ')' => break,
             c => word.get_or_insert_default().push(c),
         }

@@ -1,8 +1,8 @@
-//! Which events of each host we listen to, and how our entry for each looks.
+//! Hook entries of each host: the events we subscribe to and the form of an entry.
 //!
-//! What the hosts accept was measured on the real ones. Two things are easy to get wrong: Gemini counts timeouts in
-//! milliseconds, and Copilot also runs what it finds in `.claude/settings.json` but passes no `args` to it, so Claude
-//! Code gets a command line and not a program with arguments.
+//! What the hosts accept was measured on the real ones. Two things are easy to get wrong: Gemini's
+//! timeouts are in milliseconds, and Copilot also runs the hooks in `.claude/settings.json` but
+//! passes no `args` to them, so Claude Code gets a command line and not a program with arguments.
 
 use domain::host_event::Host;
 
@@ -10,12 +10,13 @@ use super::Setup;
 use super::command_line::line;
 use super::json::{Json, object};
 
-/// Seconds a hook may take. It is done in a few milliseconds; this is for a machine on its knees.
+/// Timeout of a hook in seconds. It takes a few milliseconds; this is for an overloaded machine.
 const PATIENCE: u32 = 10;
-/// Hosts end soon after a session does: Claude Code gives all hooks 1.5 s, Codex at most 3 s.
+/// Timeout at the end of a session, in seconds: Claude Code gives all hooks together 1.5 s, Codex
+/// at most 3 s.
 const PATIENCE_AT_END: u32 = 1;
 
-/// How a host's list of an event's hooks is built.
+/// Structure of a host's list of hooks for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `[{"matcher": …, "hooks": [hook, …]}, …]`
@@ -24,7 +25,7 @@ pub(super) enum Shape {
     Flat,
 }
 
-/// Returns how a host's lists are built.
+/// Returns the structure of a host's hook lists.
 pub(super) fn shape(host: Host) -> Shape {
     match host {
         Host::ClaudeCode | Host::Codex | Host::Gemini => Shape::Grouped,
@@ -32,7 +33,7 @@ pub(super) fn shape(host: Host) -> Shape {
     }
 }
 
-/// Returns the format version the host's file must name.
+/// Returns the format version that the host's file must state.
 pub(super) fn version(host: Host) -> Option<u32> {
     match host {
         Host::Cursor | Host::Copilot => Some(1),
@@ -40,12 +41,13 @@ pub(super) fn version(host: Host) -> Option<u32> {
     }
 }
 
-/// Returns the events we listen to.
+/// Returns the events we subscribe to.
 pub(super) fn events(host: Host) -> &'static [&'static str] {
     match host {
         Host::ClaudeCode => &[
             "SessionStart",
             "UserPromptSubmit",
+            // A typed `/command` is reported here, not as a tool call.
             "UserPromptExpansion",
             "PreToolUse",
             "PostToolUse",
@@ -55,6 +57,8 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
             "SubagentStop",
             "SessionEnd",
         ],
+        // Codex has no event for failed tools; `PostToolUse` reports a failed shell command as
+        // well.
         Host::Codex => &[
             "SessionStart",
             "UserPromptSubmit",
@@ -65,7 +69,9 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
             "SubagentStop",
             "SessionEnd",
         ],
-        // `PreCompress` fires before every request and says nothing; `BeforeModel` shows whether the briefing is still there.
+        // `PreCompress` fires before every request and tells nothing; `BeforeModel` shows whether
+        // the
+        // briefing is still in the request.
         Host::Gemini => &[
             "SessionStart",
             "BeforeAgent",
@@ -97,12 +103,12 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
             "subagentStop",
             "sessionEnd",
         ],
-        // The plugin knows its events itself.
+        // The plugin subscribes to its events itself.
         Host::OpenCode => &[],
     }
 }
 
-/// Returns our hook for an event.
+/// Returns our entry for an event.
 pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
     let command = |event| Json::Text(line(&setup.program, host, event));
     let patience = if event == "SessionEnd" {
@@ -117,6 +123,9 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
                 ("command".to_owned(), command(None)),
                 ("timeout".to_owned(), patience.into()),
             ];
+            // Hooks fail open by default. Since 2.1.295 this makes a crash, a timeout or a missing
+            // program
+            // block, but only before a tool: a failing prompt hook would lock the user out.
             if event == "PreToolUse" {
                 hook.push(("onFailure".to_owned(), "block".into()));
             }
@@ -124,6 +133,9 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
         }
         Host::Codex => {
             let mut line = line(&setup.program, host, None);
+            // Any change of the line un-trusts the hook in Codex until the user confirms it, so it
+            // is added
+            // only on request.
             if setup.strict && event == "PreToolUse" {
                 line.push_str(CODEX_STRICT);
             }
@@ -139,7 +151,7 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
             ("command", command(None)),
             ("timeout", (patience * 1000).into()),
         ]),
-        // The payload does not say which event it is.
+        // The payload does not contain the event's name, so it goes onto the command line.
         Host::Copilot => object([
             ("type", "command".into()),
             ("bash", command(Some(event))),
@@ -151,8 +163,10 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
                 ("timeout".to_owned(), PATIENCE.into()),
             ];
             match event {
+                // Otherwise a hook that crashes or times out lets the tool run.
                 "preToolUse" => hook.push(("failClosed".to_owned(), Json::Bool(true))),
-                // We have a limit of our own; the host's would count what others ask for as well.
+                // The stop gates have a limit of their own; the host's would also count other
+                // hooks' follow-ups.
                 "stop" => hook.push(("loop_limit".to_owned(), Json::Null)),
                 _ => {}
             }
@@ -162,11 +176,12 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
     }
 }
 
-/// Codex has no setting for a hook that cannot run, but it blocks on 2 with a reason on stderr.
+/// Fail-closed suffix for Codex, which has no setting for it but blocks on exit code 2 with a
+/// reason on stderr.
 const CODEX_STRICT: &str =
     " || { echo 'Throughline could not run, so nothing may happen; see: tl doctor' >&2; exit 2; }";
 
-/// Says whether a command line of ours stops the agent when it cannot run.
+/// Whether one of our command lines fails closed.
 pub(super) fn is_strict(line: &str) -> bool {
     line.ends_with(CODEX_STRICT)
 }

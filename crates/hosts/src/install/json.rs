@@ -1,8 +1,11 @@
-//! JSON values in the order they are written, for what goes into a settings file and what is found in one.
+//! Order-preserving JSON values, to compare and write entries of settings files.
+//!
+//! `serde_json` without its `preserve_order` feature sorts members, and an entry should keep the
+//! order people know from the host's documentation.
 
 use jsonc_parser::cst::{CstInputValue, CstNode};
 
-/// A value; the order of an object's members is kept.
+/// A JSON value; the order of an object's members is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Json {
     Null,
@@ -14,7 +17,7 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// Reads a value; what is none is `Null`.
+    /// Converts a syntax node; anything that is not a value becomes `Null`.
     pub(super) fn of(node: &CstNode) -> Self {
         if let Some(object) = node.as_object() {
             let member = |property: jsonc_parser::cst::CstObjectProp| {
@@ -49,7 +52,7 @@ impl Json {
         }
     }
 
-    /// Returns the text, if it is one.
+    /// Returns the string, if it is one.
     pub(super) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -66,7 +69,7 @@ impl Json {
     }
 }
 
-/// Returns an object of these members.
+/// Builds an object from its members.
 pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::Object(
         members

@@ -1,8 +1,8 @@
-//! Getting into the hosts' settings, and out of them again.
+//! Installs into the hosts' settings, and uninstalls.
 //!
-//! Pure: the text of a file comes in, the text it should have goes out. Reading, writing and keeping copies is
-//! the business of whoever calls. For every host there is a list of [`Piece`]s: the settings file that is edited
-//! and the whole files that are ours.
+//! Pure: the text of a file comes in, the text it should have goes out. Reading, writing and
+//! backing up is left to the caller. Each host has a list of [`Piece`]s: settings files that are
+//! edited, and files that are entirely ours.
 
 mod agent_commands;
 mod command_line;
@@ -19,12 +19,12 @@ pub use plugin::plugin_files;
 
 use domain::host_event::Host;
 
-/// How our entries are to look.
+/// Parameters of our entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// The program the host starts: an absolute path, or a name that is looked up on `PATH`.
+    /// The program the host starts: an absolute path, or a name to look up on `PATH`.
     pub program: String,
-    /// Stop the agent when the program cannot run, also where the host itself would let it go on.
+    /// Fail closed: stop the agent if the program cannot run, even where the host fails open.
     pub strict: bool,
 }
 
@@ -39,46 +39,46 @@ pub struct Piece {
 
 #[derive(Clone, Debug)]
 enum Make {
-    /// A settings file of the host; others have entries in it too.
+    /// A settings file of the host, shared with other tools.
     Settings,
     /// The host's list of MCP servers.
     Servers,
-    /// A file that is ours as a whole, and the words by which it is known to be.
+    /// A file that is entirely ours, and the marker that identifies it.
     Whole { text: String, mark: String },
 }
 
-/// What a file should be.
+/// Desired state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum After {
     Text(String),
-    /// Nothing but ours was in it.
+    /// It contained only our entries and can be deleted.
     Gone,
-    /// Somebody else's file has that name; it stays as it is.
+    /// A foreign file has this name; it stays as it is.
     NotOurs,
 }
 
-/// A settings file that cannot be edited.
+/// Why a settings file cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Problem {
-    /// The line, where it is known.
+    /// Line in the file, if known.
     pub line: Option<usize>,
     pub what: String,
 }
 
-/// Our entries, as they were found in a host's file.
+/// Our entries as found in a host's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// How they look.
+    /// Their parameters.
     pub setup: Setup,
-    /// The command line of each entry, in the order of the file.
+    /// The entries, in file order.
     pub entries: Vec<Entry>,
 }
 
-/// One entry of ours.
+/// One of our entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The host's name of the event; empty for the OpenCode plugin, which knows them all.
+    /// The host's event name; empty for the OpenCode plugin, which handles all of them.
     pub event: String,
     pub call: Call,
 }
@@ -86,14 +86,14 @@ pub struct Entry {
 /// How a host starts a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// `sh -c` with this line.
+    /// Through `sh -c`.
     Shell(String),
-    /// A program with arguments, no shell.
+    /// A program with arguments, without a shell.
     Program(String, Vec<String>),
 }
 
-/// Returns the files of a host: the one with the hooks first, then its list of MCP servers where that is another one,
-/// then the agent's commands.
+/// Returns a host's files: the hooks first, then the list of MCP servers if it is a separate file,
+/// then the agent commands.
 #[must_use]
 pub fn pieces(host: Host, setup: &Setup) -> Vec<Piece> {
     let hooks = match host {
@@ -128,7 +128,7 @@ pub fn pieces(host: Host, setup: &Setup) -> Vec<Piece> {
     all
 }
 
-/// Returns the file of a host that holds our hooks.
+/// Returns the path of the host's file with our hooks.
 #[must_use]
 pub fn hooks_path(host: Host) -> &'static str {
     match host {
@@ -141,7 +141,7 @@ pub fn hooks_path(host: Host) -> &'static str {
     }
 }
 
-/// Returns our entries in a host's hooks file; `None` when there are none, or when it cannot be read.
+/// Finds our entries in a host's hooks file; `None` if there are none or it cannot be parsed.
 #[must_use]
 pub fn found(host: Host, text: &str) -> Option<Found> {
     match host {
@@ -152,13 +152,13 @@ pub fn found(host: Host, text: &str) -> Option<Found> {
     }
 }
 
-/// Says whether a command line is a hook of ours for this host.
+/// Whether a command line is our hook for this host.
 #[must_use]
 pub fn is_our_command(host: Host, line: &str) -> bool {
     command_line::program_of(host, &Call::Shell(line.to_owned())).is_some()
 }
 
-/// Says whether settings of Claude Code turn on our plugin, which has the same hooks.
+/// Whether settings of Claude Code enable our plugin, which has the same hooks.
 #[must_use]
 pub fn has_claude_plugin(text: &str) -> bool {
     settings::enabled_plugins(text)
@@ -167,13 +167,13 @@ pub fn has_claude_plugin(text: &str) -> bool {
 }
 
 impl Piece {
-    /// Says whether the file is the host's list of MCP servers.
+    /// Whether the file is the host's list of MCP servers.
     #[must_use]
     pub fn is_servers(&self) -> bool {
         matches!(self.make, Make::Servers)
     }
 
-    /// Says whether the file is the one with our hooks, in which others have entries too.
+    /// Whether the file is the shared settings file with our hooks.
     #[must_use]
     pub fn is_settings(&self) -> bool {
         matches!(self.make, Make::Settings)
@@ -182,11 +182,12 @@ impl Piece {
     /// Returns the file with our entries.
     ///
     /// # Errors
-    /// [`Problem`] when the host's file cannot be read as what it should be.
+    /// [`Problem`] when the host's file cannot be parsed or has an unexpected structure.
     pub fn install(&self, existing: Option<&str>, setup: &Setup) -> Result<After, Problem> {
         match &self.make {
             Make::Settings => settings::install(existing, self.host, setup).map(After::Text),
             Make::Servers => servers::install(existing, self.host, setup).map(After::Text),
+            // A command of the same name that the user wrote must not be overwritten.
             Make::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => {
                 Ok(After::NotOurs)
             }
@@ -197,7 +198,7 @@ impl Piece {
     /// Returns the file without our entries.
     ///
     /// # Errors
-    /// [`Problem`] when the host's file cannot be read as what it should be.
+    /// [`Problem`] when the host's file cannot be parsed or has an unexpected structure.
     pub fn uninstall(&self, existing: &str) -> Result<After, Problem> {
         match &self.make {
             Make::Settings => {

@@ -1,16 +1,17 @@
-//! The OpenCode plugin. OpenCode has no hooks that start a program, so a small plugin does it.
+//! The OpenCode plugin: OpenCode has no hooks that start a program, so a small plugin does.
 
 use super::{Call, Entry, Found, Setup};
 
-/// The first words of the plugin.
+/// First words of the plugin, which identify it.
 pub(super) const MARK: &str = "// Throughline in OpenCode.";
 
 const TEMPLATE: &str = include_str!("../../assets/opencode/throughline.js");
 const PROGRAM: &str = "const PROGRAM = ";
 const STRICT: &str = "const STRICT = ";
 
-/// Returns the plugin.
+/// Renders the plugin.
 pub(super) fn plugin(program: &str, strict: bool) -> String {
+    // A JSON string is also a JavaScript literal, whatever characters the path has.
     let program = serde_json::Value::from(program).to_string();
     let line = |line: &str| {
         if line.starts_with(PROGRAM) {
@@ -24,7 +25,7 @@ pub(super) fn plugin(program: &str, strict: bool) -> String {
     TEMPLATE.lines().map(line).collect()
 }
 
-/// Returns what the plugin starts; `None` when it is not ours.
+/// Parses the program from the plugin; `None` if it is not ours.
 pub(super) fn found(text: &str) -> Option<Found> {
     if !text.starts_with(MARK) {
         return None;
@@ -35,6 +36,7 @@ pub(super) fn found(text: &str) -> Option<Found> {
     };
     let program = value(PROGRAM)?.as_str()?.to_owned();
     let strict = value(STRICT)?.as_bool()?;
+    // The plugin starts it without a shell.
     let call = Call::Program(
         program.clone(),
         vec!["hook".to_owned(), "opencode".to_owned()],

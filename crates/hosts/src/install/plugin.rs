@@ -1,12 +1,14 @@
-//! The plugin for Claude Code: the same hooks and commands as in a project's settings, for those who want them in
-//! every project at once. `integrations/claude-code` is written from this.
+//! Generates the Claude Code plugin: the same hooks and commands as in a project's settings, for
+//! all projects at once.
+//!
+//! `integrations/claude-code` is generated from this.
 
 use domain::host_event::Host;
 
 use super::agent_commands::agent_commands;
 use super::{Setup, settings};
 
-/// How Claude Code names the plugin in its settings, before the marketplace.
+/// Prefix of the plugin's name in Claude Code's settings, before the marketplace.
 pub(super) const NAME_AND_AT: &str = "throughline@";
 
 const MANIFEST: &str = r#"{
@@ -44,14 +46,15 @@ const README: &str = include_str!("../../assets/claude-code/README.md");
 /// Returns the plugin's files, relative to `integrations/claude-code`.
 #[must_use]
 pub fn plugin_files() -> Vec<(String, String)> {
-    // A plugin goes to every machine: the program is found on PATH there.
+    // A plugin is shared between machines, so the program has to be found on `PATH`.
     let setup = Setup {
         program: "tl".to_owned(),
         strict: false,
     };
     let hooks = settings::install(None, Host::ClaudeCode, &setup)
         .expect("BUG: an empty file can be written");
-    // It is in every project of the user, and a hook that fails blocks: where the program is missing, tools must run.
+    // The plugin is active in all of the user's projects, and a failing hook blocks. Where the
+    // program is missing, tools must still run.
     let hooks = hooks.replace(
         "\"tl hook",
         "\"command -v tl >/dev/null 2>&1 || exit 0; tl hook",

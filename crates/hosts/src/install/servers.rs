@@ -1,4 +1,4 @@
-//! Our MCP server in a host's list of servers: one entry, under our name.
+//! Our entry in a host's list of MCP servers.
 
 use domain::host_event::Host;
 use jsonc_parser::cst::{CstContainerNode, CstObject};
@@ -8,10 +8,10 @@ use super::json::{Json, object};
 use super::settings::{has_comment, parse, problem, remove, without_mark};
 use super::{Problem, Setup};
 
-/// The name of our entry.
+/// Name of our entry.
 pub(super) const NAME: &str = "throughline";
 
-/// Returns the file in which a host keeps its servers.
+/// Returns the path of the host's server list.
 pub(super) fn path(host: Host) -> &'static str {
     match host {
         // Copilot reads the same file.
@@ -23,7 +23,7 @@ pub(super) fn path(host: Host) -> &'static str {
     }
 }
 
-/// The member that holds the servers.
+/// Returns the key that holds the servers.
 fn list_name(host: Host) -> &'static str {
     match host {
         Host::OpenCode => "mcp",
@@ -65,7 +65,7 @@ pub(super) fn install(
     Ok(format!("{mark}{root}"))
 }
 
-/// Returns the file without our server; `None` when nothing is left.
+/// Returns the file without our server; `None` if nothing is left.
 pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Problem> {
     if host == Host::Codex {
         return uninstall_toml(existing);
@@ -78,11 +78,12 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
     if !take_out(&top, host) {
         return Ok(Some(existing.to_owned()));
     }
+    // A file that only holds a comment was not created by us.
     let empty = top.properties().is_empty() && !has_comment(&root);
     Ok((!empty).then(|| format!("{mark}{root}")))
 }
 
-/// Puts our server into settings that are open already.
+/// Adds our server to parsed settings.
 pub(super) fn add(top: &CstObject, host: Host, setup: &Setup) -> Result<(), Problem> {
     let list = list_name(host);
     let servers = match top.get(list) {
@@ -93,6 +94,8 @@ pub(super) fn add(top: &CstObject, host: Host, setup: &Setup) -> Result<(), Prob
     };
     let wanted = entry(host, setup);
     match servers.get(NAME) {
+        // Compared as values: an equal entry with other spacing stays untouched, so that a second
+        // installation changes nothing.
         Some(old) if old.value().is_some_and(|old| Json::of(&old) == wanted) => {}
         Some(old) => old.set_value(wanted.into()),
         None => {
@@ -102,7 +105,7 @@ pub(super) fn add(top: &CstObject, host: Host, setup: &Setup) -> Result<(), Prob
     Ok(())
 }
 
-/// Takes our server out of settings that are open already; says whether there was one.
+/// Removes our server from parsed settings; returns whether there was one.
 pub(super) fn take_out(top: &CstObject, host: Host) -> bool {
     let Some(property) = top.get(list_name(host)) else {
         return false;
@@ -114,6 +117,7 @@ pub(super) fn take_out(top: &CstObject, host: Host) -> bool {
         return false;
     };
     remove(CstContainerNode::from(ours).into());
+    // The list was probably created by us; an empty one is not worth keeping.
     if servers.properties().is_empty() {
         remove(CstContainerNode::from(property).into());
     }
@@ -138,6 +142,7 @@ fn install_toml(existing: &str, setup: &Setup) -> Result<String, Problem> {
     let list = list_name(Host::Codex);
     let servers = document.entry(list).or_insert_with(|| {
         let mut table = Table::new();
+        // Without an `[mcp_servers]` header of its own, as people write it.
         table.set_implicit(true);
         Item::Table(table)
     });
@@ -145,6 +150,7 @@ fn install_toml(existing: &str, setup: &Setup) -> Result<String, Problem> {
         .as_table_like_mut()
         .ok_or_else(|| problem(&format!("expected a table in `{list}`")))?;
     let wanted_arguments = Array::from_iter(["mcp"]);
+    // An entry that is right keeps its comments and its place.
     let is_right = servers.get(NAME).is_some_and(|ours| {
         ours.get("command").and_then(Item::as_str) == Some(&setup.program)
             && ours

@@ -1,7 +1,9 @@
-//! Our entries in a host's JSON settings: what others wrote stays as it is, with its comments, order and indentation.
+//! Edits our entries in a host's JSON settings, preserving foreign entries with their comments,
+//! order and indentation.
 //!
-//! An entry is ours when its command is `tl hook HOST`, whatever path `tl` has. Nothing else marks it, so an entry
-//! written by hand is taken over as well.
+//! An entry is ours if its command is `tl hook HOST`, whatever path `tl` has. There is no other
+//! marker, so an entry written by hand is adopted as well. The concrete syntax tree is edited,
+//! never a parsed value: people keep comments in these files.
 
 use domain::host_event::Host;
 use jsonc_parser::ParseOptions;
@@ -43,8 +45,9 @@ pub(super) fn install(
             .array_value()
             .ok_or_else(|| problem(&format!("expected a list in `hooks.{name}`")));
         match list {
+            // An event that an earlier version subscribed to.
             Ok(_) if !events(host).contains(&name.as_str()) => empty_of_ours(property, host),
-            // What others keep in events that do not concern us may look as they like.
+            // The form of events that we do not subscribe to is none of our business.
             Err(problem) if events(host).contains(&name.as_str()) => return Err(problem),
             _ => {}
         }
@@ -59,9 +62,11 @@ pub(super) fn install(
     Ok(format!("{mark}{root}"))
 }
 
-/// Returns the settings without our entries; `None` when nothing is left.
+/// Returns the settings without our entries; `None` if nothing is left.
 pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Problem> {
     let (mark, text) = without_mark(existing);
+    // Nothing of ours: the text goes back byte for byte. A file that cannot be parsed is still an
+    // error, since our entries may be in it.
     if found(host, existing).is_none() {
         parse(text)?;
         return Ok(Some(existing.to_owned()));
@@ -80,6 +85,7 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
         if has_servers(host) {
             servers::take_out(&top, host);
         }
+        // `version` is no content: a file with nothing else was created by us.
         let needless = |name: &str| version(host).is_some() && name == "version";
         let empty = top
             .properties()
@@ -92,12 +98,12 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
     Ok(Some(format!("{mark}{root}")))
 }
 
-/// Says whether the host keeps its MCP servers in the same file.
+/// Whether the host keeps its MCP servers in the same file.
 fn has_servers(host: Host) -> bool {
     servers::path(host) == hooks_path(host)
 }
 
-/// Returns our entries; `None` when there are none, or when the text cannot be read.
+/// Finds our entries; `None` if there are none or the text cannot be parsed.
 pub(super) fn found(host: Host, text: &str) -> Option<Found> {
     let root = parse(without_mark(text).1).ok()?;
     let mut entries = Vec::new();
@@ -125,7 +131,7 @@ pub(super) fn found(host: Host, text: &str) -> Option<Found> {
     })
 }
 
-/// Returns the plugins that settings of Claude Code turn on.
+/// Returns the plugins that settings of Claude Code enable.
 pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
     let Ok(root) = parse(without_mark(text).1) else {
         return Vec::new();
@@ -149,14 +155,14 @@ pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where a hook of ours is.
+/// Location of one of our hooks.
 struct Spot {
-    /// The element of the event's list: the hook itself, or the group it is in.
+    /// Element of the event's list: the hook itself, or its group.
     element: CstNode,
     hook: CstNode,
-    /// Nobody else's hook is in the group.
+    /// Whether it is the only hook of its group.
     alone: bool,
-    /// The group says for which tools it is.
+    /// Whether the group has a matcher that limits it to some tools.
     narrowed: bool,
 }
 
@@ -183,6 +189,8 @@ fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
                     .and_then(|group| group.array_value("hooks"));
                 let hooks = hooks.map(|hooks| hooks.elements()).unwrap_or_default();
                 let alone = hooks.len() == 1;
+                // A hook limited to some tools would let the others pass the gates, so it does not
+                // count.
                 let narrowed = !matches!(
                     group.get("matcher").map(Json::as_text),
                     None | Some(Some("" | "*"))
@@ -199,9 +207,10 @@ fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
     spots
 }
 
-/// Sees to it that exactly one hook of ours is in the list, and that it is as wanted.
+/// Ensures that the list has exactly one hook of ours, with the wanted values.
 fn place(list: &CstArray, host: Host, wanted: &Json) {
     let spots = ours_in(list, host);
+    // An entry that is right is not touched: in Codex any edit revokes the user's trust in it.
     let right = spots
         .iter()
         .position(|spot| !spot.narrowed && Json::of(&spot.hook) == *wanted);
@@ -209,7 +218,7 @@ fn place(list: &CstArray, host: Host, wanted: &Json) {
         take_out(list, host, right);
         return;
     }
-    // An older entry with the same members is changed where it stands.
+    // An older entry with the same members is updated in place, keeping its comments.
     if let Some(index) = spots
         .iter()
         .position(|spot| !spot.narrowed && bring_up_to_date(&spot.hook, wanted))
@@ -221,7 +230,7 @@ fn place(list: &CstArray, host: Host, wanted: &Json) {
         Shape::Flat => wanted.clone(),
         Shape::Grouped => object([("hooks", Json::List(vec![wanted.clone()]))]),
     };
-    // One with others keeps at least its place.
+    // One with other members is replaced, but keeps its position.
     if let Some(index) = spots.iter().position(|spot| spot.alone) {
         take_out(list, host, Some(index));
         let old = ours_in(list, host)
@@ -238,7 +247,7 @@ fn place(list: &CstArray, host: Host, wanted: &Json) {
     list.append(whole.into());
 }
 
-/// Gives a hook the values it should have; `false` when it has other members.
+/// Updates the values of a hook; `false` if it has other members.
 fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
     let (Some(hook), Json::Object(members)) = (hook.as_object(), wanted) else {
         return false;
@@ -258,7 +267,8 @@ fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
     true
 }
 
-/// Takes a node out. One that was put behind the last on a single line takes its line break along.
+/// Removes a node, with the line break before the closing bracket if it was appended to a single
+/// line.
 pub(super) fn remove(node: CstNode) {
     let parent = node.parent();
     let is_snug = node
@@ -282,7 +292,7 @@ pub(super) fn remove(node: CstNode) {
     }
 }
 
-/// Takes our hooks out of a list, but for the one at `keep`, and groups that are empty then.
+/// Removes our hooks from a list, except the one at `keep`, and groups that become empty.
 fn take_out(list: &CstArray, host: Host, keep: Option<usize>) {
     for (index, spot) in ours_in(list, host).into_iter().enumerate() {
         if Some(index) == keep {
@@ -303,10 +313,11 @@ fn take_out(list: &CstArray, host: Host, keep: Option<usize>) {
     }
 }
 
-/// Takes our hooks out of an event, and the event when nothing is left of it.
+/// Removes our hooks from an event, and the event if nothing is left of it.
 fn empty_of_ours(event: CstObjectProp, host: Host) {
     let Some(list) = event
         .array_value()
+        // An empty list that the user left there is not ours to remove.
         .filter(|list| !ours_in(list, host).is_empty())
     else {
         return;
@@ -319,6 +330,7 @@ fn empty_of_ours(event: CstObjectProp, host: Host) {
 
 /// Returns how a hook is started.
 fn call_of(hook: &Json) -> Option<Call> {
+    // `bash` is Copilot's name for it.
     let line = ["command", "bash"]
         .iter()
         .find_map(|name| hook.get(name))
@@ -361,9 +373,13 @@ pub(super) fn problem(what: &str) -> Problem {
     }
 }
 
-/// Reads JSON with comments and trailing commas, which some hosts allow in their settings, and nothing looser.
+/// Parses JSON with comments and trailing commas, which some hosts allow in their settings, and
+/// nothing looser.
 pub(super) fn parse(text: &str) -> Result<CstRootNode, Problem> {
     let options = ParseOptions {
+        // A looser parser would accept files that the host rejects, and then the hooks would
+        // silently
+        // not run.
         allow_comments: true,
         allow_trailing_commas: true,
         allow_loose_object_property_names: false,
@@ -408,8 +424,8 @@ mod tests {
         }
     }
 
-    /// Files as people have them; each must come back byte for byte. (One that is all on a single line comes back
-    /// from its copy: it is broken into lines on the way.)
+    /// Files as people have them; each must come back byte for byte. (A file on a single line comes
+    /// back from its backup, because the edit breaks it into lines.)
     const ORIGINALS: [&str; 10] = [
         "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"x\" }],\n    \"Stop\": [{ \"hooks\": [ { \"command\": \"x\" } ] } ]\n  }\n}\n",
         "{\n  \"model\": \"opus\"\n}\n",

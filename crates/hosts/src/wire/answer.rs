@@ -1,25 +1,25 @@
-//! What is to be said, in the one form all hosts understand, and within what they pass on.
+//! Host-independent answer, with texts truncated to what each host passes on.
 
 use domain::host_event::{Happening, Host, HostEvent, Reply};
 use serde_json::{Map, Value, json};
 
-/// Codex lets a call through that is denied without a reason.
+/// Fallback reason: Codex lets a call through that is denied without one.
 const NO_REASON: &str = "blocked by Throughline; `tl status` shows why";
 const CUT: &str = "… cut here; `tl status` shows the rest";
 
-/// Our reply to one event.
+/// Our answer to one event.
 pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) notice: Option<String>,
-    /// For hosts that let their prompt for a compaction be replaced.
+    /// Replacement for the host's compaction prompt, where it allows one.
     pub(super) compaction_prompt: Option<String>,
 }
 
 pub(super) enum Verdict {
     Nothing,
-    /// It must not happen; the text says why.
+    /// Denied, with the reason.
     Block(String),
-    /// It may; the model is told this.
+    /// Allowed, with context for the model.
     Context(String),
 }
 
@@ -45,6 +45,7 @@ impl Answer {
                 .join("\n\n")
         };
         let verdict = match (&event.happening, block, context) {
+            // No host reads an answer here: the session is over.
             (Happening::SessionEnded, ..) => {
                 return Self {
                     verdict: Verdict::Nothing,
@@ -52,7 +53,7 @@ impl Answer {
                     compaction_prompt: None,
                 };
             }
-            // Only the person reads why a prompt was refused; context for the model has no place there.
+            // Only the person reads why a prompt was refused, so context for the model is dropped.
             (Happening::PromptSubmitted { .. }, Some(block), _) => {
                 Verdict::Block(cut(block.to_owned()))
             }
@@ -63,10 +64,13 @@ impl Answer {
                 Some(_),
                 _,
             ) => Verdict::Block(cut(both())),
-            // Context at a stop makes some hosts go on as a block does.
+            // Context at a stop makes some hosts continue as if it were a block, and Codex and
+            // Gemini have
+            // no cap on that.
             (Happening::Stopping { .. } | Happening::SubagentStopping, None, _)
             | (_, None, None) => Verdict::Nothing,
-            // What has happened cannot be blocked, but it can be said.
+            // A finished call cannot be blocked any more; the reason still goes to the model as
+            // context.
             (
                 Happening::ToolAboutToRun(_)
                 | Happening::ToolFinished { .. }
@@ -94,24 +98,25 @@ impl Answer {
     }
 }
 
-/// `decision` and `reason`, as most hosts take it for prompts and stops.
+/// Renders `decision` and `reason`, the form most hosts accept for prompts and stops.
 pub(super) fn decision(word: &str, reason: &str) -> Value {
     json!({ "decision": word, "reason": reason })
 }
 
-/// Claude Code's denial of a tool call, which two other hosts take as well.
+/// Renders Claude Code's denial of a tool call, which Codex and Copilot accept as well.
 pub(super) fn denial(event_name: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
         "hookEventName": event_name, "permissionDecision": "deny", "permissionDecisionReason": reason,
     } })
 }
 
-/// Context as Claude Code, Codex and Gemini take it. The event's name has to be repeated.
+/// Renders context for Claude Code, Codex and Gemini.
 pub(super) fn nested_context(event_name: &str, context: &str) -> Value {
+    // The event's name has to be repeated, or the hosts ignore the object.
     json!({ "hookSpecificOutput": { "hookEventName": event_name, "additionalContext": context } })
 }
 
-/// Adds a text for the person to an answer, where there is one.
+/// Adds a message for the person to an answer, if there is one.
 pub(super) fn with_notice(said: Option<Value>, notice: Option<&str>) -> Option<Value> {
     let Some(notice) = notice else {
         return said;
@@ -123,8 +128,11 @@ pub(super) fn with_notice(said: Option<Value>, notice: Option<&str>) -> Option<V
     Some(said)
 }
 
-/// Cuts a text to what the host passes on: whole lines, the first ones, and a line that says so.
+/// Truncates a text to what the host passes on: the first whole lines, and a line that says so.
 fn cut(text: String, host: Host) -> String {
+    // Hosts truncate by themselves, but worse: Claude Code writes the rest to a file, and Codex
+    // cuts
+    // out the middle.
     let cap = host.context_cap();
     if host.size_of(&text) <= cap {
         return text;
@@ -137,7 +145,7 @@ fn cut(text: String, host: Host) -> String {
     });
     let end = fits.last().map_or(0, |(at, c)| at + c.len_utf8());
     let kept = text.get(..end).unwrap_or_default();
-    // A first line that is too long by itself is cut where it is.
+    // A first line that is too long by itself is cut in the middle.
     let kept = kept.rsplit_once('\n').map_or(kept, |(lines, _)| lines);
     format!("{kept}\n{CUT}")
 }

@@ -1,4 +1,5 @@
-//! Claude Code: its events and answers. Codex, and Copilot with Claude's settings, send the same shape.
+//! Claude Code's events and answers. Codex sends the same shape, and so does Copilot when it runs
+//! hooks from Claude Code's settings.
 
 use domain::host_event::{Happening, Host, HostEvent};
 use serde_json::Value;
@@ -21,6 +22,8 @@ pub(super) fn read(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEv
         "UserPromptSubmit" => Happening::PromptSubmitted {
             prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()),
         },
+        // A typed `/command` is reported here, with its name and arguments; no tool call announces
+        // it.
         "UserPromptExpansion" => Happening::PromptSubmitted {
             prompt: typed_command(fields),
         },
@@ -29,12 +32,13 @@ pub(super) fn read(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEv
         },
         "PreCompact" => Happening::Compacting,
         "PostCompact" => Happening::Compacted,
-        // Copilot reports the end of a subagent under this name too.
+        // Copilot uses this name for the end of a subagent as well.
         "Stop" if fields.text(&["agent_id"]).is_some() => Happening::SubagentStopping,
         "Stop" => Happening::Stopping {
             again: fields.flag("stop_hook_active"),
         },
-        // Compaction ends an agent without a type, which nobody started.
+        // Compaction also fires this event, with an empty type, for an agent that was never
+        // started.
         "SubagentStop" if fields.has("agent_type") && fields.text(&["agent_type"]).is_none() => {
             return None;
         }
@@ -45,7 +49,7 @@ pub(super) fn read(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEv
     Some(envelope::event(host, name, fields, happening))
 }
 
-/// Copilot's form of a result; Claude Code has an event of its own for failures.
+/// Whether the tool failed, in Copilot's form; Claude Code has a separate event for failures.
 fn failed(fields: &Fields<'_>) -> bool {
     fields
         .inner("tool_result")
@@ -65,7 +69,7 @@ pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
     answer::with_notice(said(event, answer), answer.notice.as_deref())
 }
 
-/// The answer without the notice, which Codex would reject.
+/// Renders the answer without the notice, which Codex would reject as an unknown field.
 pub(super) fn said(event: &HostEvent, answer: &Answer) -> Option<Value> {
     match (&answer.verdict, &event.happening) {
         (Verdict::Nothing, _) => None,
@@ -73,7 +77,9 @@ pub(super) fn said(event: &HostEvent, answer: &Answer) -> Option<Value> {
             Some(answer::denial(&event.name, reason))
         }
         (Verdict::Block(reason), _) => Some(answer::decision("block", reason)),
-        // Nothing can be said to the model around a compaction; the session starts again after it.
+        // Context around a compaction is not passed on. The `SessionStart` with source `compact`,
+        // which
+        // follows it, carries the briefing.
         (Verdict::Context(_), Happening::Compacting | Happening::Compacted) => None,
         (Verdict::Context(context), _) => Some(answer::nested_context(&event.name, context)),
     }

@@ -1,6 +1,7 @@
-//! GitHub Copilot CLI: its events and answers.
+//! GitHub Copilot CLI's events and answers.
 //!
-//! Its own payloads do not say which event they are. Under Claude Code's event names it sends Claude Code's shape.
+//! Its own payloads do not contain the event's name. Under Claude Code's event names it sends
+//! Claude Code's shape.
 
 use domain::host_event::{Happening, Host, HostEvent};
 use serde_json::{Value, json};
@@ -28,6 +29,7 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
             source: envelope::start_source(fields),
         },
         "preCompact" => Happening::Compacting,
+        // Ending a subagent must not run the stop gates of the session.
         "agentStop" if fields.text(&["agentId"]).is_some() => Happening::SubagentStopping,
         "agentStop" => Happening::Stopping {
             again: fields.flag("stop_hook_active"),
@@ -41,6 +43,7 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
 }
 
 fn is_claude_format(name: &str) -> bool {
+    // Copilot itself tells the formats apart by the case of the event's name.
     name.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
@@ -62,7 +65,9 @@ pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
         (Verdict::Block(reason), _) => Some(answer::decision("block", reason)),
         (Verdict::Nothing, _)
         | (Verdict::Context(_), Happening::Compacting | Happening::Compacted) => None,
-        // Context is flat also under Claude Code's names: the nested form is known to be ignored there.
+        // Flat under Claude Code's names as well: Copilot accepts the nested denial, but ignores
+        // nested
+        // context.
         (Verdict::Context(context), _) => Some(json!({ "additionalContext": context })),
     }
 }

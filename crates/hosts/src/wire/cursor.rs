@@ -1,4 +1,7 @@
-//! Cursor: its events and answers.
+//! Cursor's events and answers.
+//!
+//! Written from its documentation and not driven by tests, because Cursor does not run without its
+//! service.
 
 use domain::host_event::{Happening, Host, HostEvent, ToolCall};
 use serde_json::{Value, json};
@@ -13,7 +16,8 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "preToolUse" => Happening::ToolAboutToRun(tools::call_of(Host::Cursor, fields)),
         "postToolUse" => finished(tools::call_of(Host::Cursor, fields), false),
         "postToolUseFailure" => finished(tools::call_of(Host::Cursor, fields), true),
-        // The same calls once more, by what they do. We ask for the ones above; these are for other settings.
+        // The same calls again, by kind. The installer subscribes to the ones above; these are for
+        // settings written by hand.
         "beforeShellExecution" => {
             Happening::ToolAboutToRun(named("Shell", &["command", "cwd"], fields))
         }
@@ -29,7 +33,7 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
             source: envelope::start_source(fields),
         },
         "preCompact" => Happening::Compacting,
-        // A person who stops the agent wants it stopped.
+        // A follow-up here would restart an agent that a person has just aborted.
         "stop"
             if fields
                 .text(&["status"])
@@ -47,7 +51,7 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     Some(envelope::event(Host::Cursor, name, fields, happening))
 }
 
-/// The call of an event that is about one tool and has its input at the top.
+/// Builds the call of an event about one tool, whose input is at the top level.
 fn named(tool: &str, inputs: &[&str], fields: &Fields<'_>) -> ToolCall {
     let input = inputs
         .iter()
@@ -84,7 +88,7 @@ fn described(
 
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
     let said = said(event, answer);
-    // What is started in this session knows which one it is.
+    // Commands that the agent starts inherit the session's id, so that `tl` acts in its name.
     if matches!(event.happening, Happening::SessionStarted { .. }) && !event.session.is_empty() {
         let mut said = said.unwrap_or_else(|| json!({}));
         said["env"] = json!({ "THROUGHLINE_SESSION": event.session });
@@ -102,10 +106,11 @@ fn said(event: &HostEvent, answer: &Answer) -> Option<Value> {
         (Verdict::Block(reason), Happening::Stopping { .. } | Happening::SubagentStopping) => {
             Some(json!({ "followup_message": reason }))
         }
-        // The model has been seen to get the message that is meant for the person.
+        // In both fields: on a denial the model was observed to receive `user_message`.
         (Verdict::Block(reason), _) => {
             Some(json!({ "permission": "deny", "user_message": reason, "agent_message": reason }))
         }
+        // Only these events have a field for context; elsewhere it is dropped.
         (Verdict::Context(context), _) => matches!(
             event.name.as_str(),
             "preToolUse" | "postToolUse" | "sessionStart"

@@ -1,19 +1,23 @@
-//! What every event carries besides what happened: session, turn, subagent, directory. All spellings in one place.
+//! Common fields of every event: session, turn, subagent, directory. All hosts' spellings in one
+//! place.
 
 use domain::host_event::{Happening, Host, HostEvent, StartSource};
 
 use super::fields::Fields;
 
-/// Puts a happening into the event of a payload that has its fields at the top.
+/// Builds the event of a payload that has its fields at the top level.
 pub(super) fn event(
     host: Host,
     name: &str,
     fields: &Fields<'_>,
     happening: Happening,
 ) -> HostEvent {
+    // All spellings for every host: Copilot sends snake case under Claude Code's event names and
+    // camel case under its own.
     let session = fields.text(&["session_id", "sessionId", "conversation_id"]);
     let agent = fields.text(&["agent_id", "agentId", "subagent_id", "subagent_type"]);
-    // Copilot gives a subagent a session of its own, under its own id; the work belongs to the one above.
+    // Copilot gives a subagent a session of its own, under the agent's id. Its work belongs to the
+    // parent's session.
     let parent = fields
         .text(&["parent_agent_id", "parentAgentId"])
         .filter(|_| agent.is_some() && agent == session);
@@ -23,6 +27,7 @@ pub(super) fn event(
         session: parent.or(session).unwrap_or_default(),
         turn: fields.text(&["turn_id", "prompt_id", "generation_id"]),
         agent,
+        // Cursor sends no `cwd`, only the roots of the workspace.
         directory: fields.text(&["cwd"]).or_else(|| first_root(fields)),
         happening,
     }
@@ -37,7 +42,7 @@ fn first_root(fields: &Fields<'_>) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Reads why a session starts; a reason we do not know is a plain start.
+/// Parses why a session starts; an unknown reason is a plain start.
 pub(super) fn start_source(fields: &Fields<'_>) -> StartSource {
     match fields.text(&["source"]).as_deref() {
         Some("resume" | "fork") => StartSource::Resume,

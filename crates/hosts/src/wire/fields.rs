@@ -1,7 +1,8 @@
-//! The fields of a JSON object, each left as text until somebody asks for it.
+//! Lazily decoded fields of a JSON object.
 //!
-//! A payload may hold a whole file in a field nobody reads, and a host may change the type of any field: so
-//! nothing is decoded early, and what has another type than expected counts as absent.
+//! A payload may hold a whole file in a field that is never read, and a host may change the type of
+//! any field. So nothing is decoded before it is needed, and a field of an unexpected type counts
+//! as absent.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +15,12 @@ pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
     pub(super) fn parse(payload: &'a [u8]) -> Result<Self, serde_json::Error> {
-        // Some hosts write a byte order mark on Windows.
+        // Some hosts write a byte order mark on Windows, which is not valid JSON.
         let json = payload.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(payload);
         serde_json::from_slice(json).map(Self)
     }
 
-    /// Returns the first of these fields that is a text and not empty.
+    /// Returns the first of these fields that is a non-empty string.
     pub(super) fn text(&self, names: &[&str]) -> Option<String> {
         names
             .iter()
@@ -34,7 +35,7 @@ impl<'a> Fields<'a> {
         self.decode(name)
     }
 
-    /// Returns the first of these fields that is there, else null.
+    /// Returns the first of these fields that is present, or null.
     pub(super) fn value(&self, names: &[&str]) -> Value {
         names
             .iter()
@@ -42,17 +43,17 @@ impl<'a> Fields<'a> {
             .unwrap_or_default()
     }
 
-    /// Says whether a field is there and not null.
+    /// Whether a field is present and not null.
     pub(super) fn has(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|raw| raw.get() != "null")
     }
 
-    /// Returns a field as it stands in the payload.
+    /// Returns the JSON text of a field.
     pub(super) fn raw(&self, name: &str) -> Option<&'a str> {
         self.0.get(name).map(|raw| raw.get())
     }
 
-    /// Returns the fields of the object in a field; none where it is no object.
+    /// Returns the fields of a nested object; none if it is not one.
     pub(super) fn inner(&self, name: &str) -> Fields<'a> {
         self.0
             .get(name)
@@ -64,12 +65,15 @@ impl<'a> Fields<'a> {
         let raw = self.0.get(name)?.get();
         serde_json::from_str(raw)
             .ok()
+            // The repair scans the whole text, so it is tried only after a failure.
             .or_else(|| serde_json::from_str(&without_lone_surrogates(raw)?).ok())
     }
 }
 
-/// Replaces halves of surrogate pairs, which JavaScript can write and Rust cannot hold: one such character
-/// must not hide a whole tool call from us. `None` when there are none.
+/// Replaces unpaired surrogate escapes, which JavaScript can write and a Rust string cannot hold.
+/// `None` if there are none.
+///
+/// One such character must not hide a whole tool call from the gates.
 fn without_lone_surrogates(json: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut rest = json;
@@ -77,6 +81,9 @@ fn without_lone_surrogates(json: &str) -> Option<String> {
     while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
         repaired.push_str(before);
         let low = escape.get(6..).and_then(code_unit);
+        // Each escape is consumed whole, so that an escaped backslash before `ud800` is not taken
+        // for
+        // the start of a surrogate.
         let length = match (code_unit(escape), low) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
             (Some(0xD800..=0xDFFF), _) => {
@@ -95,7 +102,7 @@ fn without_lone_surrogates(json: &str) -> Option<String> {
     found.then_some(repaired)
 }
 
-/// Returns the code unit of a leading escape: `\u` and four digits.
+/// Returns the code unit of a leading `\uXXXX` escape.
 fn code_unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }

@@ -1,4 +1,4 @@
-//! Gemini CLI: its events and answers.
+//! Gemini CLI's events and answers.
 
 use domain::briefing::OPENING;
 use domain::host_event::{Happening, Host, HostEvent};
@@ -25,8 +25,10 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
             source: envelope::start_source(fields),
         },
         "SessionEnd" => Happening::SessionEnded,
-        // PreCompress comes before every request to the model, so it does not say that anything is compacted. What
-        // the model is about to read does: once the briefing is gone from it, it was.
+        // `PreCompress` fires before every request to the model, so it does not tell that anything
+        // is
+        // compacted. The request does: once the briefing is missing from it, the history was
+        // compacted.
         "BeforeModel" if !fields.raw("llm_request")?.contains(OPENING) => Happening::Compacted,
         _ => return None,
     };
@@ -36,7 +38,7 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
     let said = match (&answer.verdict, &event.happening) {
         (Verdict::Block(reason), _) => Some(answer::decision("deny", reason)),
-        // Before a tool it reads no context.
+        // `BeforeTool` has no field for context.
         (Verdict::Nothing, _) | (Verdict::Context(_), Happening::ToolAboutToRun(_)) => None,
         (Verdict::Context(context), _) => Some(answer::nested_context(&event.name, context)),
     };

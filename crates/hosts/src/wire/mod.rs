@@ -1,7 +1,8 @@
-//! Hook payloads of each host, and the answers each understands.
+//! Wire formats of the hosts: parsing of hook payloads and rendering of answers.
 //!
-//! One file per host says which of its events are ours and how it wants to be answered; the others hold what
-//! hosts share. Whatever a host adds or changes is passed over, never an error: a hook that fails stops work.
+//! One file per host defines which of its events are handled and how it is answered; the other
+//! files hold what hosts share. Unknown fields and events are ignored, never an error: a failing
+//! hook stops the agent's work.
 
 mod answer;
 mod claude_code;
@@ -24,24 +25,26 @@ use self::answer::Answer;
 use self::fields::Fields;
 pub use self::salvage::{Salvage, salvage};
 
-/// A payload that cannot be an event of this host.
+/// The payload is not an event of this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// Reads an event. `None` when it is none of ours: unknown events pass.
+/// Parses an event. `None` if it is not handled: unknown events pass.
 ///
-/// `event` is the name given on the command line, for hosts whose payload does not carry it.
+/// `event` is the name given on the command line, for hosts whose payload does not contain it.
 ///
 /// # Errors
-/// [`Unreadable`] when the bytes are no JSON object.
+/// [`Unreadable`] when the bytes are not a JSON object.
 pub fn read(
     host: Host,
     event: Option<&str>,
     payload: &[u8],
 ) -> Result<Option<HostEvent>, Unreadable> {
     let fields = Fields::parse(payload)
-        .map_err(|error| Unreadable(format!("payload is no JSON object: {error}")))?;
+        .map_err(|error| Unreadable(format!("payload is not a JSON object: {error}")))?;
+    // The payload's own name wins. Copilot runs hooks from Claude Code's settings too, where the
+    // name is in the payload and not on the command line.
     let Some(name) = fields
         .text(&["hook_event_name"])
         .or_else(|| event.map(str::to_owned))
@@ -58,10 +61,12 @@ pub fn read(
     })
 }
 
-/// Returns what the host is to read on our standard output; empty when there is nothing to say.
+/// Renders the answer for the host's standard output; empty if there is nothing to say.
 #[must_use]
 pub fn render(event: &HostEvent, reply: &Reply) -> String {
     let answer = Answer::of(event, reply);
+    // One renderer per host. An answer with the fields of all dialects does not work: Codex rejects
+    // any field it does not know and then lets the call pass.
     let said = match event.host {
         Host::ClaudeCode => claude_code::render(event, &answer),
         Host::Cursor => cursor::render(event, &answer),

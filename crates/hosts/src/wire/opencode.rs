@@ -1,7 +1,7 @@
-//! OpenCode: what our plugin sends for each of its hooks, and what the plugin does with the answer.
+//! OpenCode's events and answers, as our plugin sends and applies them.
 //!
-//! The plugin wraps a hook's own `input` and `output`. Where it knows that the session was started by another
-//! one, it adds `parentID`: OpenCode itself does not say in a hook that it is a subagent's.
+//! The plugin wraps the `input` and `output` of a hook. It adds `parentID` where it knows that the
+//! session was started by another one: OpenCode's hooks do not tell that they run in a subagent.
 
 use domain::host_event::{Happening, Host, HostEvent, StartSource, ToolCall};
 use serde_json::{Value, json};
@@ -27,7 +27,9 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "command.execute.before" => Happening::PromptSubmitted {
             prompt: command(&input),
         },
-        // The first hook that can tell the model anything; it comes before every request.
+        // The first hook that can reach the model (`session.created` has no output). It fires
+        // before
+        // every request, also for OpenCode's own helpers.
         SYSTEM if is_helper(&output) => return None,
         SYSTEM => Happening::SessionStarted {
             source: StartSource::Startup,
@@ -35,9 +37,12 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "experimental.session.compacting" => Happening::Compacting,
         "event:session.compacted" => Happening::Compacted,
         "event:session.idle" if parent.is_some() => Happening::SubagentStopping,
+        // A follow-up is a new prompt, so OpenCode never reports a repeated stop; the stop gates
+        // count
+        // by themselves.
         "event:session.idle" => Happening::Stopping { again: false },
         "event:session.deleted" | "dispose" => Happening::SessionEnded,
-        // Also `event:session.created`: nothing can be said there.
+        // Including `event:session.created`, which has no output to put an answer into.
         _ => return None,
     };
     let own = session(&input);
@@ -65,6 +70,7 @@ fn session(input: &Fields<'_>) -> Option<String> {
 }
 
 fn call(input: &Fields<'_>, output: &Fields<'_>) -> ToolCall {
+    // Before a call they are in `output`, where plugins may edit them; after it in `input`.
     let arguments = if output.has("args") {
         output.value(&["args"])
     } else {
@@ -79,7 +85,7 @@ fn call(input: &Fields<'_>, output: &Fields<'_>) -> ToolCall {
     })
 }
 
-/// A server's tool gives its raw result, the shell its exit code.
+/// Whether the tool failed. MCP tools have the flag of the raw result, the shell its exit code.
 fn failed(output: &Fields<'_>) -> bool {
     output.flag("isError")
         || output
@@ -88,7 +94,8 @@ fn failed(output: &Fields<'_>) -> bool {
             .is_some_and(|code| code != 0.0)
 }
 
-/// What the person wrote; what OpenCode adds, such as files they mention, is marked as synthetic.
+/// Returns what the person wrote, without the synthetic parts OpenCode adds, such as mentioned
+/// files.
 fn message(output: &Fields<'_>) -> String {
     let parts = output.value(&["parts"]);
     let parts = parts.as_array().into_iter().flatten();
@@ -109,7 +116,7 @@ fn command(input: &Fields<'_>) -> String {
     .to_owned()
 }
 
-/// Says whether the request is OpenCode's own, for a title or a summary.
+/// Whether the request is OpenCode's own, for a title or a summary.
 fn is_helper(output: &Fields<'_>) -> bool {
     let system = output.value(&["system"]);
     let text = system
@@ -117,12 +124,14 @@ fn is_helper(output: &Fields<'_>) -> bool {
         .and_then(Value::as_str)
         .or_else(|| system.as_str())
         .unwrap_or_default();
+    // Known by the opening words of its system prompt, since the hook does not name the agent. The
+    // rest is not searched: a project's rules may well contain the word.
     let start: String = text.trim_start().chars().take(200).collect();
     start.starts_with("You are a title generator") || start.to_lowercase().contains("summar")
 }
 
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
-    // What is in the prompt need not be in the context too; OpenCode does not look at it then.
+    // OpenCode ignores the context once the prompt is replaced, and the prompt contains it.
     if let (Some(prompt), Happening::Compacting) = (&answer.compaction_prompt, &event.happening) {
         return Some(json!({ "prompt": prompt }));
     }

@@ -1,12 +1,14 @@
-//! Patch envelopes, `*** Begin Patch` … `*** End Patch`: which files they touch and by how much.
+//! Parses patch envelopes, `*** Begin Patch` … `*** End Patch`: the files they touch and the size
+//! of each change.
 //!
-//! Lenient where the hosts are: what they apply must not escape us, what they refuse does no harm.
+//! As lenient as the hosts. What they apply must not escape the gates; what they refuse does no
+//! harm.
 
 use domain::host_event::{Effect, Touch};
 
 const BEGIN: &str = "*** Begin Patch";
 
-/// Says whether the text holds an envelope.
+/// Whether a text contains an envelope.
 pub(super) fn is_in(text: &str) -> bool {
     text.contains(BEGIN)
 }
@@ -17,11 +19,13 @@ pub(super) fn touches(text: &str, base: &str) -> Vec<Touch> {
     let mut inside = false;
     for line in text.lines() {
         if !inside {
-            // `apply_patch '*** Begin Patch` has the command before it on the same line.
+            // In `apply_patch '*** Begin Patch` the command is on the same line.
             inside = line.trim().ends_with(BEGIN);
             continue;
         }
-        // In the body of an update a line that begins with a blank is text of the file, elsewhere it is sloppy.
+        // In the body of an update, a leading blank marks a context line of the file; elsewhere it
+        // is
+        // sloppy formatting that hosts accept.
         let in_update = matches!(
             touches.last(),
             Some(Touch {
@@ -36,6 +40,7 @@ pub(super) fn touches(text: &str, base: &str) -> Vec<Touch> {
                 base,
                 path,
                 Effect::Write {
+                    // Collected from the `+` lines that follow.
                     text: Some(String::new()),
                 },
             );
@@ -52,6 +57,7 @@ pub(super) fn touches(text: &str, base: &str) -> Vec<Touch> {
         } else if let Some(path) = header.strip_prefix("*** Delete File:") {
             push(&mut touches, base, path, Effect::Delete);
         } else if let (true, Some(path)) = (in_update, header.strip_prefix("*** Move to:")) {
+            // A move deletes the old path, which may be an approved plan, and writes the new one.
             if let Some(source) = touches.last_mut() {
                 source.effect = Effect::Delete;
             }
@@ -83,14 +89,14 @@ fn count(effect: &mut Effect, line: &str) {
                 text.push('\n');
             }
         }
-        // The sign stands for the line break that `lines` took.
+        // The length includes the sign, which makes up for the line break that `lines` removed.
         Effect::Edit { added, .. } if line.starts_with('+') => *added += line.len(),
         Effect::Edit { removed, .. } if line.starts_with('-') => *removed += line.len(),
         Effect::Edit { .. } | Effect::Write { text: None } | Effect::Read | Effect::Delete => {}
     }
 }
 
-/// Puts a relative path below `base`.
+/// Resolves a relative path against `base`.
 pub(super) fn join(base: &str, path: &str) -> String {
     if base.is_empty() || path.starts_with(['/', '\\']) || path.get(1..2) == Some(":") {
         path.to_owned()

@@ -1,8 +1,9 @@
-//! The command a person typed, found again in what the host made of it.
+//! Recovers the command a person typed from the prompt the host expanded it to.
 //!
-//! Only the very start of a prompt counts: text further down may come from files or from the agent.
+//! Only the start of a prompt counts. Text further down may come from files or from the agent, and
+//! must not be able to pass for a person's command.
 
-/// The line our command files begin with.
+/// Prefix of the first line in our command files.
 const EXPANDED: &str = "Throughline command: ";
 
 /// Returns the prompt as it was typed.
@@ -13,7 +14,8 @@ pub(super) fn typed(prompt: String) -> String {
     }
 }
 
-/// Returns the prompt as it was typed where commands are mentioned: `$approve-plan act 1`.
+/// Returns the prompt as it was typed, for hosts where commands are mentions: `$approve-plan act
+/// 1`.
 pub(super) fn typed_or_mentioned(prompt: String) -> String {
     let prompt = typed(prompt);
     match prompt.trim_start().strip_prefix('$') {
@@ -22,7 +24,7 @@ pub(super) fn typed_or_mentioned(prompt: String) -> String {
     }
 }
 
-/// Says whether the first word could be a command's name: neither `$5` nor `$HOME` is.
+/// Whether the first word can be a command's name, unlike `$5` and `$HOME`.
 fn is_command(mention: &str) -> bool {
     let name = mention.split_whitespace().next().unwrap_or_default();
     mention.starts_with(|first: char| first.is_ascii_lowercase())

@@ -1,19 +1,20 @@
-//! Reads a JSON payload that is too long, cut off or malformed, as far as it says what is about to happen.
+//! Streaming recovery of a JSON payload that is too long, cut off or malformed.
 //!
-//! What a host sends is read once, as a stream. Strings longer than a plan may be are cut, so that the tool and
-//! the path of a write of any size are known in bounded memory; what follows the place where the JSON ends or goes
-//! wrong is dropped, and what is open there is closed. Only for payloads that cannot be read as they are.
+//! The payload is read once, as a stream. Strings longer than a plan may be are truncated, so that
+//! the tool and the path of a write of any size are known in bounded memory. Input after the end or
+//! the first error is dropped, and open brackets are closed. Only for payloads that do not parse as
+//! they are: without it, a huge write would pass the gates unseen.
 
-/// A string is cut after this many bytes: more than any plan may have by default.
+/// Maximum length of a string: more than a plan may have by default.
 const MAX_STRING_BYTES: usize = 4 * 1024 * 1024;
 
-/// Keeps the part of a payload that can be read.
+/// The recoverable part of a payload.
 #[derive(Debug)]
 pub struct Salvage {
     kept: Vec<u8>,
-    /// The closing bracket of every object and array that is open.
+    /// Closing brackets of the open objects and arrays.
     open: Vec<u8>,
-    /// How much of `kept`, and how many of `open`, are whole.
+    /// Lengths of `kept` and `open` at the last point where the JSON could be closed.
     whole: (usize, usize),
     string: Option<StringState>,
     /// In an object, whether the next string is a value and not a name.
@@ -22,12 +23,12 @@ pub struct Salvage {
     max_string_bytes: usize,
 }
 
-/// Where in a string the stream is.
+/// Position inside a string.
 #[derive(Clone, Copy, Debug)]
 struct StringState {
     start: usize,
     is_value: bool,
-    /// Bytes of an escape sequence that are still to come.
+    /// Remaining bytes of an escape sequence.
     escape: u8,
     cut: bool,
 }
@@ -47,7 +48,7 @@ impl Default for Salvage {
 }
 
 impl Salvage {
-    /// Takes the next bytes of the stream.
+    /// Feeds the next bytes of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if self.ended {
@@ -60,15 +61,17 @@ impl Salvage {
         }
     }
 
-    /// Returns how many bytes are kept.
+    /// Returns the number of kept bytes.
     #[must_use]
     pub fn kept_bytes(&self) -> usize {
         self.kept.len()
     }
 
-    /// Returns what was read as a whole JSON object. Empty when there was none.
+    /// Returns the recovered JSON object, closed; empty if there was none.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
+        // A value that is cut off is still worth having, such as the start of a file's text. A name
+        // that is cut off would be a wrong name.
         if let Some(state) = self.string.filter(|state| state.is_value) {
             self.close_string(state);
         }
@@ -94,7 +97,7 @@ impl Salvage {
             self.close_string(state);
             return;
         } else if byte & 0xC0 != 0x80 {
-            // Only in front of a character, never in the middle of one.
+            // Cut only before a character, never inside one.
             state.cut |= self.kept.len() - state.start >= self.max_string_bytes;
         }
         if !state.cut {
@@ -103,7 +106,7 @@ impl Salvage {
         self.string = Some(state);
     }
 
-    /// Ends a string, whole or cut off; half an escape sequence or character is dropped.
+    /// Ends a string, complete or cut off; half an escape or character is dropped.
     fn close_string(&mut self, state: StringState) {
         if state.escape > 0
             && !state.cut
@@ -144,6 +147,7 @@ impl Salvage {
                 self.whole = (self.kept.len(), self.open.len());
             }
             b'}' | b']' => {
+                // Mismatched brackets: from here on any structure would be a guess.
                 if self.open.last() != Some(&byte) {
                     self.ended = true;
                     return;
@@ -154,7 +158,7 @@ impl Salvage {
                 self.ended = self.open.is_empty();
             }
             b',' => {
-                // A number or a word ended here.
+                // A number or literal is complete only now: `12` may be the start of `123`.
                 self.whole = (self.kept.len(), self.open.len());
                 self.kept.push(byte);
             }
@@ -164,11 +168,11 @@ impl Salvage {
     }
 }
 
-/// Returns the part of a malformed or cut-off payload that can be read; empty when there is none.
+/// Returns the recoverable part of a malformed or cut-off payload; empty if there is none.
 #[must_use]
 pub fn salvage(payload: &[u8]) -> Vec<u8> {
     let json = payload.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(payload);
-    // Up to where it goes wrong, which for a payload that was cut off is its end.
+    // Up to the first error. At an unexpected end that is all of it.
     let end = match serde_json::from_slice::<serde::de::IgnoredAny>(json) {
         Err(error) if !error.is_eof() => offset_of(json, error.line(), error.column()),
         _ => json.len(),
@@ -178,7 +182,7 @@ pub fn salvage(payload: &[u8]) -> Vec<u8> {
     salvage.finish()
 }
 
-/// Returns the offset of the byte that a parser complained about, given its line and column from 1.
+/// Returns the byte offset of a parser's line and column, both counted from 1.
 fn offset_of(json: &[u8], line: usize, column: usize) -> usize {
     let before: usize = json
         .split_inclusive(|byte| *byte == b'\n')
@@ -217,7 +221,7 @@ mod tests {
                     .unwrap()
                     .iter()
                     .filter(|(name, _)| *name != "last");
-                // What is there has the right shape: nothing is made up.
+                // Whatever is recovered has the right type: nothing is invented.
                 for (name, value) in known {
                     let wanted = &expected[name];
                     assert_eq!(

@@ -1,6 +1,7 @@
-//! Tool names of all hosts, and what the tools do.
+//! Classification of tool calls: tool names of all hosts and what the tools do.
 //!
-//! One table for all: hosts copy each other's names with their meaning, and some run under another's settings.
+//! One table for all hosts: they copy each other's names with their meaning, and some run under
+//! another's settings.
 
 use domain::host_event::{Host, ToolCall, ToolKind};
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use super::fields::Fields;
 use super::{patch, touches};
 
-/// What a tool does to the files its input names.
+/// What a tool does to the files in its input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     Read,
@@ -17,23 +18,24 @@ pub(super) enum Deed {
     Delete,
     Move,
     Copy,
-    /// Its input names no file of the project, or none that we could know of.
+    /// Nothing: its input names no file, or none that can be known.
     Nothing,
 }
 
-/// A call as a host describes it.
+/// A tool call as the host describes it.
 pub(super) struct Described {
     pub(super) host: Host,
     pub(super) id: Option<String>,
     pub(super) name: String,
     pub(super) input: Value,
-    /// The tool's own name where the host says that a server offers it.
+    /// Name of the tool at its MCP server, if the host says that it comes from one.
     pub(super) server_tool: Option<String>,
 }
 
-/// Reads the call of a payload that has its fields at the top.
+/// Parses the call of a payload that has its fields at the top level.
 pub(super) fn call_of(host: Host, fields: &Fields<'_>) -> ToolCall {
     let name = fields.text(&["tool_name", "toolName"]).unwrap_or_default();
+    // Stated by the host, where it does: names alone are ambiguous.
     let from_server = fields.has("mcp_context") || fields.has("mcp_server");
     call(Described {
         host,
@@ -65,10 +67,12 @@ pub(super) fn call(described: Described) -> ToolCall {
         Some(tool) => (ToolKind::Mcp, guessed(tool)),
         None => built_in(&name).unwrap_or_else(|| (ToolKind::Other, guessed(&name))),
     };
+    // Read by its command line; the paths in a shell's input are working directories.
     if kind == ToolKind::Shell {
         return shell(id, name, &input);
     }
     let (kind, deed) = match (kind, editor_command(&input)) {
+        // Only for editors: a shell has a field `command` too.
         (ToolKind::Edit, Some(command)) => command,
         _ => (kind, deed),
     };
@@ -82,7 +86,7 @@ pub(super) fn call(described: Described) -> ToolCall {
     }
 }
 
-/// A shell call; where the command is a patch in disguise, the patch.
+/// Builds a shell call, or an edit if its command applies a patch.
 fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
     let command = touches::command_line(input);
     let patched = command
@@ -104,7 +108,7 @@ fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
     }
 }
 
-/// What a call says in words. Not what it writes: a file may speak of anything.
+/// Returns the prose in a call's input, without the content it writes: a file may mention anything.
 fn says(input: &Value) -> Option<String> {
     let fields = [
         "description",
@@ -120,11 +124,11 @@ fn says(input: &Value) -> Option<String> {
         .iter()
         .filter_map(|field| input.get(*field)?.as_str())
         .collect();
-    // More than anybody needs to say; a hook has no time for more.
+    // Bounded: signals are detected in it, and a hook has only milliseconds.
     (!said.is_empty()).then(|| said.join("\n").chars().take(4_000).collect())
 }
 
-/// Returns what `apply_patch <<'EOF' …` touches, also after `cd somewhere &&`.
+/// Returns what `apply_patch <<'EOF' …` touches, also after `cd DIR &&`.
 fn patched_by(command: &str, input: &Value) -> Vec<domain::host_event::Touch> {
     let Some((before, rest)) = command
         .split_once("apply_patch")
@@ -144,7 +148,8 @@ fn patched_by(command: &str, input: &Value) -> Vec<domain::host_event::Touch> {
     patch::touches(rest, &base)
 }
 
-/// Some hosts give the input as a text that holds the object; a bare text is the only argument there is.
+/// Normalises the input to an object. Some hosts send the object as a string; a bare string is the
+/// only argument.
 fn opened(input: Value) -> Value {
     match input {
         Value::String(text) => serde_json::from_str(&text)
@@ -156,30 +161,33 @@ fn opened(input: Value) -> Value {
     }
 }
 
-/// Returns the tool's own name where the name alone says that it comes from a server.
+/// Returns the tool's own name if the host's name alone tells that it comes from an MCP server.
 fn server_tool_in(host: Host, name: &str) -> Option<&str> {
     if name.starts_with("mcp__") || name.starts_with("MCP:") {
         return Some(own_name(name));
     }
+    // Built-in tools first: `write_file` has the separator of OpenCode's server names.
     if built_in(name).is_some() {
         return None;
     }
     match host {
         Host::Gemini => name.strip_prefix("mcp_"),
-        // A server's name ends at the first separator, or later; what then precedes the tool does little harm.
+        // The server's name ends at the first separator or a later one. A remainder of it in front
+        // of
+        // the tool's name hardly affects the guess.
         Host::Copilot => name.split_once(['-', '/']).map(|(_, tool)| tool),
         Host::OpenCode => name.split_once('_').map(|(_, tool)| tool),
         Host::ClaudeCode | Host::Cursor | Host::Codex => None,
     }
 }
 
-/// Returns `tool` of `mcp__server__tool` and `MCP:tool`.
+/// Extracts `tool` from `mcp__server__tool` and `MCP:tool`.
 fn own_name(name: &str) -> &str {
     let name = name.strip_prefix("MCP:").unwrap_or(name);
     name.rsplit_once("__").map_or(name, |(_, tool)| tool)
 }
 
-/// What the tools of the hosts themselves do.
+/// Classifies the hosts' built-in tools.
 fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
     Some(match name.to_ascii_lowercase().as_str() {
         "write" | "write_file" | "create" | "create_file" => (ToolKind::Write, Deed::Write),
@@ -204,7 +212,7 @@ fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
         "read" | "read_file" | "read_many_files" | "view" | "notebookread" => {
             (ToolKind::Read, Deed::Read)
         }
-        // These look through many files; the path they have is a place to begin.
+        // They search many files; their path is only where the search starts.
         "grep"
         | "grep_search"
         | "search_file_content"
@@ -219,13 +227,13 @@ fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
         "agent" | "task" | "spawn_agent" | "delegate_to_agent" | "invoke_agent" => {
             (ToolKind::Agent, Deed::Nothing)
         }
-        // Known so that the separator in them is not taken for a server's.
+        // Listed so that their underscore is not taken for the separator of a server's name.
         "plan_enter" | "plan_exit" => (ToolKind::Other, Deed::Nothing),
         _ => return None,
     })
 }
 
-/// One tool for all, as `str_replace_editor`: a command says what it does.
+/// Classifies tools such as `str_replace_editor`, whose `command` argument selects the operation.
 fn editor_command(input: &Value) -> Option<(ToolKind, Deed)> {
     Some(match input.get("command")?.as_str()? {
         "view" => (ToolKind::Read, Deed::Read),
@@ -236,11 +244,12 @@ fn editor_command(input: &Value) -> Option<(ToolKind, Deed)> {
     })
 }
 
-/// What a tool we do not know seems to do, from its name. Rather too much: a gate looks at the path as well.
+/// Guesses from its name what an unknown tool does. Errs on the strict side: gates check the path
+/// as well.
 fn guessed(name: &str) -> Deed {
     let name = name.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    // "remove" has "move" in it, so it comes first.
+    // `remove` contains `move`, so deletion is tested first.
     if says(&["delete", "remove", "unlink"]) {
         Deed::Delete
     } else if says(&["move", "rename"]) {

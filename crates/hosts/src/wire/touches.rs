@@ -1,4 +1,4 @@
-//! From a tool's input to the files it touches. All spellings of all hosts in one place.
+//! Extracts the files a tool call touches from its input. All hosts' spellings in one place.
 
 use domain::host_event::{Effect, Touch};
 use serde_json::Value;
@@ -81,7 +81,7 @@ const NEW: [&str; 6] = [
 ];
 const PATCH: [&str; 5] = ["patchText", "patch_text", "patch", "input", "diff"];
 
-/// Returns the files a call touches, in the order its input names them.
+/// Returns the touched files, in the order of the input.
 pub(super) fn of(deed: Deed, input: &Value) -> Vec<Touch> {
     match deed {
         Deed::Nothing => Vec::new(),
@@ -94,14 +94,14 @@ pub(super) fn of(deed: Deed, input: &Value) -> Vec<Touch> {
     }
 }
 
-/// Returns the first of these fields that is a text and not empty.
+/// Returns the first of these fields that is a non-empty string.
 pub(super) fn text<'a>(input: &'a Value, names: &[&str]) -> Option<&'a str> {
     names
         .iter()
         .find_map(|name| input.get(name)?.as_str().filter(|text| !text.is_empty()))
 }
 
-/// Returns the command line of a shell tool, which may come in words: `["bash", "-lc", "…"]`.
+/// Returns the command line of a shell tool, which may be a list: `["bash", "-lc", "…"]`.
 pub(super) fn command_line(input: &Value) -> Option<String> {
     ["command", "cmd", "script", "chars", "input"]
         .iter()
@@ -110,6 +110,7 @@ pub(super) fn command_line(input: &Value) -> Option<String> {
             Value::Array(words) => {
                 let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
                 match words.as_slice() {
+                    // The script itself, or a patch inside it would not be found.
                     [_, option, script] if option.starts_with('-') && option.ends_with('c') => {
                         Some((*script).to_owned())
                     }
@@ -129,7 +130,8 @@ fn patch_text(input: &Value) -> Option<String> {
         .or_else(|| command_line(input).filter(|text| patch::is_in(text)))
 }
 
-/// A move is the end of one file and the beginning of another.
+/// Returns the touches of a move or copy: the source is deleted by a move, the destination is
+/// written.
 fn moved(deed: Deed, input: &Value) -> Vec<Touch> {
     let source = text(input, &SOURCE)
         .or_else(|| text(input, &PATH))
@@ -141,6 +143,7 @@ fn moved(deed: Deed, input: &Value) -> Vec<Touch> {
     let destination = text(input, &DESTINATION);
     let destination = destination.map(|path| Touch {
         path: path.to_owned(),
+        // The input does not hold the text; gates judge such a write by its path.
         effect: Effect::Write { text: None },
     });
     source.into_iter().chain(destination).collect()
@@ -153,6 +156,7 @@ fn named(deed: Deed, input: &Value) -> Vec<Touch> {
         .filter_map(|name| input.get(name)?.as_array())
         .flatten();
     let others = many.filter_map(|item| match item {
+        // Beside a path of its own, such a list holds options, not further files.
         Value::String(path) => own.is_none().then(|| touch(deed, path, &Value::Null)),
         item => text(item, &PATH).map(|path| touch(deed, path, item)),
     });
@@ -164,7 +168,7 @@ fn touch(deed: Deed, path: &str, given: &Value) -> Touch {
     let effect = match deed {
         Deed::Delete => Effect::Delete,
         Deed::Edit => edit(given),
-        // Some tools write a whole file or replace a part of it under one name.
+        // Some tools use one name for writing a whole file and for replacing a part of it.
         Deed::Write if replaces(given) => edit(given),
         Deed::Write => Effect::Write {
             text: text_or_empty(given, &WHOLE),
@@ -177,7 +181,7 @@ fn touch(deed: Deed, path: &str, given: &Value) -> Touch {
     }
 }
 
-/// The text of a file may well be empty, and then it is still known.
+/// Returns the file's text, which may be empty and is then still known.
 fn text_or_empty(given: &Value, names: &[&str]) -> Option<String> {
     names
         .iter()
@@ -190,7 +194,7 @@ fn replaces(given: &Value) -> bool {
         || given.get("edits").is_some_and(Value::is_array)
 }
 
-/// Adds up the replacements of a file: its own, and those of a list that do not name another file.
+/// Sums up the replacements in a file: its own, and those in a list that name no other file.
 fn edit(given: &Value) -> Effect {
     let listed = given
         .get("edits")
