@@ -34,7 +34,8 @@ const MAX_BACKUP_WINDOW_LOG: u32 = 27;
 
 /// Writes a store dump to a file. Returns the file's size.
 ///
-/// # Errors [`StoreFault`] when it cannot be written, or does not read back identically.
+/// # Errors
+/// [`StoreFault`] when it cannot be written, or does not read back identically.
 pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
     let cannot = |error| io_fault("cannot write", path, error);
     let mut text = journal::header(&cargo.store).map_err(cannot)?;
@@ -57,8 +58,9 @@ pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
 
 /// Reads a backup, verifying every line.
 ///
-/// # Errors [`StoreFault::Damaged`] when it is incomplete or above a limit, [`StoreFault::Newer`]
-/// when a newer program wrote it.
+/// # Errors
+/// [`StoreFault::Damaged`] when it is incomplete or above a limit, [`StoreFault::Newer`] when a
+/// newer program wrote it.
 pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     let cannot = |error| io_fault("cannot read", path, error);
     let damaged = |what: String| StoreFault::Damaged {

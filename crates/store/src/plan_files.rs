@@ -380,8 +380,8 @@ impl PlanFiles for DiskFiles {
             &self.root,
             most,
             |root, path| {
-                // Opened by path and not by handles, for speed: a link put into the middle of the
-                // path leads to another inode, so it shows as a change.
+                // By path and not by handles, for speed: a link put into the middle of the path
+                // leads to another inode, so it shows as a change.
                 rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
                     .ok()
                     .map(|stat| stamp(&stat))

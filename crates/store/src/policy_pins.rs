@@ -29,7 +29,8 @@ impl PolicyPins {
 
     /// Returns the policy pinned for a store; `None` when the store is seen for the first time.
     ///
-    /// # Errors When the pin exists but cannot be read: damaging it must not loosen the policy.
+    /// # Errors
+    /// When the pin exists but cannot be read: damaging it must not loosen the policy.
     pub fn pinned(&self, store: &StoreId) -> io::Result<Option<TrustPolicy>> {
         // An id in another form was never ours and so was never pinned.
         let Some(file) = file_of_store(&self.folder, store) else {

@@ -25,7 +25,8 @@ const MAX_DEPTH: usize = 64;
 
 /// Creates a directory with mode 0700, and its missing parents.
 ///
-/// # Errors When it cannot be created.
+/// # Errors
+/// When it cannot be created.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)

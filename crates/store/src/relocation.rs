@@ -156,7 +156,8 @@ impl<'p> Relocation<'p> {
     /// Commits the move: `change_settings` points the project's settings to the copy, or changes
     /// nothing. Returns where the original is.
     ///
-    /// # Errors Those of `change_settings`, or a [`StoreFault`]; the state then stays where it was.
+    /// # Errors
+    /// Those of `change_settings`, or a [`StoreFault`]; the state then stays where it was.
     pub fn commit<E: From<StoreFault>>(
         self,
         what: &str,

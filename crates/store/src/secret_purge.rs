@@ -119,9 +119,10 @@ fn raw_secrets(path: &Path) -> SecretCount {
 
 /// Rewrites the history and our own files without secrets, and records the purge as an operation.
 ///
-/// # Errors [`StoreFault`] when something cannot be read or written. The history is replaced
-/// atomically; the message says if that happened, and the next purge cleans the remaining files
-/// under the same operation.
+/// # Errors
+/// [`StoreFault`] when something cannot be read or written. The history is replaced atomically; the
+/// message says if that happened, and the next purge cleans the remaining files under the same
+/// operation.
 pub fn purge_secrets(
     layout: &Layout,
     storage: Storage,

@@ -65,7 +65,8 @@ impl VectorFile {
 
     /// Inserts or replaces vectors, and drops those of records that `keeps` rejects.
     ///
-    /// # Errors When it cannot be written; the old file is then unchanged.
+    /// # Errors
+    /// When it cannot be written; the old file is then unchanged.
     pub fn put(&self, new: &[NewVector], keeps: impl Fn(&RecordKey) -> bool) -> io::Result<()> {
         let Some(dimensions) = new
             .first()

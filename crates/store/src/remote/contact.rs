@@ -59,8 +59,8 @@ impl Contact {
         let last: Option<Known> = fs::read(&known)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        // After `tl join` with another token the cached principal would sign operations with a
-        // wrong name.
+        // After `tl join` with another token the cached principal would record operations in
+        // another name.
         let last = last.filter(|last| last.identity == identity);
         Self {
             known,

@@ -1,4 +1,7 @@
 //! HTTP client of a team server: blocking, one keep-alive connection, no async runtime.
+//!
+//! Repeats only a fetch on a stale connection; retries with back-off and the offline queue are up
+//! to the remote store.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -455,7 +455,8 @@ fn make_replica(
 
 /// Quarantines a replica, so that it is created again, and returns where it is now.
 ///
-/// # Errors [`StoreFault`] when its files cannot be moved.
+/// # Errors
+/// [`StoreFault`] when its files cannot be moved.
 pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
     // Queued operations go with it: they are chained to this replica's history.

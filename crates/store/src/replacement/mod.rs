@@ -58,9 +58,10 @@ pub struct ReplacementCause<'o> {
 
 /// Replaces the present state, which is quarantined; returns where it is now.
 ///
-/// # Errors [`StoreFault`]; the present state is then unchanged, unless the message says that the
-/// next command finishes it. [`StoreFault::Newer`] when a newer program wrote the present state:
-/// nothing is touched.
+/// # Errors
+/// [`StoreFault`]; the present state is then unchanged, unless the message says that the next
+/// command finishes it. [`StoreFault::Newer`] when a newer program wrote the present state: nothing
+/// is touched.
 pub fn replace_state(
     layout: &Layout,
     storage: Storage,
