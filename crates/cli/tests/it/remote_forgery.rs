@@ -201,7 +201,7 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
     assert_eq!(by(&guest), "agent:ci/1", "who may look sees it");
     let looked = guest.run(&["comment", "act-1", "--message", "I, too"]);
     assert!(
-        looked.code == 1 && looked.stderr.contains("may only look"),
+        looked.code == 1 && looked.stderr.contains("token is read-only"),
         "{}",
         looked.stderr
     );

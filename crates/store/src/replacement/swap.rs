@@ -1,6 +1,6 @@
 //! The swap: its recovery note, and renames that are idempotent and can be reverted.
 //!
-//! Knows nothing about locks: the caller holds the rebuild lock and has sealed the old state.
+//! Takes no locks: the caller holds the rebuild lock, and has locked or sealed the old state.
 
 use std::fs;
 use std::io;
