@@ -242,7 +242,7 @@ fn filled(field: &'static str, text: &str) -> Result<String, ChangeRefused> {
 
 impl Editor<'_> {
     fn unknown(&self, what: &'static str, id: &str) -> ChangeRefused {
-        // `PARTS` too, because `overview` and its like are given where an id is expected.
+        // `NAMED_PARTS` too, because `overview` and its like are given where an id is expected.
         let near = nearest(id, ids(self.plan).chain(PARTS), 1)
             .first()
             .map(|near| (*near).to_owned());

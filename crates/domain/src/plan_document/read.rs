@@ -82,7 +82,7 @@ fn at_line(pointer: &str, message: String, line: usize) -> Problem {
     }
 }
 
-/// Returns serde's message without its position, which `Problem::line` already carries.
+/// Returns serde's message without its position, which `PlanProblem::line` already carries.
 fn plain(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" at line ")

@@ -196,7 +196,7 @@ impl Level {
                 .or_else(|| front_matter::written(text, "workLevel")),
             problem: front.problem.map(|problem| problem.to_string()),
         }));
-        // Keys are stored as written. `describe` masked what it found, but not these.
+        // Keys are stored as written. `describe_plan` masked what it found, but not these.
         mask_description(&mut description, &mut SecretCount::default());
         (
             canonical_hash(&front_matter::without(text, &self.state_keys)),

@@ -121,7 +121,8 @@ pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
 /// Whether any prefix begins with these two bytes: a filter that rejects nearly every offset in a
 /// long word.
 pub(super) fn begins_format(first: u8, second: u8) -> bool {
-    // Written out instead of derived from `FORMATS`; a test fails when a prefix is missing here.
+    // Written out instead of derived from `KEY_FORMATS`; a test fails when a prefix is missing
+    // here.
     match first {
         b'A' => matches!(second, b'G' | b'I' | b'K' | b'S'),
         b'S' | b'r' | b's' => matches!(second | 0x20, b'k'),

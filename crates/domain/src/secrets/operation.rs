@@ -46,7 +46,9 @@ pub fn mask_operation(
         let version = VersionHash::of(text.as_bytes());
         // A version that is stored already was counted and recorded then, or predates masking.
         if known.insert(version) && state.text(version)?.is_none() {
-            // Masked again only to count: `MaskedText::of` knows lines and kinds but no hashes.
+            // Masked again only for the count: `MaskedText` keeps kinds and lines, but nothing by
+            // which
+            // equal secrets could be told apart.
             let _ = mask_text(text, &mut masked);
             operation.facts.extend(kept.recorded(version));
         }

@@ -235,8 +235,8 @@ struct KeyLine {
     length: usize,
     /// End of the base64.
     end: usize,
-    /// Whether the line holds nothing else: a sentence that begins with a long word is no key
-    /// material.
+    /// Whether the line holds nothing else: a sentence that begins with a long word is
+    /// not key material.
     is_whole: bool,
 }
 
@@ -269,7 +269,7 @@ impl KeyLine {
         }
     }
 
-    /// Returns the start of the next line; a line with more than 80 further bytes is no header.
+    /// Returns the start of the next line; a line with more than 80 further bytes is not a header.
     fn next(&self, bytes: &[u8]) -> Option<usize> {
         bytes[self.end..]
             .iter()

@@ -177,7 +177,8 @@ pub fn schema(memory: &Memory) -> Value {
     let mut properties = json!({
         "rationale": text(800),
         "scene_intention": text(500),
-        // Fewer than `read` accepts: the schema guides, and a plan with a few more is still run.
+        // Fewer than `read_plan` accepts: the schema guides, and a plan with a few more is still
+        // run.
         "actions": { "type": "array", "maxItems": 6, "items": { "anyOf": actions } },
         "expected_outcomes": { "type": "array", "maxItems": 6, "items": text(240) },
     });

@@ -85,7 +85,7 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
         if has_servers(host) {
             servers::take_out(&top, host);
         }
-        // `version` is no content: a file with nothing else was created by us.
+        // `version` is not content: a file with nothing else was created by us.
         let needless = |name: &str| version(host).is_some() && name == "version";
         let empty = top
             .properties()

@@ -335,7 +335,7 @@ impl Field {
                     |chosen| Ok(json!(chosen)),
                 )
             }
-            // `meant` also accepts names: models write `Elena` where an id is expected.
+            // The lookup also accepts names: models write `Elena` where an id is expected.
             Form::Id(kind) => match value.as_str().and_then(|text| memory.meant(kind, text)) {
                 Some(id) => Ok(json!(id)),
                 None => wrong(&format!("the id of a {kind} in the memory")),
