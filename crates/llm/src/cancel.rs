@@ -1,13 +1,13 @@
-//! Stopping a call from outside, and the only place where this crate enters an async runtime.
+//! Cancellation token for calls, and the only place where this crate enters an async runtime.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-/// A switch that many can hold and any can throw; a call in progress ends soon after.
+/// A cancellation token; clones share it, and a call in progress ends soon after it is cancelled.
 ///
-/// Throwing it is safe from a signal thread. Dropping the last holder throws nothing.
+/// Cancelling is safe from a signal thread. Dropping the last clone does not cancel.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(CancellationToken);
 
@@ -22,9 +22,10 @@ impl Cancel {
         Self::default()
     }
 
-    /// Returns a switch that is thrown by Ctrl-C.
+    /// Returns a token that is cancelled by Ctrl-C.
     ///
-    /// Starts a thread that waits; without one, or without signals, the switch can only be thrown by hand.
+    /// Starts a thread that waits for the signal; if that fails, the token can only be cancelled
+    /// explicitly.
     #[must_use]
     pub fn on_ctrl_c() -> Self {
         let switch = Self::new();
@@ -39,7 +40,7 @@ impl Cancel {
                 thrown.cancel();
             }
         };
-        // Nobody waits for this thread: it ends with the program.
+        // Detached: the thread ends with the program.
         drop(
             std::thread::Builder::new()
                 .name("ctrl-c".to_owned())
@@ -57,13 +58,13 @@ impl Cancel {
         self.0.is_cancelled()
     }
 
-    /// Returns a switch that is thrown with this one, but can be thrown alone.
+    /// Returns a child token: cancelled with this one, but not the other way round.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())
     }
 
-    /// Waits, or returns early when cancelled.
+    /// Sleeps for `duration`, or returns early when cancelled.
     ///
     /// # Errors
     /// When cancelled before or while waiting.
@@ -71,12 +72,12 @@ impl Cancel {
         self.run(async move { tokio::time::sleep(duration).await })
     }
 
-    /// Ends when the switch is thrown.
+    /// Completes when the token is cancelled.
     pub(crate) async fn thrown(&self) {
         self.0.cancelled().await;
     }
 
-    /// Runs `work` to its end on a runtime of its own, or drops it when cancelled.
+    /// Runs `work` to completion on its own runtime, or drops it when cancelled.
     pub(crate) fn run<T: Send>(
         &self,
         work: impl Future<Output = T> + Send,
@@ -84,7 +85,7 @@ impl Cancel {
         if self.is_cancelled() {
             return Err(Cancelled);
         }
-        // A thread that belongs to a runtime (a server's) may not block on another one; a fresh thread may.
+        // Blocking on a runtime panics on a thread that belongs to another one, as a server's do.
         if tokio::runtime::Handle::try_current().is_ok() {
             return std::thread::scope(|scope| {
                 scope
@@ -103,12 +104,13 @@ impl Cancel {
             .expect("BUG: a current-thread runtime needs only an epoll handle");
         let ended = runtime.block_on(async {
             tokio::select! {
+                // Cancellation is polled first: work that is always ready must not starve it.
                 biased;
                 () = self.0.cancelled() => Err(Cancelled),
                 value = work => Ok(value),
             }
         });
-        // A name that is still being resolved must not hold up a cancelled call.
+        // Not a plain drop: it would wait for a blocking DNS lookup in progress.
         runtime.shutdown_background();
         ended
     }

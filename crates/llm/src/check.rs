@@ -1,4 +1,4 @@
-//! Trying a model out: what works, what does not, and what is not known. For a person who has just set one up.
+//! Smoke test of a configured model: answers, streaming, structured output, token counts, price.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,13 +9,13 @@ use crate::error::LlmError;
 use crate::model::{Call, Event, Model};
 use crate::request::Request;
 
-/// One thing that was tried.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
-    /// What was tried: `answers`, `streams`, `keeps to a shape`, `counts tokens`, `has a price`.
+    /// The check: `answers`, `streams`, `keeps to a shape`, `counts tokens`, `has a price`.
     pub name: &'static str,
     pub works: bool,
-    /// What was seen.
+    /// What was observed.
     pub detail: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,
@@ -41,7 +41,7 @@ impl Trial {
     }
 }
 
-/// Makes two small calls and reports what they showed. When the first gives no answer, the second is not made.
+/// Makes two small calls and reports the results. If the first fails, the second is not made.
 pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
     let pieces = AtomicUsize::new(0);
     let watch = |event: &Event| {
@@ -55,7 +55,7 @@ pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
         watch: &watch,
         ..*call
     };
-    // Enough room for a model that thinks before it speaks.
+    // A generous limit for two sentences: reasoning models spend tokens before the first word.
     let words = Request::text(
         "check",
         "Answer in one short sentence.",
@@ -92,7 +92,7 @@ pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
         _ => Trial::new(
             "counts tokens",
             false,
-            "the provider does not say; budgets in tokens cannot be kept",
+            "the provider does not report them; token budgets cannot be enforced",
         ),
     };
     trials.push(counts);

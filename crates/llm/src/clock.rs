@@ -1,10 +1,10 @@
-//! Time as the layers see it, so that tests of waiting do not wait.
+//! Clock abstraction for the layers, so that tests of retries and rate limits do not sleep.
 
 use std::time::{Duration, SystemTime};
 
 use crate::cancel::{Cancel, Cancelled};
 
-/// What time it is, and waiting.
+/// A clock that can be waited on.
 pub trait Clock: Send + Sync {
     fn now(&self) -> SystemTime;
 
@@ -15,7 +15,7 @@ pub trait Clock: Send + Sync {
     fn wait(&self, duration: Duration, cancel: &Cancel) -> Result<(), Cancelled>;
 }
 
-/// The clock of the machine.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! From a person's choice to a model with all its layers around it.
+//! Builds the selected model with all its layers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,33 +22,33 @@ use crate::request::Request;
 use crate::secret::Secret;
 use crate::wire::WireModel;
 
-/// A program has no stream to judge by, so its whole time is limited.
+/// Default total timeout of a command, which has no stream whose silence could be measured.
 const COMMAND_TOTAL: Duration = Duration::from_secs(900);
 
-/// What a person chose.
+/// The user's choice of provider and model.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// A name in the catalogue.
     pub provider: String,
-    /// Without it, the provider's default.
+    /// Defaults to the provider's default model.
     pub model: Option<String>,
-    /// Over the provider's own.
+    /// Overrides the provider's base URL.
     pub base_url: Option<String>,
-    /// For a provider that is a program: another program, with its arguments.
+    /// Overrides the program of a command provider, with its arguments.
     pub program: Vec<String>,
-    /// From a key file or a variable of ours. Without it, the provider's variables are looked up.
+    /// From a key file or a variable of our own. Otherwise the provider's variables are looked up.
     pub key: Option<Secret>,
 }
 
-/// What surrounds the model.
+/// Everything the layers need besides the selection.
 pub struct Connection {
-    /// The caller's environment, read by the edge.
+    /// The process environment, read by the caller.
     pub environment: BTreeMap<String, String>,
     pub allowances: Vec<Arc<Mutex<Allowance>>>,
     pub cassette: Option<(PathBuf, CassetteMode)>,
     pub wire_tape: Option<WireTape>,
     pub structured: StructuredSettings,
-    /// Masks secrets in what is recorded.
+    /// Masks secrets in recordings.
     pub mask: Masker,
     pub clock: Arc<dyn Clock>,
 }
@@ -67,10 +67,10 @@ impl Default for Connection {
     }
 }
 
-/// Returns the chosen model with its layers. Nothing is sent and nothing is started yet.
+/// Returns the selected model with its layers. Sends and starts nothing yet.
 ///
 /// # Errors
-/// When the provider is unknown, has no model or no base URL, or needs a key that is not there.
+/// When the provider is unknown, has no model or no base URL, or its required key is missing.
 pub fn connect(
     catalogue: &Catalogue,
     selection: &Selection,
@@ -108,7 +108,7 @@ pub fn connect(
     let scrubber = Scrubber::new(key.iter().cloned().collect(), mask);
     let offline = matches!(cassette, Some((_, CassetteMode::Replay)));
     let base: Box<dyn Model> = if offline {
-        // A recording is played without a key, a network or a program.
+        // A replay needs no key, network or program, so it must not fail for want of one.
         Box::new(Absent(Identity {
             provider: name.clone(),
             model: spec.model(&model),
@@ -120,7 +120,7 @@ pub fn connect(
         if key.is_none() && !replays && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
             return Err(
-                LlmError::new(Class::Auth, format!("there is no key for `{name}`"))
+                LlmError::new(Class::Auth, format!("no API key for `{name}`"))
                     .first(format!("set `{variables}`, or name a key file")),
             );
         }
@@ -133,13 +133,15 @@ pub fn connect(
             clock.clone(),
         )?)
     };
+    // The order matters: a retry takes a new slot of the limiter, a replay takes none, and repeated
+    // requests for a better answer are checked against the budget one by one.
     let limited = Limiter::new(
         Timeouts::new(base, timeouts(&spec)),
         &spec.limits,
         clock.clone(),
     );
     let patient: Box<dyn Model> = Box::new(Retry::new(limited, spec.retry.clone(), clock.clone()));
-    // What is only played costs nothing, so no budget may refuse it.
+    // A replay costs nothing, so no budget may refuse it.
     let allowances = if offline { Vec::new() } else { allowances };
     let recorded: Box<dyn Model> = match cassette {
         Some((path, mode)) => Box::new(Cassette::new(patient, &path, mode, scrubber, clock)?),
@@ -151,7 +153,7 @@ pub fn connect(
     )))
 }
 
-/// Returns the provider that is meant, at the address that is wanted.
+/// Returns the selected provider's spec, with the selection's base URL.
 pub(crate) fn chosen(
     catalogue: &Catalogue,
     selection: &Selection,
@@ -171,11 +173,11 @@ fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
     let known = catalogue.names().collect::<Vec<_>>().join("`, `");
     let error = LlmError::new(
         Class::Setup,
-        format!("there is no provider `{name}`; there are `{known}`"),
+        format!("unknown provider `{name}`; known are `{known}`"),
     );
     match catalogue.like(name) {
         Some(like) => error.first(format!("did you mean `{like}`?")),
-        None => error.first("choose one of them, or describe yours in a providers' file"),
+        None => error.first("choose one of them, or describe yours in a providers file"),
     }
 }
 
@@ -190,7 +192,7 @@ fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
     if spec.dialect != Dialect::Command {
         return spec.timeouts.clone();
     }
-    // Most programs are silent until they are done.
+    // Most programs print nothing until they are done, so only the total timeout applies.
     let total = spec.timeouts.total.unwrap_or(COMMAND_TOTAL);
     TimeoutSettings {
         first_byte: total,
@@ -200,7 +202,7 @@ fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
     }
 }
 
-/// Stands for a model that is never asked.
+/// Placeholder below a replaying cassette; never called.
 struct Absent(Identity);
 
 impl Model for Absent {
@@ -211,7 +213,7 @@ impl Model for Absent {
     fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
         Err(LlmError::new(
             Class::Setup,
-            "a recording that is only played has no model behind it",
+            "a replayed recording has no model behind it",
         ))
     }
 }

@@ -1,6 +1,6 @@
-//! Embeddings: texts in, vectors out. The one other thing a provider is asked for, over the same transport.
+//! Embeddings client: texts in, unit vectors out, over the same transport as completions.
 //!
-//! Chat servers and OpenAI share an endpoint, Gemini has its own; Anthropic and programs have none.
+//! Chat servers and OpenAI share an endpoint, Gemini has its own; Anthropic and commands have none.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,12 +18,12 @@ use crate::wire::fault;
 use crate::wire::transport::{Outgoing, Transport};
 use crate::wire::{address, shown, speech};
 
-/// So many texts go into one request.
+/// Number of texts per request.
 const BATCH: usize = 64;
 const MOST_BYTES: usize = 64 << 20;
 const TRIES: u32 = 3;
 
-/// A model that turns texts into vectors.
+/// An embedding model.
 pub struct Embedder {
     provider: String,
     model: String,
@@ -35,10 +35,10 @@ pub struct Embedder {
 }
 
 impl Embedder {
-    /// Returns the chosen model. Nothing is sent yet.
+    /// Returns the selected embedding model. Sends nothing yet.
     ///
     /// # Errors
-    /// When the provider is unknown, has no embeddings, no model is named, or a key is missing.
+    /// When the provider is unknown or has no embeddings, or the model or a key is missing.
     pub fn new(
         catalogue: &Catalogue,
         selection: &Selection,
@@ -71,7 +71,7 @@ impl Embedder {
         })?;
         let url = address(base, &endpoint).map_err(|problem| {
             setup(
-                format!("the base URL `{base}` is none: {problem}"),
+                format!("the base URL `{base}` is not valid: {problem}"),
                 "give it with `https://`",
             )
         })?;
@@ -79,7 +79,7 @@ impl Embedder {
         if key.is_none() && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
             return Err(
-                LlmError::new(Class::Auth, format!("there is no key for `{provider}`"))
+                LlmError::new(Class::Auth, format!("no API key for `{provider}`"))
                     .first(format!("set `{variables}`, or name a key file")),
             );
         }
@@ -101,16 +101,16 @@ impl Embedder {
         })
     }
 
-    /// Returns what vectors are signed with: those of another model mean something else.
+    /// Returns the name stored with vectors: those of different models cannot be compared.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// Returns the vectors of texts, each of length 1, in their order.
+    /// Returns the vectors of texts, normalised to length 1, in order.
     ///
     /// # Errors
-    /// When the provider fails, also after it was asked again, or answers something else.
+    /// When the provider fails, even after retries, or returns something else.
     pub fn embed(&self, texts: &[String], cancel: &Cancel) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
@@ -123,6 +123,8 @@ impl Embedder {
         let mut attempt = 0;
         loop {
             attempt += 1;
+            // A retry loop of its own: the retry layer wraps completions, and a batch either
+            // succeeds or fails as a whole.
             let error = match cancel.run(self.once(texts)) {
                 Ok(Ok(vectors)) => return Ok(vectors),
                 Ok(Err(error)) => error,
@@ -185,7 +187,7 @@ impl Embedder {
             LlmError::new(
                 Class::Malformed,
                 format!(
-                    "{} answered no vectors for {} texts",
+                    "{} returned no vectors for {} texts",
                     shown(&self.url),
                     texts.len()
                 ),
@@ -194,7 +196,7 @@ impl Embedder {
     }
 }
 
-/// Reads an answer of either form; one that is not whole is none.
+/// Parses a response in either format; `None` if vectors are missing or differ in length.
 fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
     let value: Value = serde_json::from_str(answer).ok()?;
     let (list, field) = match value.get("data") {
@@ -216,13 +218,14 @@ fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
             unit(numbers?)?,
         ));
     }
+    // OpenAI's format allows any order and gives the index of each text.
     found.sort_by_key(|(index, _)| *index);
     let length = found.first()?.1.len();
     let whole = found.len() == expected && found.iter().all(|(_, vector)| vector.len() == length);
     whole.then(|| found.into_iter().map(|(_, vector)| vector).collect())
 }
 
-/// Returns a vector of length 1 in the same direction, where it has one.
+/// Normalises a vector to length 1; `None` for a zero vector, which has no direction.
 fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
     if !length.is_normal() {

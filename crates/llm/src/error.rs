@@ -1,4 +1,4 @@
-//! What went wrong: a class that decides what may be tried again, and words that say what to do.
+//! Errors of model calls: a class that decides about retries, a message, and next steps.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,75 +9,75 @@ use crate::cancel::Cancelled;
 use crate::ledger::LedgerEntry;
 use crate::outcome::Usage;
 
-/// A call that gave no answer.
+/// A failed call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LlmError {
     pub class: Class,
-    /// What happened, one line, with the provider's own words where it has some.
+    /// What happened, in one line, with the provider's message if there is one.
     pub what: String,
     /// What to do next, most useful first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,
-    /// How long the provider asked to wait.
+    /// The wait the provider asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<Duration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// What the model had said by then, as it came. For an error file, never for a retry to go on from.
+    /// The partial text received so far. For an error report; a retry never continues from it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default)]
     pub usage: Usage,
-    /// Every attempt that was made.
+    /// Every attempt made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ledger: Vec<LedgerEntry>,
 }
 
-/// The kinds of failure.
+/// Classes of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// No key, or one the provider does not accept.
+    /// No API key, or one the provider rejects.
     Auth,
-    /// The key is known but may not do this.
+    /// The key is valid but lacks permission.
     Permission,
-    /// The account is empty or over its own limit.
+    /// The account has no credit or exceeds its quota.
     NoCredits,
     RateLimited,
     Overloaded,
     /// The provider failed.
     Server,
-    /// The connection could not be made or broke before any answer.
+    /// Connecting failed, or the connection was lost before any answer.
     Network,
     Timeout(Phase),
-    /// The prompt does not fit the model.
+    /// The prompt exceeds the model's context window.
     ContextTooLong,
-    /// The answer did not fit the room it was given.
+    /// The answer exceeds the output limit.
     OutputTruncated,
-    /// The provider refused to say it.
+    /// The provider's content filter refused.
     ContentFilter,
-    /// The provider did not understand the request.
+    /// The provider rejected the request as invalid.
     BadRequest,
-    /// There is nothing at this address, or no such model.
+    /// No endpoint at this URL, or no such model.
     EndpointNotFound,
     /// The stream ended before the answer did.
     StreamEndedEarly,
-    /// The provider answered something that is no answer.
+    /// The provider returned something that cannot be parsed.
     Malformed,
-    /// The answer does not have the wanted shape, also after asking again.
+    /// The answer does not match the schema, even after retries.
     Shape,
-    /// The call could cost more than is left.
+    /// The call could exceed the budget.
     BudgetExceeded,
     Cancelled,
-    /// The recording has no answer to this question.
+    /// The recording has no answer for this request.
     NotRecorded,
-    /// The provider, its data or its program is not set up.
+    /// The provider, its data or its program is misconfigured.
     Setup,
 }
 
-/// Which wait was too long.
+/// Which timeout expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -87,20 +87,20 @@ pub enum Phase {
     Total,
 }
 
-/// What may be done about a class of failure.
+/// Retry policy of a class of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Trying again changes nothing.
+    /// A retry changes nothing.
     Never,
-    /// Wait as long as the provider asks; without a word from it, long enough for limits that count minutes.
+    /// Wait as long as the provider asks; by default long enough for per-minute limits.
     Throttle,
-    /// A passing fault: wait a little, then a little longer.
+    /// A transient failure: exponential backoff.
     Backoff,
 }
 
 impl Class {
-    /// Returns what the `retry` layer does. Every class is listed: a retryable one without a policy is the commonest bug
-    /// of this kind of program.
+    /// Returns the class's retry policy. Every class is listed, so that a new one cannot be
+    /// forgotten.
     #[must_use]
     pub fn policy(self) -> Policy {
         match self {
@@ -109,6 +109,7 @@ impl Class {
                 Policy::Backoff
             }
             Self::Timeout(Phase::Connect | Phase::FirstByte | Phase::Idle) => Policy::Backoff,
+            // The total limit is the user's own: a retry would take as long again.
             Self::Timeout(Phase::Total)
             | Self::Auth
             | Self::Permission
@@ -126,7 +127,7 @@ impl Class {
         }
     }
 
-    /// Returns next steps that hold for every failure of the class.
+    /// Returns the next steps common to all failures of the class.
     fn next(self) -> &'static [&'static str] {
         match self {
             Self::Auth => &["set the provider's key variable, or name a key file"],
@@ -163,7 +164,7 @@ impl Class {
 }
 
 impl LlmError {
-    /// Returns an error with the next steps of its class.
+    /// Creates an error with the next steps of its class.
     #[must_use]
     pub fn new(class: Class, what: impl Into<String>) -> Box<Self> {
         Box::new(Self {
@@ -179,7 +180,7 @@ impl LlmError {
         })
     }
 
-    /// Puts a next step before the others.
+    /// Inserts a next step before the others.
     #[must_use]
     pub fn first(mut self: Box<Self>, step: impl Into<String>) -> Box<Self> {
         self.next.insert(0, step.into());

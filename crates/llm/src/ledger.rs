@@ -1,4 +1,4 @@
-//! What a call cost: one entry per attempt, and money only where it is known.
+//! Cost ledger: one entry per attempt, with tokens, latency, and money where it is known.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::outcome::{Stop, Usage};
 use crate::provider::Price;
 use crate::request::Request;
 
-/// One attempt at one request. Plain data; who keeps it adds its own key and time.
+/// One attempt at one request. Plain data; the caller that stores it adds key and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
     pub purpose: String,
@@ -19,30 +19,30 @@ pub struct LedgerEntry {
     pub account: Option<String>,
     pub provider: String,
     pub model: String,
-    /// Counts from 1 within one request; asking again for a better shape starts at 1 again.
+    /// Counts from 1 within one request; a retry for a schema mismatch is a new request.
     pub attempt: u32,
     pub usage: Usage,
     pub cost: Cost,
     pub latency_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// What went wrong, when it did.
+    /// Class of the failure, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Class>,
-    /// SHA-256 of what was sent: the same question asked twice is seen, its text is not kept.
+    /// SHA-256 of the prompt: shows repeated requests without storing their text.
     pub prompt_sha256: String,
     /// The answer came from a recording and cost nothing now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
 }
 
-/// Money, in millionths of a US dollar. Unknown is unknown, not zero.
+/// Cost in micro-dollars. Unknown is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "basis", content = "micros", rename_all = "snake_case")]
 pub enum Cost {
-    /// The provider said so.
+    /// Reported by the provider.
     Reported(u64),
-    /// Tokens times the price in the provider's data.
+    /// Tokens times the catalogue's price.
     Computed(u64),
     #[default]
     Unknown,
@@ -57,9 +57,9 @@ impl Cost {
         }
     }
 
-    /// Returns tokens times price, where all that counts is known.
+    /// Computes tokens times price; unknown unless price, input and output are known.
     ///
-    /// Tokens read from or written to a cache are priced as such; without a price of their own they cost what input does.
+    /// Cached tokens have their own prices; without them they cost as much as other input.
     #[must_use]
     pub fn of(usage: &Usage, price: Option<&Price>) -> Self {
         let (Some(price), Some(input), Some(output)) = (price, usage.input, usage.output) else {
@@ -80,7 +80,7 @@ impl Cost {
     }
 }
 
-/// Files one attempt, in the answer itself: what happened and what it cost travel together.
+/// Attaches the ledger entry of one attempt to the answer, so that result and cost stay together.
 pub(crate) fn filed(
     request: &Request,
     identity: &Identity,
@@ -119,7 +119,7 @@ pub(crate) fn filed(
 
 fn prompt_sha256(request: &Request) -> String {
     let mut hasher = Sha256::new();
-    // A byte no text holds keeps `ab` + `c` apart from `a` + `bc`.
+    // A separator that does not occur in UTF-8: `ab` + `c` must not hash like `a` + `bc`.
     for part in
         std::iter::once(&request.system).chain(request.messages.iter().map(|message| &message.text))
     {

@@ -1,12 +1,15 @@
-//! Language models: one trait, the wire dialects of the providers, a command as a model, and the layers between.
+//! Client for language models: one [`Model`] trait, provider dialects over HTTP, commands as
+//! models, and middleware layers (retry, rate limit, budget, timeouts, recording, structured
+//! output).
 //!
-//! A caller builds a [`Request`], gets a [`Model`] from [`connect`] and calls [`Model::complete`]. The call is
-//! synchronous, like every use case; the async runtime that HTTP needs lives inside one call and ends with it. This
-//! crate does not know what is asked or why: no stories, no nodes, no store. It reads no environment and prints
-//! nothing; keys, variables and the key file are handed in by the edge.
+//! A caller builds a [`Request`], gets a [`Model`] from [`connect`] and calls [`Model::complete`].
+//! The call is synchronous, like every use case; the async runtime that HTTP needs lives inside one
+//! call and ends with it. This crate does not know what is asked or why: no stories, no nodes, no
+//! store. It reads no environment and prints nothing; keys, variables and the key file are passed
+//! in.
 //!
-//! Layers, outermost first: `structured` → `budget` → `cassette` → `retry` → `limiter` → `timeouts` → a wire dialect or
-//! a command. Each is a [`Model`] around a [`Model`].
+//! Layers, outermost first: `structured` → `budget` → `cassette` → `retry` → `limiter` → `timeouts`
+//! → a wire dialect or a command. Each is a [`Model`] around a [`Model`].
 
 mod cancel;
 mod check;

@@ -1,4 +1,4 @@
-//! The one trait: a question in, an answer out, with a way to watch and a way to stop.
+//! The [`Model`] trait: one request in, one answer out, with progress events and cancellation.
 
 use std::time::Duration;
 
@@ -10,49 +10,50 @@ use crate::outcome::Outcome;
 use crate::provider::ModelSpec;
 use crate::request::Request;
 
-/// What a call gives. The error is boxed: it carries the raw answer and the ledger of what was spent.
+/// Result of a call. The error is boxed, because it carries the raw answer and the ledger.
 pub type Answer = Result<Outcome, Box<LlmError>>;
 
 /// A model, or a layer around one.
 pub trait Model: Send + Sync {
+    /// Returns which model answers.
     fn identity(&self) -> &Identity;
 
-    /// Answers one request, or says why not and what to do next.
+    /// Answers one request.
     ///
-    /// Blocks until the answer is complete. Returns soon after `call.cancel` is thrown, with [`Class::Cancelled`], and
-    /// leaves no connection and no process behind.
+    /// Blocks until the answer is complete. Returns [`Class::Cancelled`] soon after `call.cancel`
+    /// is cancelled, and leaves no connection and no process behind.
     ///
     /// # Errors
-    /// A [`LlmError`] of the class that decides what may be tried again.
+    /// A [`LlmError`]; its class decides whether a retry makes sense.
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer;
 }
 
-/// Which model answers, and what is known about it.
+/// The model that answers, and what the catalogue knows about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
     pub provider: String,
     pub model: ModelSpec,
 }
 
-/// One call: how to stop it, and who watches.
+/// Context of one call: cancellation and progress events.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub cancel: &'a Cancel,
     pub watch: &'a (dyn Fn(&Event) + Sync),
-    /// Whether a person reads the text as it comes. Then a stream that broke after its first words is not started again
-    /// behind their back.
+    /// Whether a person reads the text as it arrives. Then a stream that broke after its first text
+    /// is not retried: the restart would contradict what was already read.
     pub interactive: bool,
 }
 
-/// What happens while a call runs.
+/// Progress event of a running call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// A piece of the answer's text.
     Text(String),
-    /// Something arrived, be it only a sign of life.
+    /// Data arrived, if only a keep-alive; resets the idle timeout.
     Alive,
-    /// The text so far is void; the answer starts again.
+    /// The text so far is discarded; the answer starts again.
     Restarted,
     /// Waiting before the next attempt.
     Retrying {
@@ -62,12 +63,12 @@ pub enum Event {
         class: Class,
         why: String,
     },
-    /// Asking again because the answer did not have the wanted shape.
+    /// Repeating the request, because the answer does not match the schema.
     AskingAgain { attempt: u32, of: u32, why: String },
 }
 
 impl<'a> Call<'a> {
-    /// Returns a call that nobody watches.
+    /// Returns a call without an event listener.
     #[must_use]
     pub fn unwatched(cancel: &'a Cancel) -> Self {
         Self {

@@ -1,15 +1,16 @@
-//! What came back.
+//! The answer of a model: text, stop reason, token usage, ledger.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ledger::LedgerEntry;
 
-/// An answer.
+/// A complete answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub text: String,
-    /// Read from the text and checked against the request's schema; only the `structured` layer fills it.
+    /// The text parsed and validated against the request's schema; set by the `structured` layer
+    /// only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
     pub stop: Stop,
@@ -19,10 +20,10 @@ pub struct Outcome {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// What was mended or tried on the way, for people: `/limit: "3" read as 3`.
+    /// Repairs and retries on the way, for people: `/limit: "3" read as 3`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Every attempt this answer took, failed ones too.
+    /// Every attempt this answer took, including failed ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ledger: Vec<LedgerEntry>,
 }
@@ -31,24 +32,24 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stop {
-    /// It was finished, or met a stop word.
+    /// It finished, or met a stop sequence.
     End,
-    /// The room for the answer was used up: the text is cut.
+    /// The output limit was reached: the text is truncated.
     Length,
-    /// The provider held something back.
+    /// The provider's content filter withheld something.
     Filter,
-    /// The provider did not say, or said a word unknown here.
+    /// The provider gave no reason, or an unknown one.
     #[default]
     Unknown,
 }
 
-/// Tokens. `None` is "not said", which is not zero.
+/// Token counts. `None` means "not reported", which is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// All that went in, including what was read from and written to the provider's cache.
+    /// All input tokens, including those read from and written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
-    /// All that came out, including reasoning.
+    /// All output tokens, including reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<u64>,
     /// The part of `input` read from the cache.
@@ -63,7 +64,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns what of `newer` is said, over this: providers tell usage in pieces.
+    /// Merges `newer` over these counts: providers report usage in several events.
     #[must_use]
     pub(crate) fn updated(self, newer: Self) -> Self {
         Self {
@@ -75,7 +76,7 @@ impl Usage {
         }
     }
 
-    /// Returns all tokens, when both sides are known.
+    /// Returns the total, if input and output are known.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         Some(self.input?.saturating_add(self.output?))

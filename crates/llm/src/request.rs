@@ -1,22 +1,22 @@
-//! What is asked of a model.
+//! The request to a model: messages, schema, limits.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One question. Everything in it decides the answer, so everything in it is part of a recording's key.
+/// One request. Everything that influences the answer is part of a recording's key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// What the answer is for, in the caller's words (`plan`, `write` …). Filed in the ledger; not sent.
+    /// Purpose of the answer, chosen by the caller (`plan`, `write` …). For the ledger; not sent.
     pub purpose: String,
-    /// Whose account it goes on, in the caller's words. Filed in the ledger; neither sent nor part of a key.
+    /// Account to charge, chosen by the caller. For the ledger; neither sent nor part of a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     pub system: String,
     pub messages: Vec<Message>,
-    /// The shape of the answer. Without it the answer is text.
+    /// Schema of the answer. Without it the answer is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Schema>,
-    /// Always given: some providers charge for the room, and a model without a limit may never stop.
+    /// Required: some providers bill against the limit, and a model without one may never stop.
     pub max_output_tokens: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
@@ -24,7 +24,7 @@ pub struct Request {
     pub seed: Option<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// The system text comes again in later calls: where a provider must be told, let it keep it.
+    /// The system text is reused by later calls: request prompt caching where it is not automatic.
     #[serde(default)]
     pub reuse_system: bool,
 }
@@ -43,27 +43,29 @@ pub enum Role {
     Assistant,
 }
 
-/// A JSON Schema (draft 2020-12) with the name providers want for it.
+/// A JSON Schema (draft 2020-12) with the name that providers require.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Schema {
     /// Letters, digits, `_` and `-`.
     pub name: String,
     pub schema: Value,
-    /// How it reaches the model. The `structured` layer goes down this ladder when a provider refuses a rung.
+    /// How it is sent. The `structured` layer falls back to the next mode if a provider rejects
+    /// one.
     #[serde(default)]
     pub mode: SchemaMode,
 }
 
-/// The rungs from most to least help by the provider. The answer is checked here in any case.
+/// Ways to send a schema, from most to least support by the provider. The answer is validated here
+/// in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SchemaMode {
-    /// The provider's own field for schemas.
+    /// The provider's own field for schemas (structured output).
     #[default]
     Native,
-    /// One tool with the schema as its arguments, which the model must call.
+    /// A forced tool call with the schema as its parameters.
     Tool,
-    /// Nothing but words in the prompt.
+    /// Only in the prompt's text.
     Prompt,
 }
 
@@ -85,7 +87,7 @@ impl Request {
         }
     }
 
-    /// Returns the same request for an answer of a shape.
+    /// Returns this request with a schema for the answer.
     #[must_use]
     pub fn shaped(mut self, name: &str, schema: Value) -> Self {
         self.schema = Some(Schema {
@@ -96,8 +98,8 @@ impl Request {
         self
     }
 
-    /// Returns about how many tokens go in. Three bytes a token is more than English needs and less than some
-    /// scripts do; it is for budgets that refuse, not for bills.
+    /// Estimates the input tokens at three bytes per token: pessimistic for English, optimistic for
+    /// some scripts. For budget checks, not for billing.
     #[must_use]
     pub fn estimated_input_tokens(&self) -> u64 {
         let schema = self

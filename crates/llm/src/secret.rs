@@ -1,13 +1,13 @@
-//! A key. It is never printed, serialised or compared in a message.
+//! API key that is never printed or serialised.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A key for a provider. `Debug` shows that there is one, nothing of it.
+/// An API key. `Debug` shows that there is one, nothing of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// Why a key file gave no key.
+/// Why a key file has no usable key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     #[error("the key file `{path}` cannot be read")]
@@ -22,7 +22,7 @@ pub enum KeyFileError {
 }
 
 impl Secret {
-    /// Returns a key, or nothing when `text` is blank. Space around it is no part of it.
+    /// Returns the key in `text` without surrounding whitespace; `None` if it is blank.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -32,7 +32,7 @@ impl Secret {
     /// Reads a key from the first line of a file.
     ///
     /// # Errors
-    /// When the file cannot be read or its first line is no key.
+    /// When the file cannot be read or its first line is not a key.
     pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
         let text = std::fs::read_to_string(path).map_err(|source| KeyFileError::Unreadable {
             path: path.to_owned(),
@@ -45,7 +45,7 @@ impl Secret {
             .ok_or_else(|| KeyFileError::Empty {
                 path: path.to_owned(),
             })?;
-        // Found here, the message can name the file; found later, it would have to name the key.
+        // Checked here, where the message can name the file; the HTTP library would quote the key.
         if key.0.chars().all(|letter| letter.is_ascii_graphic()) {
             Ok(key)
         } else {
@@ -55,7 +55,7 @@ impl Secret {
         }
     }
 
-    /// The key itself, for the one header it goes into.
+    /// Returns the key itself, for the one header it goes into.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

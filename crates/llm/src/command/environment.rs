@@ -1,12 +1,13 @@
-//! What a program gets of the caller's environment.
+//! Environment allowlist for programs that are run as models.
 
 use std::collections::BTreeMap;
 
-/// Set for every program: the hooks of this product stay quiet under it, so that a model they call does not call them.
+/// Set for every program: disables this product's hooks, so that a model called by them does not
+/// call them again.
 pub const RECURSION_GUARD: (&str, &str) = ("THROUGHLINE_HOOKS", "off");
 
-/// What programs need to find themselves, their login, their words and the network. No key is among it, and nothing that
-/// tells an agent it runs inside another one: some refuse to.
+/// Variables programs need to find their files, login, locale and network. No keys, and nothing
+/// that tells an agent that it runs inside another one, because some refuse to start then.
 const HARMLESS: &[&str] = &[
     "PATH",
     "HOME",
@@ -48,7 +49,7 @@ const HARMLESS: &[&str] = &[
     "ProgramData",
 ];
 
-/// Returns the harmless variables and those the provider's data names.
+/// Returns the allowed variables and those named in the provider's data.
 pub(super) fn harmless(
     environment: &BTreeMap<String, String>,
     kept: &[String],

@@ -1,8 +1,9 @@
-//! A program as a model: `claude -p`, `codex exec`, or any other, described by data.
+//! Command as a model: `claude -p`, `codex exec`, or any other program described in the catalogue.
 //!
-//! It runs in an empty directory of its own, so that an agent finds nothing to work on; with an environment of harmless
-//! variables, so that no key decides who pays; with a variable that keeps hooks of this product quiet, so that they do not
-//! call themselves; and in a process group of its own, which is ended as a whole. No shell is involved.
+//! It runs in an empty directory, so that an agent finds nothing to work on; with an allowlisted
+//! environment, so that a stray key does not decide who pays; with a variable that disables this
+//! product's hooks, so that they do not call themselves; and in its own process group, which is
+//! killed as a whole. No shell is involved.
 
 mod environment;
 mod output;
@@ -22,7 +23,7 @@ use crate::outcome::{Outcome, Stop};
 use crate::provider::{CommandSpec, ProviderSpec};
 use crate::request::{Message, Request, Role, SchemaMode};
 
-/// A program, ready to be started for each request.
+/// A program that is started for each request.
 pub struct CommandModel {
     identity: Identity,
     spec: CommandSpec,
@@ -30,10 +31,10 @@ pub struct CommandModel {
 }
 
 impl CommandModel {
-    /// Returns a model. `environment` is that of the caller; what the program gets of it is decided here.
+    /// Creates a model. Of the caller's `environment` only allowed variables are passed on.
     ///
     /// # Errors
-    /// When the provider is no command.
+    /// When the provider is not a command.
     pub fn new(
         provider: &str,
         spec: &ProviderSpec,
@@ -69,7 +70,7 @@ impl CommandModel {
         let desk = Desk::new(self, request).map_err(|error| {
             LlmError::new(
                 Class::Setup,
-                format!("no directory for the program could be made: {error}"),
+                format!("cannot create a directory for the program: {error}"),
             )
             .first("check the space and the permissions of the temporary directory")
         })?;
@@ -86,11 +87,12 @@ impl CommandModel {
         };
         let ended = process::run(&start, call.cancel, &|| call.tell(&Event::Alive))?;
         let mut answer = output::read(&self.spec.output, &ended, &self.spec.program)?;
+        // The answer file wins over stdout, on which programs may also print progress.
         if let Some(text) = desk.answer() {
             answer.text = text;
         }
         if answer.text.trim().is_empty() {
-            let what = format!("`{}` ended without an answer", self.spec.program);
+            let what = format!("`{}` exited without an answer", self.spec.program);
             return Err(output::with_errors(
                 LlmError::new(Class::Malformed, what),
                 &ended,
@@ -128,6 +130,7 @@ impl CommandModel {
                 .iter()
                 .map(|(name, value)| (name.clone(), desk.filled(value))),
         );
+        // Last, so that no setting can switch the guard off by accident.
         let (name, value) = RECURSION_GUARD;
         variables.insert(name.to_owned(), value.to_owned());
         variables
@@ -149,7 +152,8 @@ impl Model for CommandModel {
     }
 }
 
-/// What lies before a program: an empty directory to run in, and files beside it. All of it goes with the call.
+/// Temporary files of one call: an empty working directory, and input files beside it. Deleted with
+/// the call.
 struct Desk {
     _directory: TempDir,
     empty: PathBuf,
@@ -197,7 +201,8 @@ impl Desk {
         })
     }
 
-    /// Puts what is meant in the place of `{…}`. One pass: what is put in is not looked at again.
+    /// Replaces placeholders `{…}`. One pass: inserted text is not expanded again, so a prompt that
+    /// contains `{system}` stays as it is.
     fn filled(&self, template: &str) -> String {
         let mut result = String::new();
         let mut rest = template;
@@ -218,7 +223,7 @@ impl Desk {
         result + rest
     }
 
-    /// Returns what the program wrote into its answer file, when it was given one.
+    /// Returns the content of the answer file, if the program wrote one.
     fn answer(&self) -> Option<String> {
         std::fs::read_to_string(&self.answer_file)
             .ok()
@@ -230,7 +235,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Returns the conversation as one text: a program takes one prompt.
+/// Renders the conversation as one text, because a program takes a single prompt.
 fn prompt(request: &Request, with_system: bool) -> String {
     let mut parts = Vec::new();
     if with_system && !request.system.is_empty() {

@@ -1,4 +1,4 @@
-//! Reading what a program printed: text, a JSON object, or one a line.
+//! Parses a program's output: plain text, one JSON object, or JSON Lines.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(super) struct Printed {
     pub(super) cost: Cost,
 }
 
-/// Returns the answer, or why there is none. A good exit proves nothing, and neither does a 200 of a server.
+/// Returns the answer, or the failure. Exit code 0 alone does not prove success.
 pub(super) fn read(
     spec: &OutputSpec,
     ended: &Ended,
@@ -39,19 +39,19 @@ pub(super) fn read(
     }
     if ended.code != Some(0) {
         let how = ended.code.map_or_else(
-            || "was ended by a signal".to_owned(),
-            |code| format!("ended with {code}"),
+            || "was killed by a signal".to_owned(),
+            |code| format!("exited with code {code}"),
         );
         let why = last_line(&ended.errors)
             .or_else(|| last_line(&ended.output))
-            .unwrap_or("it said nothing");
+            .unwrap_or("no output");
         return Err(with_errors(
             failure(&format!("`{program}` {how}"), why),
             ended,
         ));
     }
     if spec.done.is_some() && pick(&spec.done).is_none() {
-        let what = format!("`{program}` ended without saying that it was done");
+        let what = format!("`{program}` exited without reporting completion");
         return Err(with_errors(
             LlmError::new(Class::StreamEndedEarly, what),
             ended,
@@ -90,9 +90,10 @@ pub(super) fn read(
     Ok(Printed { text, usage, cost })
 }
 
-/// Returns the object a program printed, past the noise before it.
+/// Parses the JSON object in the output, skipping other text before it.
 fn whole(output: &str) -> Option<Value> {
     serde_json::from_str(output.trim()).ok().or_else(|| {
+        // Limited: each attempt may parse the whole rest, which is quadratic in the worst case.
         let starts = output.match_indices('{').map(|(start, _)| start).take(100);
         starts
             .filter_map(|start| serde_json::from_str(output.get(start..)?.trim()).ok())
@@ -100,7 +101,7 @@ fn whole(output: &str) -> Option<Value> {
     })
 }
 
-/// Returns what the last matching object has at the place.
+/// Returns the picked value of the last matching object.
 fn picked<'a>(pick: &Pick, objects: &'a [Value]) -> Option<&'a Value> {
     let matches = |object: &&Value| {
         pick.when
@@ -127,7 +128,7 @@ fn last_line(text: &str) -> Option<&str> {
         .find(|line| !line.is_empty())
 }
 
-/// Programs tell their class of failure only in words.
+/// Classifies a failure by its message; programs have no error codes for it.
 fn failure(what: &str, why: &str) -> Box<LlmError> {
     let why: String = why
         .chars()
@@ -136,6 +137,8 @@ fn failure(what: &str, why: &str) -> Box<LlmError> {
         .collect();
     let lower = why.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    // The first match wins: a message may contain words of several classes. Retryable ones come
+    // first, because a retry is limited and a wrong "log in" would send the user the wrong way.
     let class = match () {
         () if says(&[
             "rate limit",
@@ -183,7 +186,7 @@ fn failure(what: &str, why: &str) -> Box<LlmError> {
     }
 }
 
-/// Keeps what the program complained about, for an error file.
+/// Attaches the program's output to an error, for an error report.
 pub(super) fn with_errors(mut error: Box<LlmError>, ended: &Ended) -> Box<LlmError> {
     error.text = [ended.output.trim(), ended.errors.trim()]
         .join("\n")
@@ -235,7 +238,8 @@ mod tests {
             ),
             (Some(71), Some(4), Some(60))
         );
-        // Its own estimate is made for models it does not know, too: not taken for the provider's word.
+        // Its own estimate is made for models it does not know, too: not taken for the provider's
+        // word.
         assert_eq!(printed.cost, Cost::Unknown);
         let failed =
             r#"{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}"#;
@@ -281,7 +285,10 @@ mod tests {
         )
         .unwrap_err();
         assert_eq!(error.class, Class::Setup);
-        assert_eq!(error.what, "`p` ended with 2: error: unknown option '--x'");
+        assert_eq!(
+            error.what,
+            "`p` exited with code 2: error: unknown option '--x'"
+        );
         assert!(error.text.contains("half an ans"));
         let killed = Ended {
             code: None,
@@ -289,7 +296,7 @@ mod tests {
         };
         assert_eq!(
             read(&OutputSpec::default(), &killed, "p").unwrap_err().what,
-            "`p` was ended by a signal: it said nothing"
+            "`p` was killed by a signal: no output"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Running a program to its end, or ending it with all it started.
+//! Runs a program to its end, or kills its whole process group when cancelled.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use crate::cancel::{Cancel, Cancelled};
 use crate::error::{Class, LlmError};
 
-/// How to start it.
+/// How to start a program.
 pub(super) struct Start<'a> {
     pub(super) program: &'a str,
     pub(super) arguments: Vec<String>,
@@ -21,23 +21,24 @@ pub(super) struct Start<'a> {
     pub(super) input: String,
 }
 
-/// How it ended.
+/// Exit code and output of a program.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
-    /// No code: it was ended by a signal.
+    /// `None` if it was killed by a signal.
     pub(super) code: Option<i32>,
     pub(super) output: String,
     pub(super) errors: String,
 }
 
-/// More than this is no answer; the rest is read and thrown away, so that the program does not wait for ever.
+/// Maximum size of the output that is kept. The rest is read and discarded, so that the program
+/// does not block on a full pipe.
 const MOST_BYTES: usize = 32 << 20;
-/// How long a program that was asked to end may take.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long output is waited for after the program itself has ended: what it left behind may hold the pipe open.
+/// How long to wait for output after the program exited: its children may keep the pipe open.
 const AFTERMATH: Duration = Duration::from_secs(2);
 
-/// Runs a program to its end. When cancelled, its whole group is ended first.
+/// Runs a program to its end. When cancelled, kills its whole process group before it returns.
 pub(super) fn run(
     start: &Start<'_>,
     cancel: &Cancel,
@@ -46,7 +47,8 @@ pub(super) fn run(
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
-    // Under a switch that nobody throws: at a cancel the group is ended in good order, not dropped.
+    // Run under a token that is never cancelled: `supervise_process` handles the caller's, so that the
+    // group gets SIGTERM first. Otherwise the future would just be dropped.
     Cancel::new().run(attend(start, cancel, alive))?
 }
 
@@ -60,7 +62,7 @@ async fn attend(
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut said, mut complained) = (Vec::new(), Vec::new());
     let status = {
-        // All three at once: a full pipe that nobody empties stops both sides.
+        // All three concurrently: with one pipe full and not read, both sides would block.
         let talk = async {
             tokio::join!(
                 feed(input, &start.input),
@@ -90,7 +92,7 @@ async fn attend(
     let status = status.map_err(|error| {
         LlmError::new(
             Class::Setup,
-            format!("`{}` could not be waited for: {error}", start.program),
+            format!("cannot wait for `{}`: {error}", start.program),
         )
     })?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -106,7 +108,7 @@ async fn attend(
     reason = "a command as a model is started here, by a person's setting, without a shell"
 )]
 fn command(program: &str) -> Command {
-    // Made from the standard library's, so that the one lint that guards starting programs sees it.
+    // From `std::process::Command`, so that the lint on starting programs also covers this place.
     Command::from(std::process::Command::new(program))
 }
 
@@ -127,11 +129,11 @@ fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
         let program = start.program;
         let (what, step) = match error.kind() {
             ErrorKind::NotFound => (
-                format!("the program `{program}` is not there"),
+                format!("the program `{program}` was not found"),
                 format!("install `{program}`, or give its full path as `command.program` of the provider"),
             ),
             _ => (
-                format!("the program `{program}` cannot be started: {error}"),
+                format!("cannot start the program `{program}`: {error}"),
                 "check its permissions and the length of its arguments; `{system_file}` is shorter than `{system}`"
                     .to_owned(),
             ),
@@ -142,7 +144,7 @@ fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
 
 async fn feed(input: Option<ChildStdin>, text: &str) {
     if let Some(mut input) = input {
-        // A program that does not want its input closes it; that is no fault.
+        // Errors are ignored: a program may close its stdin without reading the prompt.
         let _ = input.write_all(text.as_bytes()).await;
         let _ = input.shutdown().await;
     }
@@ -162,7 +164,7 @@ async fn drain(
     }
 }
 
-/// The program and everything it started. Nothing of it outlives this value.
+/// The program's process group, killed when this value is dropped.
 struct Group {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
@@ -179,12 +181,12 @@ impl Group {
 
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(leader) = self.leader {
-            // Nobody left to tell is what we want.
+            // Fails if the group is already gone, which is the goal.
             let _ = rustix::process::kill_process_group(leader, signal);
         }
     }
 
-    /// Asks all of it to end, and ends what does not.
+    /// Sends SIGTERM to the group, and SIGKILL after the grace period.
     async fn end(&self, child: &mut Child) {
         self.signal(rustix::process::Signal::TERM);
         let _ = tokio::time::timeout(GRACE, child.wait()).await;

@@ -1,7 +1,7 @@
-//! Layer: a call that could cost more than is left is refused before it is made.
+//! Budget layer: refuses a call whose worst case exceeds what is left, before it is made.
 //!
-//! What is spent is counted from the ledger of each answer, failed attempts included. What it cannot know it does not
-//! guess: with a limit in money and a model without a price, no call is made.
+//! Spending is counted from the ledger of each answer, including failed attempts. Nothing is
+//! guessed: with a limit in money and a model without a price, no call is made.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,20 +11,20 @@ use crate::model::{Answer, Call, Identity, Model};
 use crate::outcome::Usage;
 use crate::request::Request;
 
-/// What may be spent within something: a call, a run, a day. The caller says what has been spent before.
+/// A spending limit for a call, a run or a day. The caller sets what was spent before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowance {
-    /// The caller's word for it, for messages.
+    /// What it is for (`run`, `day` …), for messages.
     pub name: String,
     pub tokens: Option<u64>,
     pub micros: Option<u64>,
     pub spent_tokens: u64,
     pub spent_micros: u64,
-    /// Attempts of which the tokens or the cost are not known, so that nobody takes the sums for exact.
+    /// Number of attempts with unknown tokens or cost: the sums are lower bounds if it is not zero.
     pub uncounted: u64,
 }
 
-/// The layer. Allowances may be shared between several of them.
+/// The layer. Allowances may be shared between several layers.
 pub struct Budget<M> {
     inner: M,
     allowances: Vec<Arc<Mutex<Allowance>>>,
@@ -35,7 +35,9 @@ impl<M: Model> Budget<M> {
         Self { inner, allowances }
     }
 
+    /// Fails if the call could exceed one of the allowances.
     fn refuse(&self, request: &Request) -> Result<(), Box<LlmError>> {
+        // The full output limit: the real length is known only when it is paid for.
         let worst = Usage {
             input: Some(request.estimated_input_tokens()),
             output: Some(u64::from(request.max_output_tokens)),
@@ -69,7 +71,7 @@ impl<M: Model> Budget<M> {
             let Some(cost) = cost else {
                 let model = &identity.model.id;
                 let what = format!(
-                    "`{model}` has no price, so a budget in money for this {name} cannot be kept"
+                    "`{model}` has no price, so a budget in money for this {name} cannot be enforced"
                 );
                 return Err(LlmError::new(Class::BudgetExceeded, what).first(format!(
                     "set a `price` for `{model}` of `{}`, or limit tokens instead",
@@ -89,6 +91,7 @@ impl<M: Model> Budget<M> {
         Ok(())
     }
 
+    /// Adds the attempts of an answer to all allowances; replayed ones cost nothing.
     fn count(&self, ledger: &[LedgerEntry]) {
         for allowance in &self.allowances {
             let mut allowance = allowance
@@ -120,7 +123,7 @@ impl<M: Model> Model for Budget<M> {
     }
 }
 
-/// Returns micro-dollars as dollars, with no more digits than they need.
+/// Formats micro-dollars as dollars, without trailing zeros.
 fn dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -142,7 +145,8 @@ mod tests {
     }
 
     fn ask(layer: &impl Model) -> Answer {
-        // 30 bytes are estimated as 10 tokens; with 100 out the worst case is 110 tokens and 1,010 micro-dollars.
+        // 30 bytes are estimated as 10 tokens; with 100 out the worst case is 110 tokens and 1,010
+        // micro-dollars.
         layer.complete(
             &Request::text("t", "", &"x".repeat(30), 100),
             &Call::unwatched(&Cancel::new()),
@@ -188,7 +192,7 @@ mod tests {
         let error = ask(&layer).unwrap_err();
         assert_eq!(
             error.what,
-            "`fake-1` has no price, so a budget in money for this run cannot be kept"
+            "`fake-1` has no price, so a budget in money for this run cannot be enforced"
         );
         assert!(
             error

@@ -1,7 +1,8 @@
-//! Layer: answers are recorded, or come from a recording.
+//! Record and replay layer: answers are written to a file, or come from it.
 //!
-//! The key is everything that decides an answer: purpose, model, system, messages, schema and limits. A change in any of
-//! them is a miss, and a miss shows what changed. The same question asked again gets the next recorded answer.
+//! The key is everything that influences an answer: purpose, model, system, messages, schema and
+//! limits. A change in any of them is a miss, and a miss shows the diff. A repeated request gets
+//! the next recorded answer.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -20,15 +21,15 @@ use crate::recording::scrub::{Scrubber, comparable};
 use crate::recording::{lines, nearest};
 use crate::request::Request;
 
-/// What the layer does.
+/// Whether answers are recorded or replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CassetteMode {
-    /// Ask the model and add its answer to the tape. A tape is begun anew by removing the file.
+    /// Call the model and append its answer. To start over, remove the file.
     Record,
-    /// Never ask the model; what is not recorded is an error.
+    /// Never call the model; a miss is an error.
     Replay,
-    /// Ask the model only what is not recorded: a run that broke off is paid for once.
+    /// Call the model only on a miss: an interrupted run is paid for once.
     ReplayOrRecord,
 }
 
@@ -63,10 +64,10 @@ struct Line {
 }
 
 impl<M: Model> Cassette<M> {
-    /// Returns the layer over a file; a file that is not there yet is an empty one.
+    /// Returns the layer over a file; a missing file counts as empty.
     ///
     /// # Errors
-    /// When the file cannot be read or understood.
+    /// When the file cannot be read or parsed.
     pub fn new(
         inner: M,
         path: &Path,
@@ -83,7 +84,8 @@ impl<M: Model> Cassette<M> {
                     (None, Some(error)) => Err(error),
                     (None, None) => continue,
                 };
-                // The key is made anew: what counts is decided by this version, not by the one that recorded.
+                // The key is recomputed, not read from the file: this version decides what is part
+                // of it, so old recordings stay usable.
                 recorded
                     .answers
                     .entry(key(&question))
@@ -102,7 +104,7 @@ impl<M: Model> Cassette<M> {
         })
     }
 
-    /// Takes the next recorded answer to a question.
+    /// Takes the next recorded answer for a request.
     fn recorded(&self, question: &Value) -> Option<Answer> {
         let mut recorded = self
             .recorded
@@ -121,19 +123,19 @@ impl<M: Model> Cassette<M> {
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let path = self.path.display();
         let what = match nearest::difference(question, recorded.questions.iter()) {
-            None => format!("nothing is recorded in `{path}`"),
+            None => format!("the recording `{path}` is empty"),
             Some(diff) if diff.is_empty() => {
                 let times = recorded
                     .questions
                     .iter()
                     .filter(|known| *known == question)
                     .count();
-                format!(
-                    "this question is recorded {times} times in `{path}` and was asked once more"
-                )
+                format!("this request is recorded {times} times in `{path}` and was made once more")
             }
             Some(diff) => {
-                format!("this question is not recorded in `{path}`; the nearest differs:\n{diff}")
+                format!(
+                    "this request is not recorded in `{path}`; the most similar differs:\n{diff}"
+                )
             }
         };
         LlmError::new(Class::NotRecorded, what)
@@ -145,7 +147,7 @@ impl<M: Model> Cassette<M> {
         question: &Value,
         answer: &Answer,
     ) -> Result<(), Box<LlmError>> {
-        // What never reached the model, and what a person stopped, says nothing about its answer.
+        // These say nothing about the model's answer: the call never reached it, or was cancelled.
         if let Err(LlmError {
             class: Class::Cancelled | Class::BudgetExceeded | Class::Setup,
             ..
@@ -169,6 +171,8 @@ impl<M: Model> Cassette<M> {
         lines::append(&self.path, &self.scrubber.value(&line))
     }
 
+    /// Returns the comparison form of a request, scrubbed like the recorded ones: a replay with
+    /// another key still has to match.
     fn question(&self, request: &Request) -> Value {
         let scrubbed = self.scrubber.value(&json!(request));
         question(
@@ -178,7 +182,7 @@ impl<M: Model> Cassette<M> {
     }
 }
 
-/// Returns what decides the answer, in the form in which it is compared.
+/// Returns the parts of a request that influence the answer, normalised for comparison.
 fn question(request: &Request, model: &str) -> Value {
     let mut question = json!(Request {
         account: None,
@@ -212,7 +216,7 @@ impl<M: Model> Model for Cassette<M> {
         }
         let mut answer = self.inner.complete(request, call);
         if let Err(problem) = self.keep(request, &question, &answer) {
-            // An answer that was paid for is not thrown away because it could not be kept.
+            // An answer that was paid for is not lost because the recording could not be written.
             match &mut answer {
                 Ok(outcome) => outcome.notes.push(problem.what),
                 Err(error) => error.next.push(problem.what),
@@ -315,7 +319,7 @@ mod tests {
         );
         let error = ask(&player, "hello").unwrap_err();
         assert!(
-            error.what.starts_with("this question is recorded 2 times"),
+            error.what.starts_with("this request is recorded 2 times"),
             "{}",
             error.what
         );

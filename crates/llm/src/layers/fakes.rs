@@ -1,4 +1,4 @@
-//! A model without a network and a clock without time, for the tests of single layers.
+//! Test doubles for single layers: a scripted model and a fake clock.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, Stop, Usage};
 use crate::provider::{ModelSpec, Price};
 use crate::request::Request;
 
-/// Gives prepared answers in order and remembers what it was asked.
+/// Returns prepared answers in order and records the requests.
 pub(crate) struct Scripted {
     identity: Identity,
     answers: Mutex<VecDeque<Answer>>,
@@ -84,7 +84,7 @@ impl Model for Scripted {
     }
 }
 
-/// An answer of 100 tokens in and 10 out.
+/// Returns an answer with 100 input and 10 output tokens.
 pub(crate) fn says(text: &str) -> Answer {
     let usage = Usage {
         input: Some(100),
@@ -99,7 +99,7 @@ pub(crate) fn says(text: &str) -> Answer {
     })
 }
 
-/// An answer that ran out of room.
+/// Returns a truncated answer.
 pub(crate) fn cut(text: &str) -> Answer {
     says(text).map(|outcome| Outcome {
         stop: Stop::Length,
@@ -111,7 +111,7 @@ pub(crate) fn fails(class: Class) -> Answer {
     Err(LlmError::new(class, format!("it failed: {class:?}")))
 }
 
-/// Time that passes only by waiting.
+/// A clock that advances only by waiting.
 #[derive(Default)]
 pub(crate) struct FakeClock {
     pub(crate) waits: Mutex<Vec<Duration>>,
@@ -137,7 +137,7 @@ impl Clock for FakeClock {
     }
 }
 
-/// Collects what a call tells.
+/// Collects the events of a call.
 #[derive(Default)]
 pub(crate) struct Watcher(pub(crate) Mutex<Vec<Event>>);
 

@@ -1,6 +1,7 @@
-//! Layer: not more calls at once, and not more in a minute, than a provider bears.
+//! Rate limit layer: concurrent calls, and calls per minute.
 //!
-//! A place is held until the answer is complete, not until the stream begins: a stream in progress is what providers count.
+//! A slot is held until the answer is complete, not until the stream begins: providers count
+//! streams in progress.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -16,7 +17,7 @@ use crate::request::Request;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What a provider bears.
+/// Limits of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimiterSettings {
@@ -33,7 +34,7 @@ impl Default for LimiterSettings {
     }
 }
 
-/// The layer. Share one between all users of a provider.
+/// The layer. One instance has to be shared by all users of a provider.
 pub struct Limiter<M> {
     inner: M,
     places: Semaphore,
@@ -46,7 +47,7 @@ impl<M: Model> Limiter<M> {
     pub fn new(inner: M, settings: &LimiterSettings, clock: Arc<dyn Clock>) -> Self {
         Self {
             inner,
-            // None at all would be a call that waits for ever.
+            // At least one: with zero, every call would wait forever.
             places: Semaphore::new(settings.concurrent.max(1) as usize),
             per_minute: settings.per_minute.map(|limit| limit.max(1) as usize),
             started: Mutex::default(),
@@ -54,7 +55,8 @@ impl<M: Model> Limiter<M> {
         }
     }
 
-    /// Waits until fewer than the limit were started within the last minute, and counts this one.
+    /// Waits until fewer calls than the limit started within the last minute (sliding window), and
+    /// counts this one.
     fn wait_for_the_minute(&self, call: &Call<'_>) -> Result<(), Cancelled> {
         let Some(limit) = self.per_minute else {
             return Ok(());
@@ -66,7 +68,8 @@ impl<M: Model> Limiter<M> {
                     .lock()
                     .unwrap_or_else(std::sync::PoisonError::into_inner);
                 let now = self.clock.now();
-                // A clock that was set back must not lock anyone out: such a start counts as over.
+                // After the clock was set back, start times lie in the future; they count as
+                // expired, or calls would wait for hours.
                 let age = |start: &SystemTime| now.duration_since(*start).unwrap_or(MINUTE);
                 started.retain(|start| age(start) < MINUTE);
                 if started.len() < limit {
@@ -77,6 +80,7 @@ impl<M: Model> Limiter<M> {
                     .front()
                     .map_or(MINUTE, |oldest| MINUTE.saturating_sub(age(oldest)))
             };
+            // Outside the mutex, and checked again afterwards: another call may take the free slot.
             self.clock.wait(wait, call.cancel)?;
         }
     }

@@ -1,5 +1,7 @@
-//! The layers between a caller and a model, each a [`Model`](crate::Model) around a model, each with one concern.
+//! Middleware between a caller and a model: each layer is a [`Model`](crate::Model) around a model,
+//! with one concern.
 
+// The order in which they are stacked is in `connect.rs`.
 pub(crate) mod budget;
 pub(crate) mod cassette;
 pub(crate) mod limiter;

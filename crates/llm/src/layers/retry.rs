@@ -1,7 +1,7 @@
-//! Layer: what may pass is tried again, what may not fails at once.
+//! Retry layer: exponential backoff with jitter for transient failures.
 //!
-//! This is the only place that retries; retries in two places multiply. The class of an error decides
-//! ([`Class::policy`]); this layer only keeps count and waits.
+//! The only place that retries completions; retries in two places multiply. The class of an error
+//! decides ([`Class::policy`]); this layer only counts and waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,21 +15,22 @@ use crate::error::{Class, LlmError, Policy};
 use crate::model::{Answer, Call, Event, Identity, Model};
 use crate::request::Request;
 
-/// How often, and how long.
+/// Numbers of attempts and waits.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrySettings {
-    /// Attempts in all when the provider throttles.
+    /// Total attempts when the provider throttles.
     pub throttled_attempts: u32,
-    /// The first wait when the provider throttles and does not say for how long. Limits count minutes: be patient.
+    /// First wait when the provider throttles without naming a wait. Longer, because limits usually
+    /// count per minute.
     #[serde(deserialize_with = "seconds::deserialize")]
     pub throttled_wait: Duration,
-    /// Attempts in all at passing faults.
+    /// Total attempts at transient failures.
     pub attempts: u32,
-    /// The first wait at passing faults.
+    /// First wait at transient failures.
     #[serde(deserialize_with = "seconds::deserialize")]
     pub wait: Duration,
-    /// The longest single wait. A provider that asks for more is not waited for.
+    /// Longest single wait. If a provider asks for more, the call fails instead.
     #[serde(deserialize_with = "seconds::deserialize")]
     pub longest_wait: Duration,
 }
@@ -51,7 +52,7 @@ pub struct Retry<M> {
     inner: M,
     settings: RetrySettings,
     clock: Arc<dyn Clock>,
-    /// Between 0.8 and 1.2, so that many callers do not come back at the same moment.
+    /// Jitter factor between 0.8 and 1.2, so that many callers do not retry in lockstep.
     jitter: fn() -> f64,
 }
 
@@ -65,7 +66,7 @@ impl<M: Model> Retry<M> {
         }
     }
 
-    /// Returns how long to wait before the next attempt, or nothing when there is none.
+    /// Returns the wait before the next attempt; `None` if there is none.
     fn wait(&self, error: &LlmError, failures: u32) -> Option<Duration> {
         let (attempts, first) = match error.class.policy() {
             Policy::Never => return None,
@@ -79,7 +80,7 @@ impl<M: Model> Retry<M> {
             return None;
         }
         match error.retry_after {
-            // What the provider asks for is not shortened: coming early costs the next limit too.
+            // Never shortened: a retry that comes too early counts against the limit again.
             Some(asked) => (asked <= self.settings.longest_wait).then_some(asked),
             None => {
                 let doubled = first.saturating_mul(2_u32.saturating_pow(failures - 1));
@@ -108,8 +109,8 @@ impl<M: Model> Model for Retry<M> {
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
         let mut ledger = Vec::new();
-        // One count for both policies: an error that changes its class at each attempt would otherwise be tried twice
-        // as often.
+        // One counter for both policies: errors that alternate between classes would otherwise be
+        // retried twice as often.
         let mut failures = 0;
         loop {
             let spoke = AtomicBool::new(false);
@@ -140,6 +141,7 @@ impl<M: Model> Model for Retry<M> {
                 Err(error) => error,
             };
             failures += 1;
+            // A person who has read the beginning must not get another one without asking for it.
             let spoke = spoke.into_inner();
             let wait = self
                 .wait(&error, failures)
@@ -154,7 +156,7 @@ impl<M: Model> Model for Retry<M> {
                 {
                     error
                         .next
-                        .insert(0, format!("the provider asks to come back in {asked:?}"));
+                        .insert(0, format!("the provider asks to retry after {asked:?}"));
                 }
                 error.ledger = ledger;
                 return Err(error);
@@ -285,7 +287,7 @@ mod tests {
         assert_eq!(clock.waited(), seconds(&[]));
         assert_eq!(
             error.next.first().unwrap(),
-            "the provider asks to come back in 3600s"
+            "the provider asks to retry after 3600s"
         );
     }
 

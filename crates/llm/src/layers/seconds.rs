@@ -1,4 +1,4 @@
-//! Durations in settings: a number of seconds, also a fraction.
+//! Serde deserialiser for durations in settings, given in seconds with fractions.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     let seconds = f64::deserialize(deserializer)?;
     Duration::try_from_secs_f64(seconds).map_err(|_| {
         D::Error::custom(format!(
-            "`{seconds}` is no number of seconds, expected 0 or more"
+            "`{seconds}` is not a number of seconds; expected 0 or more"
         ))
     })
 }
 
-/// The same for a duration that may be absent.
+/// The same for an optional duration.
 pub(crate) mod optional {
     use super::{Deserializer, Duration};
 

@@ -1,8 +1,9 @@
-//! Layer: an answer of a shape. It is read and checked here, asked for again when it is wrong, and given more room when
-//! it was cut.
+//! Structured output layer: parses and validates the answer, asks again if it does not match the
+//! schema, and raises the output limit if it was truncated.
 //!
-//! How a schema reaches the model is a ladder: the provider's own field, one forced tool, words. A provider that refuses a
-//! rung gets the next; one that ignores it is found out by the check.
+//! The schema is sent in one of three ways, tried in order: the provider's own field, a forced tool
+//! call, the prompt. If a provider rejects one, the next is used; if it ignores one, validation
+//! shows it.
 
 use crate::error::{Class, LlmError};
 use crate::ledger::LedgerEntry;
@@ -11,12 +12,12 @@ use crate::outcome::{Outcome, Stop};
 use crate::request::{Message, Request, Role, Schema, SchemaMode};
 use crate::structured::{Checked, Finding, Reading, Validator, read_answer};
 
-/// How patient the layer is.
+/// Limits of the layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StructuredSettings {
-    /// How often a wrong answer is sent back.
+    /// How often an invalid answer is sent back.
     pub asks_again: u32,
-    /// How often the room for a cut answer is doubled.
+    /// How often the output limit is doubled for a truncated answer.
     pub raises: u32,
 }
 
@@ -29,15 +30,15 @@ impl Default for StructuredSettings {
     }
 }
 
-/// The layer. A request without a schema passes through it.
+/// The layer. Requests without a schema pass through.
 pub struct Structured<M> {
     inner: M,
     settings: StructuredSettings,
 }
 
-/// The longest wrong answer that is shown to the model again, in characters.
+/// Maximum length of an invalid answer that is sent back to the model, in characters.
 const SHOWN_AGAIN: usize = 12_000;
-/// The most findings it is told at once.
+/// Maximum number of findings sent back at once.
 const FINDINGS_TOLD: usize = 10;
 
 impl<M: Model> Structured<M> {
@@ -70,7 +71,7 @@ impl<M: Model> Model for Structured<M> {
             let again = match read_answer(&outcome.text, &validator) {
                 Reading::Good(checked) => return Ok(asking.answered(outcome, checked)),
                 _ if outcome.stop == Stop::Filter => {
-                    let what = "the provider held back its answer";
+                    let what = "the provider's content filter withheld the answer";
                     return Err(asking.failed(about(
                         &outcome,
                         Class::ContentFilter,
@@ -83,13 +84,14 @@ impl<M: Model> Model for Structured<M> {
                 reading => asking.once_more(&outcome, &reading),
             };
             let event = again.map_err(|error| asking.failed(error))?;
+            // Listeners have shown text of the rejected answer.
             call.tell(&Event::Restarted);
             call.tell(&event);
         }
     }
 }
 
-/// One request on its way to an answer of the right shape.
+/// State of one request across its attempts.
 struct Asking<'a> {
     original: &'a Request,
     schema: &'a Schema,
@@ -97,7 +99,7 @@ struct Asking<'a> {
     mode: SchemaMode,
     room: u32,
     most_room: u32,
-    /// The last wrong answer and what was wrong with it.
+    /// The last invalid answer and its findings, as messages.
     objection: Vec<Message>,
     asked_again: u32,
     raised: u32,
@@ -112,6 +114,7 @@ impl<'a> Asking<'a> {
             original,
             schema,
             settings: &layer.settings,
+            // The weaker of the two: a mode the model does not support is not tried first.
             mode: schema.mode.max(model.structured.unwrap_or_default()),
             room: original.max_output_tokens,
             most_room: model.max_output.unwrap_or(u32::MAX),
@@ -146,13 +149,15 @@ impl<'a> Asking<'a> {
         request
     }
 
-    /// Takes the next rung when the provider refused this one.
+    /// Switches to the next mode if the provider rejected this one; returns whether it did.
     fn steps_down(&mut self, error: &LlmError) -> bool {
         let next = match self.mode {
             SchemaMode::Native => SchemaMode::Tool,
             SchemaMode::Tool => SchemaMode::Prompt,
             SchemaMode::Prompt => return false,
         };
+        // Providers have no common code for an unsupported field, so the message decides. Any other
+        // bad request would fail in the next mode too.
         let what = error.what.to_lowercase();
         let refused = [
             "schema",
@@ -182,7 +187,7 @@ impl<'a> Asking<'a> {
         }
         self.raised += 1;
         let why = format!(
-            "the answer was cut at {} tokens; asking again with room for {room}",
+            "the answer was truncated at {} tokens; retrying with a limit of {room}",
             self.room
         );
         self.room = room;
@@ -206,12 +211,11 @@ impl<'a> Asking<'a> {
         let why = problems.join("; ");
         if self.asked_again >= self.settings.asks_again {
             let asked = self.asked_again + 1;
-            let what =
-                format!("the answer does not have the wanted shape, asked {asked} times: {why}");
+            let what = format!("the answer does not match the schema, asked {asked} times: {why}");
             return Err(about(outcome, Class::Shape, what));
         }
         self.asked_again += 1;
-        // Only the last wrong answer is shown: more would teach the mistakes.
+        // Only the last invalid answer is sent back: models imitate mistakes in their context.
         self.objection.clear();
         if !outcome.text.trim().is_empty() {
             let shown: String = outcome.text.chars().take(SHOWN_AGAIN).collect();
@@ -222,7 +226,7 @@ impl<'a> Asking<'a> {
             text.push_str(&format!("- {problem}\n"));
         }
         text.push_str("Answer again, with the whole corrected JSON and nothing else.");
-        // It did not keep to the schema, so perhaps it never saw it.
+        // The model ignored the schema; perhaps the provider never passed it on.
         if self.mode != SchemaMode::Prompt {
             text.push_str(&in_words(self.schema));
         }
@@ -255,7 +259,7 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// Returns the schema in the prompt's words.
+/// Returns the instruction that puts the schema into the prompt.
 fn in_words(schema: &Schema) -> String {
     format!(
         "\n\nAnswer with one JSON value and nothing else, no code fence. It must satisfy this JSON Schema:\n{}",
@@ -263,7 +267,7 @@ fn in_words(schema: &Schema) -> String {
     )
 }
 
-/// Returns an error that keeps what the model said.
+/// Returns an error with the model's text and usage.
 fn about(outcome: &Outcome, class: Class, what: String) -> Box<LlmError> {
     let mut error = LlmError::new(class, what);
     error.text.clone_from(&outcome.text);

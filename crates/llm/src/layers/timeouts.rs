@@ -1,9 +1,10 @@
-//! Layer: a call that goes quiet is given up.
+//! Timeout layer: a watchdog that cancels silent calls.
 //!
-//! A stream has no total time by default: a healthy long one must not be cut. What is watched is silence, before the first
-//! sign of life and between two of them; a provider's keep-alive counts as life. The layer needs nothing from a model but
-//! that it tells [`Event::Alive`] and ends when cancelled, so it guards a socket and a program alike. The connect timeout
-//! is the transport's, which alone knows when it is connected.
+//! There is no total timeout by default, because a healthy long stream must not be cut. Silence is
+//! limited: before the first event and between two events; a provider's keep-alive counts as an
+//! event. A model only has to emit [`Event::Alive`] and stop when cancelled, so the layer works for
+//! sockets and programs alike. The connect timeout belongs to the transport, which alone knows when
+//! it is connected.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -16,18 +17,18 @@ use crate::error::{Class, LlmError, Phase};
 use crate::model::{Answer, Call, Event, Identity, Model};
 use crate::request::Request;
 
-/// How long silence may last, in seconds.
+/// Timeouts, in seconds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimeoutSettings {
     #[serde(deserialize_with = "seconds::deserialize")]
     pub connect: Duration,
-    /// Until anything of the answer arrives. Reasoning models and cold local ones are slow here.
+    /// Until the first data arrives. Reasoning models and cold local ones are slow here.
     #[serde(deserialize_with = "seconds::deserialize")]
     pub first_byte: Duration,
     #[serde(deserialize_with = "seconds::deserialize")]
     pub idle: Duration,
-    /// For all of it; none by default.
+    /// For the whole call; none by default.
     #[serde(deserialize_with = "seconds::optional::deserialize")]
     pub total: Option<Duration>,
 }
@@ -75,7 +76,8 @@ impl<M: Model> Model for Timeouts<M> {
             )
         });
         match (answer, expired) {
-            // An answer that made it while the guard was giving up is an answer.
+            // Only a cancellation by the watchdog is a timeout: an answer that completed in the
+            // same moment counts, and so does a cancellation by the caller.
             (Err(mut error), Some(phase))
                 if error.class == Class::Cancelled && !call.cancel.is_cancelled() =>
             {
@@ -94,7 +96,7 @@ impl<M: Model> Model for Timeouts<M> {
 }
 
 impl<M: Model> Timeouts<M> {
-    /// Runs the call; every event of it is a sign of life. Dropping `life` at the end tells the guard to go.
+    /// Runs the call and reports every event to the watchdog. Dropping `life` at the end stops it.
     fn watched(
         &self,
         request: &Request,
@@ -105,7 +107,7 @@ impl<M: Model> Timeouts<M> {
         let life = std::sync::Mutex::new(life);
         let watch = |event: &Event| {
             if let Ok(life) = life.lock() {
-                // The guard may be gone already; then nobody needs to know.
+                // Fails if the watchdog has already expired; then it needs no more events.
                 let _ = life.send(());
             }
             call.tell(event);
@@ -132,14 +134,14 @@ impl<M: Model> Timeouts<M> {
         let what = match phase {
             Phase::Connect => format!("{who} could not be reached within {connect:?}"),
             Phase::FirstByte => {
-                format!("{who} said nothing for {first_byte:?} (`timeouts.first_byte`)")
+                format!("{who} sent nothing for {first_byte:?} (`timeouts.first_byte`)")
             }
             Phase::Idle => {
-                format!("{who} stopped in the middle of its answer for {idle:?} (`timeouts.idle`)")
+                format!("{who} stalled in the middle of its answer for {idle:?} (`timeouts.idle`)")
             }
             Phase::Total => {
                 format!(
-                    "{who} was not done after {:?} (`timeouts.total`)",
+                    "{who} did not finish within {:?} (`timeouts.total`)",
                     total.unwrap_or_default()
                 )
             }
@@ -148,7 +150,8 @@ impl<M: Model> Timeouts<M> {
     }
 }
 
-/// Waits for signs of life until the call is over, or throws the switch and says which wait was too long.
+/// Watchdog: waits for events until the call is over, or cancels it and returns the expired
+/// timeout.
 fn guard(
     settings: &TimeoutSettings,
     signs: &std::sync::mpsc::Receiver<()>,

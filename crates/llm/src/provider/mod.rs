@@ -1,7 +1,7 @@
-//! Providers are data: where they are, how they speak, what their models hold and cost.
+//! Provider catalogue: endpoints, dialects, models, limits and prices as data (TOML).
 //!
-//! The built-in ones are `built_in.toml` beside this file. A user's file has the same form; what it says about a provider
-//! of the same name replaces that part only.
+//! The built-in providers are in `built_in.toml` beside this file. A user's file has the same
+//! format and is merged over it, field by field.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::request::SchemaMode;
 
 const BUILT_IN: &str = include_str!("built_in.toml");
 
-/// All providers that are known, by name.
+/// All known providers, by name.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     table: Table,
@@ -28,30 +28,31 @@ pub struct Catalogue {
 #[serde(deny_unknown_fields)]
 pub struct ProviderSpec {
     pub dialect: Dialect,
-    /// Used as given: only the name of the endpoint (`/chat/completions` …) is put behind it.
+    /// Used as given: only the endpoint (`/chat/completions` …) is appended.
     pub base_url: Option<String>,
-    /// Variables that may hold the key, first found wins. Empty: the provider needs none.
+    /// Environment variables that may hold the key; the first one set wins. Empty: no key is
+    /// needed.
     #[serde(default)]
     pub key_env: Vec<String>,
-    /// Whether a call without a key is refused before it is made.
+    /// Whether calls are allowed without a key; otherwise they are refused before anything is sent.
     #[serde(default)]
     pub key_optional: bool,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
     #[serde(default)]
     pub query: BTreeMap<String, String>,
-    /// Which part of JSON Schema it takes; each dialect has a usual one.
+    /// Supported subset of JSON Schema; each dialect has a default.
     pub schema: Option<SchemaFlavour>,
-    /// The first rung of the ladder for structured answers.
+    /// First mode to try for structured output.
     #[serde(default)]
     pub structured: SchemaMode,
     #[serde(default = "yes")]
     pub stream: bool,
-    /// What chat servers call the limit of the answer.
+    /// Name of the output limit in the request body; chat servers differ.
     #[serde(default = "max_tokens")]
     pub output_limit_field: String,
     pub default_model: Option<String>,
-    /// For models that have no price of their own.
+    /// Default price, for models without their own.
     pub price: Option<Price>,
     #[serde(default)]
     pub timeouts: TimeoutSettings,
@@ -63,10 +64,10 @@ pub struct ProviderSpec {
     pub models: Vec<ModelSpec>,
     /// For the dialect `command`.
     pub command: Option<CommandSpec>,
-    /// Merged into every request body (RFC 7396): the way out when a server wants something unforeseen.
+    /// Merged into every request body (RFC 7396): an escape hatch for servers with special needs.
     #[serde(default)]
     pub patch: BTreeMap<String, Value>,
-    /// Fields of the body that are left out. TOML has no null for the patch to say it with.
+    /// Fields removed from the body; TOML has no null with which the patch could do it.
     #[serde(default)]
     pub omit: Vec<String>,
 }
@@ -76,11 +77,11 @@ pub struct ProviderSpec {
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
     pub id: String,
-    /// Tokens that fit, question and answer together.
+    /// Context window in tokens, input and output together.
     pub context: Option<u64>,
     pub max_output: Option<u32>,
     pub price: Option<Price>,
-    /// When it differs from the provider's.
+    /// Overrides the provider's mode.
     pub structured: Option<SchemaMode>,
     #[serde(default)]
     pub patch: BTreeMap<String, Value>,
@@ -88,7 +89,7 @@ pub struct ModelSpec {
     pub omit: Vec<String>,
 }
 
-/// US dollars for a million tokens.
+/// US dollars per million tokens.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
@@ -98,7 +99,7 @@ pub struct Price {
     pub cache_write: Option<f64>,
 }
 
-/// How a provider speaks.
+/// Wire protocol of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dialect {
@@ -109,44 +110,44 @@ pub enum Dialect {
     OpenAiResponses,
     AnthropicMessages,
     Gemini,
-    /// A program that is started for each call.
+    /// A program started for each call.
     Command,
 }
 
-/// Which part of JSON Schema a provider takes.
+/// Subset of JSON Schema that a provider supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchemaFlavour {
-    /// All of it, bounds included: llama.cpp, vLLM and their kin.
+    /// All of it, including bounds: llama.cpp, vLLM and similar servers.
     Full,
-    /// Every property required, nothing additional; optional ones may be null.
+    /// All properties required, none additional; optional ones are nullable.
     #[serde(rename = "openai-strict")]
     OpenAiStrict,
-    /// Nothing additional, no bounds.
+    /// No additional properties, no bounds.
     Anthropic,
     /// No references, no `oneOf`, no `const`.
     Gemini,
 }
 
-/// A program as a model. In its arguments `{model}`, `{max_output_tokens}`, `{system}`, `{system_file}`, `{prompt_file}`,
-/// `{schema}`, `{schema_file}` and `{answer_file}` stand for what they say.
+/// A command as a model. Placeholders in its arguments: `{model}`, `{max_output_tokens}`,
+/// `{system}`, `{system_file}`, `{prompt_file}`, `{schema}`, `{schema_file}` and `{answer_file}`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
     pub program: String,
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Added when an answer of a shape is wanted in the `native` way.
+    /// Appended for structured output in mode `native`.
     #[serde(default)]
     pub schema_arguments: Vec<String>,
-    /// Whether the prompt is written to the program's input; otherwise an argument must name `{prompt_file}`.
+    /// Whether the prompt is written to stdin; otherwise an argument must contain `{prompt_file}`.
     #[serde(default = "yes")]
     pub prompt_on_stdin: bool,
-    /// Whether the system text goes before the prompt, for programs that have no place for it.
+    /// Whether the system text is prepended to the prompt, for programs without an option for it.
     #[serde(default)]
     pub system_in_prompt: bool,
-    /// Variables the program gets besides the harmless ones. A key variable belongs here only if calls shall be charged
-    /// to that key: most programs prefer a key they find to the subscription they are logged into.
+    /// Additional environment variables to pass on. A key variable belongs here only if calls shall
+    /// be billed to that key: most programs prefer a key to the subscription they are logged into.
     #[serde(default)]
     pub keep_environment: Vec<String>,
     #[serde(default)]
@@ -155,26 +156,26 @@ pub struct CommandSpec {
     pub output: OutputSpec,
 }
 
-/// How a program's output is read.
+/// How a program's output is parsed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputSpec {
     #[serde(default)]
     pub format: OutputFormat,
-    /// Where the answer is; the last match counts. Without it, the text is the answer.
+    /// Location of the answer; the last match counts. Without it, the whole output is the answer.
     pub text: Option<Pick>,
-    /// Where an answer of a shape is, when the program has a place of its own for it.
+    /// Location of structured output, if the program has a separate field for it.
     pub structured: Option<Pick>,
-    /// Where it says that it failed, and why.
+    /// Location of a failure's message.
     pub failed: Option<Pick>,
-    /// What must have been said for the call to count as done.
+    /// Must be present for the call to count as complete.
     pub done: Option<Pick>,
     pub input_tokens: Option<Pick>,
     pub output_tokens: Option<Pick>,
     pub cache_read_tokens: Option<Pick>,
     pub cache_write_tokens: Option<Pick>,
     pub reasoning_tokens: Option<Pick>,
-    /// Whether `input_tokens` leaves out what went through the cache.
+    /// Whether `input_tokens` excludes cached tokens.
     #[serde(default)]
     pub cache_apart: bool,
     pub cost_usd: Option<Pick>,
@@ -185,27 +186,27 @@ pub struct OutputSpec {
 pub enum OutputFormat {
     #[default]
     Text,
-    /// One JSON object, perhaps with noise before it.
+    /// One JSON object, possibly after other output.
     Json,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Jsonl,
 }
 
-/// A place in a JSON object, and when to look there.
+/// A location in a JSON object, with a condition on the object.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pick {
     /// A JSON pointer.
     pub at: String,
-    /// Pointers and what they must hold.
+    /// JSON pointers and the values required there.
     #[serde(default)]
     pub when: BTreeMap<String, Value>,
 }
 
-/// Why a file of providers was not taken.
+/// Why a providers file was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    #[error("the providers' file is no TOML: {0}")]
+    #[error("the providers file is not valid TOML: {0}")]
     Syntax(#[from] toml::de::Error),
     #[error("provider `{provider}`: {problem}")]
     Provider { provider: String, problem: String },
@@ -220,7 +221,7 @@ fn max_tokens() -> String {
 }
 
 impl Catalogue {
-    /// Returns the providers that are shipped.
+    /// Returns the built-in providers.
     ///
     /// # Panics
     /// Never: a test reads the file.
@@ -235,14 +236,16 @@ impl Catalogue {
             .expect("BUG: built_in.toml is read by a test")
     }
 
-    /// Returns these providers with what `text` says about them over it.
+    /// Returns this catalogue with the providers in `text` merged over it.
     ///
-    /// Only for a file of the person who pays: it names programs that are run and servers that are sent keys. A file that
-    /// came with a repository is not one.
+    /// Only for the user's own file, never for one from a repository: it names programs to run and
+    /// servers that receive keys.
     ///
     /// # Errors
-    /// When the text is no TOML, or a provider in it cannot be understood.
+    /// When the text is not TOML, or a provider in it is not valid.
     pub fn with(mut self, text: &str) -> Result<Self, CatalogueError> {
+        // Merged as TOML tables, not as parsed specs: there, a missing field cannot be told from
+        // one with its default value.
         let newer: Table = toml::from_str(text)?;
         let names: Vec<String> = newer.keys().cloned().collect();
         merge(&mut self.table, newer);
@@ -274,7 +277,7 @@ impl Catalogue {
         self.providers.keys().map(String::as_str)
     }
 
-    /// Returns the known name that is most like `name`.
+    /// Returns the known name most similar to `name`, for "did you mean".
     #[must_use]
     pub fn like(&self, name: &str) -> Option<&str> {
         self.names()
@@ -286,7 +289,7 @@ impl Catalogue {
 }
 
 impl ProviderSpec {
-    /// Returns what is known about a model; one that is not listed is no error, only unknown.
+    /// Returns the spec of a model; an unlisted model is allowed, with everything unknown.
     #[must_use]
     pub fn model(&self, id: &str) -> ModelSpec {
         let listed = self.models.iter().find(|model| model.id == id).cloned();
@@ -299,7 +302,7 @@ impl ProviderSpec {
         model
     }
 
-    /// Returns the part of JSON Schema this provider takes.
+    /// Returns the subset of JSON Schema this provider supports.
     #[must_use]
     pub fn schema_flavour(&self) -> SchemaFlavour {
         self.schema.unwrap_or(match self.dialect {
@@ -319,7 +322,7 @@ impl ProviderSpec {
             .chain(&self.price)
             .any(negative)
         {
-            return Err("a price is below zero".to_owned());
+            return Err("a price is negative".to_owned());
         }
         match (self.dialect, &self.command) {
             (Dialect::Command, None) => {
@@ -345,7 +348,7 @@ impl ProviderSpec {
     }
 }
 
-/// Puts `newer` over `older`: tables are merged, models by their id, everything else is replaced.
+/// Merges `newer` over `older`: tables field by field, models by id, everything else is replaced.
 fn merge(older: &mut Table, newer: Table) {
     for (key, value) in newer {
         match (older.get_mut(&key), value) {

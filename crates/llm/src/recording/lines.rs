@@ -1,4 +1,4 @@
-//! JSON Lines files: appended to, read whole.
+//! JSON Lines files: append one entry, read all entries.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 
 use crate::error::{Class, LlmError};
 
-/// Reads all lines; a file that is not there has none. A last line without its end was cut while it was written: it is
-/// left out.
+/// Reads all entries; a missing file has none. A last line without a newline was cut off while it
+/// was written and is skipped.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmError>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -19,7 +19,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmEr
         Err(error) => {
             return Err(LlmError::new(
                 Class::Setup,
-                format!("the recording `{}` cannot be read: {error}", path.display()),
+                format!("cannot read the recording `{}`: {error}", path.display()),
             )
             .first("check the path and its permissions"));
         }
@@ -30,7 +30,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmEr
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
             let what = format!(
-                "line {} of the recording `{}` cannot be understood: {error}",
+                "line {} of the recording `{}` is not valid: {error}",
                 number + 1,
                 path.display()
             );
@@ -45,7 +45,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmEr
         .collect()
 }
 
-/// Appends one line and makes the directory when it is missing.
+/// Appends one entry; creates the directory if needed.
 pub(crate) fn append<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<LlmError>> {
     let write = || -> std::io::Result<()> {
         if let Some(directory) = path.parent() {
@@ -56,7 +56,7 @@ pub(crate) fn append<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<Llm
         }
         let mut line = serde_json::to_string(entry)?;
         line.push('\n');
-        // One write: two processes that record at the same time do not mix their lines.
+        // One write in append mode, so that the lines of two recording processes do not mix.
         OpenOptions::new()
             .create(true)
             .append(true)

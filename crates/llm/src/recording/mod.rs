@@ -1,7 +1,8 @@
-//! Recordings: what was asked and answered, without secrets, for tests, audits and free re-runs.
+//! Recordings of requests and answers, without secrets, for tests, audits and free re-runs.
 //!
-//! Two levels: `wire_tape` keeps HTTP exchanges byte by byte, the `cassette` layer keeps requests and answers. Both are
-//! JSON Lines files that people can read, and both show the nearest recorded question when theirs is missing.
+//! Two levels: `wire_tape` stores HTTP exchanges byte by byte, the `cassette` layer stores requests
+//! and answers. Both are readable JSON Lines files, and on a miss both show the diff to the most
+//! similar recorded request.
 
 pub(crate) mod lines;
 pub(crate) mod nearest;

@@ -1,11 +1,11 @@
-//! The recorded question that is most like one that was not recorded, and where they differ.
+//! Diff between a request that is not recorded and the most similar recorded one.
 
 use serde_json::Value;
 use similar::TextDiff;
 
 const MOST_LINES: usize = 40;
 
-/// Returns how the nearest of `recorded` differs from `asked`, as a diff people read.
+/// Returns the unified diff from the most similar of `recorded` to `asked`.
 pub(crate) fn difference<'a>(
     asked: &Value,
     recorded: impl Iterator<Item = &'a Value>,
@@ -28,7 +28,7 @@ pub(crate) fn difference<'a>(
     Some(lines.join("\n"))
 }
 
-/// Long texts are broken at their own line ends, so that a diff shows the line that changed.
+/// Renders a request with the line breaks of its texts, so that a diff shows the line that changed.
 fn pretty(value: &Value) -> String {
     format!("{value:#}\n").replace("\\n", "\n")
 }

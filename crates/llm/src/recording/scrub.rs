@@ -1,4 +1,4 @@
-//! What does not go into a recording (secrets), and what does not count when two questions are compared.
+//! Removes secrets from recordings, and normalises volatile values before requests are compared.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use crate::secret::Secret;
 
 const GONE: &str = "[secret]";
 
-/// Times, generated ids and absolute paths: they differ from run to run and change no answer that matters.
+/// Times, generated ids and absolute paths: they differ between runs without changing the answer.
 static VOLATILE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let pattern = |text: &str| Regex::new(text).expect("BUG: a constant pattern");
     vec![
@@ -31,10 +31,10 @@ static VOLATILE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     ]
 });
 
-/// Masks secrets by their format. Which formats there are is the caller's knowledge; there is one list for the product.
+/// Masks secrets by their format. The list of formats is the caller's; the product has one.
 pub type Masker = fn(&str) -> String;
 
-/// Takes secrets out of what is recorded: the keys in use, and what the masker recognises.
+/// Removes secrets from recorded texts: the keys in use, and what the masker recognises.
 #[derive(Clone, Debug)]
 pub struct Scrubber {
     secrets: Vec<Secret>,
@@ -61,7 +61,7 @@ impl Scrubber {
     }
 }
 
-/// Returns the value as it is compared: what changes from run to run is the same, and so is the order of keys.
+/// Normalises a value for comparison: volatile values replaced, keys sorted.
 pub(crate) fn comparable(value: &Value) -> Value {
     let steady = |text: &str| {
         VOLATILE

@@ -1,7 +1,7 @@
-//! Recordings of the wire: one HTTP exchange a line, the answer with the boundaries its pieces came in.
+//! Recordings of HTTP: one exchange per line, the response with its chunk boundaries.
 //!
-//! An exchange is found by method, path and body: a request that changed its shape is a miss, not an old answer. Of the
-//! headers only a few are kept, none of the request's.
+//! Exchanges are matched by method, path and body, so a changed request is a miss, not an outdated
+//! answer. Few response headers are stored, and no request headers: they carry the key.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::scrub::{Scrubber, comparable};
 use super::{lines, nearest};
 use crate::error::{Class, LlmError};
 
-/// The headers of an answer that decide anything here.
+/// Response headers that influence behaviour.
 const KEPT_HEADERS: &[&str] = &[
     "content-type",
     "date",
@@ -25,11 +25,11 @@ const KEPT_HEADERS: &[&str] = &[
     "x-request-id",
 ];
 
-/// A tape that records, or one that answers.
+/// A tape that records or replays.
 pub struct WireTape {
     path: PathBuf,
     scrubber: Scrubber,
-    /// What is left to answer with; nothing when the tape records.
+    /// Exchanges left to replay; `None` when recording.
     recorded: Option<Mutex<VecDeque<Exchange>>>,
 }
 
@@ -42,12 +42,12 @@ pub(crate) struct Exchange {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) chunks: Vec<Chunk>,
-    /// The connection broke after the last piece.
+    /// The connection was lost after the last chunk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) broken: bool,
 }
 
-/// A piece as it came. One that ends inside a letter is no text.
+/// A chunk as received. One that ends inside a character is not UTF-8, hence the two forms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Chunk {
@@ -82,8 +82,8 @@ impl WireTape {
         }
     }
 
-    /// Returns a tape that answers from a file and never touches the network. The scrubber is that of the recording: a
-    /// question is compared without its secrets.
+    /// Returns a tape that replays a file and never touches the network. The scrubber must be the
+    /// one used for recording, because requests are compared without their secrets.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -100,7 +100,7 @@ impl WireTape {
         self.recorded.is_some()
     }
 
-    /// Returns the recorded exchange for this request. Each is given once, in the order of recording.
+    /// Returns the recorded exchange for this request. Each is used once, in recording order.
     pub(crate) fn find(
         &self,
         method: &str,
@@ -147,7 +147,7 @@ impl WireTape {
         Err(LlmError::new(Class::NotRecorded, what))
     }
 
-    /// Keeps an exchange, without its secrets.
+    /// Appends an exchange, without its secrets.
     pub(crate) fn keep(&self, mut exchange: Exchange) -> Result<(), Box<LlmError>> {
         exchange.place = self.scrubber.text(&exchange.place);
         exchange.body = self.scrubber.value(&exchange.body);
@@ -164,7 +164,8 @@ impl WireTape {
             .collect();
         if let Ok(text) = String::from_utf8(whole) {
             let scrubbed = self.scrubber.text(&text);
-            // A secret may lie across two pieces; then the boundaries go with it.
+            // A secret may span two chunks, so the joined text is scrubbed; then the boundaries are
+            // lost.
             if scrubbed != text {
                 exchange.chunks = vec![Chunk::Text(scrubbed)];
             }

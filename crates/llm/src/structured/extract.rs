@@ -1,23 +1,24 @@
-//! Finding JSON in prose, in code fences, behind a train of thought or in front of a farewell.
+//! Extracts JSON values from an answer with prose, code fences or reasoning around them.
 
-/// What looks like JSON in a text.
+/// JSON candidates in a text.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Found<'a> {
-    /// Complete values, in the order of the text. The whole text is the first when it might be one value.
+    /// Complete values, in text order. The whole text comes first if it may be a scalar.
     pub(super) values: Vec<&'a str>,
     /// The text ends inside a value.
     pub(super) unfinished: bool,
 }
 
-/// Openers that lead nowhere are skipped one by one; a text of nothing else must not take for ever.
+/// Maximum number of opening brackets tried: each scans the rest of the text, which is quadratic
+/// for a text of nothing but brackets.
 const MOST_OPENERS: usize = 500;
-/// Deeper nesting is no answer, and a danger to parsers that recurse.
+/// Maximum nesting depth; deeper input could overflow the stack of recursive parsers.
 const DEEPEST: usize = 100;
 
 pub(super) fn candidates(text: &str) -> Found<'_> {
     let text = after_thoughts(text.trim_start_matches('\u{feff}')).trim();
     let mut found = Found::default();
-    // A number, a word in quotes, or JSON in quotes.
+    // A scalar, or JSON inside a quoted string; the bracket search below would not find it.
     if !text.is_empty()
         && !text.starts_with(['{', '['])
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -41,14 +42,14 @@ pub(super) fn candidates(text: &str) -> Found<'_> {
                 found.unfinished = true;
                 break;
             }
-            // A brace of prose.
+            // A bracket in prose: go on behind it.
             Span::Open | Span::TooDeep => rest = opened.get(1..).unwrap_or_default(),
         }
     }
     found
 }
 
-/// Returns what follows a model's thoughts, where it marks them. Thoughts that never end leave nothing.
+/// Skips reasoning in `<think>` tags. Without a closing tag nothing is left.
 fn after_thoughts(text: &str) -> &str {
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
         if let Some(thoughts) = text.trim_start().strip_prefix(open) {
@@ -59,13 +60,13 @@ fn after_thoughts(text: &str) -> &str {
 }
 
 enum Span {
-    /// The value ends after so many bytes.
+    /// The value's length in bytes.
     Closed(usize),
     Open,
     TooDeep,
 }
 
-/// Follows brackets to the one that closes the first, past strings and the brackets in them.
+/// Finds the bracket that closes the first one, ignoring brackets in strings.
 fn span(text: &str) -> Span {
     let mut closers = Vec::new();
     let mut string: Option<char> = None;
@@ -82,12 +83,13 @@ fn span(text: &str) -> Span {
         } else {
             match letter {
                 '"' => string = Some('"'),
-                // An apostrophe opens a string only where a value or a key may stand.
+                // An apostrophe opens a string only where a key or a value may start: elsewhere it
+                // is part of a word ("don't").
                 '\'' if matches!(before, '{' | '[' | ',' | ':') => string = Some('\''),
                 '{' => closers.push('}'),
                 '[' => closers.push(']'),
                 '}' | ']' => {
-                    // A closer that does not fit is left to the parser to complain about.
+                    // A mismatched closing bracket is left to the parser to reject.
                     closers.pop();
                     if closers.is_empty() {
                         return Span::Closed(at + letter.len_utf8());
@@ -106,7 +108,8 @@ fn span(text: &str) -> Span {
     Span::Open
 }
 
-/// Tells a value that breaks off from a brace in prose: after the opener comes a key, a value or the end.
+/// Whether an unclosed bracket starts a truncated value, not a bracket in prose: a key, a value or
+/// the end follows.
 fn looks_like_json(opened: &str) -> bool {
     let mut letters = opened.chars();
     let object = letters.next() == Some('{');

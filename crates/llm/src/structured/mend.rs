@@ -1,6 +1,7 @@
-//! Small repairs that change the form of a value and not what it says: `"3"` for 3, one item for a list of one.
+//! Repairs of values that do not match the schema: changes of form, not of content, such as `"3"`
+//! for 3 or one item for a list of one.
 //!
-//! A repair stays only if it gets the value further, and each is noted.
+//! A repair is kept only if it reduces the errors, and each is noted.
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -8,13 +9,14 @@ use serde_json::{Value, json};
 
 use super::{Checked, Validator};
 
-/// More repairs than this are no repairs.
+/// Maximum number of repairs; beyond it the value is considered wrong, not malformed.
 const MOST: usize = 50;
 
 pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
     let mut notes = Vec::new();
     'next: while notes.len() < MOST {
-        // The envelope first: what is in it would otherwise be left out as unknown.
+        // Unwrapping comes first: otherwise the wrapper's key would be removed as unknown, with the
+        // whole value in it.
         let mut repairs: Vec<(String, Repair)> = unwrapped(&value)
             .map(|repair| (String::new(), repair))
             .into_iter()
@@ -60,7 +62,8 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
     Checked { value, notes }
 }
 
-/// Tells whether a repair got further: fewer errors, or its cause gave way to errors inside the place it was at.
+/// Whether a repair made progress: fewer errors, or its error was replaced by errors further inside
+/// the same value.
 fn is_better(before: &[String], after: &[String], cause: &str) -> bool {
     let inside = |error: &&String| {
         error
@@ -86,7 +89,7 @@ struct Repair {
 
 enum Change {
     Replace(Value),
-    /// Takes the value out of the object it is in.
+    /// Removes the value from its object.
     Remove,
     RemoveKeys(Vec<String>),
 }
@@ -125,7 +128,7 @@ impl Change {
 fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
     let pointer = error.instance_path().as_str();
     let found = error.instance().as_ref();
-    // Where every property must be given, an optional one is given as null.
+    // Strict mode requires every property, so models send optional ones as null.
     if found.is_null() {
         let note = "null left out".to_owned();
         return vec![Repair {
@@ -172,7 +175,7 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
         ValidationErrorKind::Minimum { limit } | ValidationErrorKind::Maximum { limit } => {
             vec![replace(limit.clone())]
         }
-        // None of the shapes was meant by name, but perhaps one by a name that was written loosely.
+        // No branch matches by its constant; perhaps one does apart from case and separators.
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             let names = context.iter().flatten();
             names
@@ -184,7 +187,7 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
     }
 }
 
-/// Returns the value in another type, where only its form was wrong.
+/// Converts the value to another type if only its form was wrong.
 fn as_type(found: &Value, wanted: &str) -> Option<Value> {
     match (wanted, found) {
         ("integer", Value::String(text)) => {
@@ -216,7 +219,7 @@ fn as_type(found: &Value, wanted: &str) -> Option<Value> {
     }
 }
 
-/// Returns the one option that is the same word but for case, spaces, `-` and `_`.
+/// Returns the only option that is equal apart from case, spaces, `-` and `_`.
 fn same_word(found: &Value, options: &[Value]) -> Option<Value> {
     let bare = |text: &str| -> String {
         text.chars()
@@ -232,7 +235,7 @@ fn same_word(found: &Value, options: &[Value]) -> Option<Value> {
     same.next().is_none().then(|| option.clone())
 }
 
-/// An answer in an envelope: `{"plan": {…}}` or `[{…}]`.
+/// Proposes to unwrap an answer: `{"plan": {…}}` or `[{…}]`.
 fn unwrapped(value: &Value) -> Option<Repair> {
     let inner = match value {
         Value::Object(fields) if fields.len() == 1 => fields.values().next(),

@@ -1,7 +1,8 @@
-//! From what a model said to a value of the wanted shape: find it, read it, mend it, check it.
+//! Structured output: extracts JSON from a model's answer, parses it leniently, repairs and
+//! validates it.
 //!
-//! Pure. Nothing here trusts a provider's promise to keep to a schema. What cannot be read is reported, never guessed: no
-//! answer is cut into lines and taken for a list.
+//! Pure. No provider is trusted to follow a schema. What cannot be parsed is reported, never
+//! guessed: no answer is split into lines and taken for a list.
 
 mod extract;
 mod mend;
@@ -12,34 +13,35 @@ use serde_json::Value;
 
 pub use validate::{Finding, Validator};
 
-/// What became of an answer.
+/// Result of reading an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// A value of the wanted shape.
+    /// A value that matches the schema.
     Good(Checked),
-    /// A value, but not of the wanted shape.
+    /// A value that does not match the schema.
     Wrong { findings: Vec<Finding> },
-    /// The answer breaks off inside its value.
+    /// The answer ends inside its value.
     Truncated,
-    /// There is no value in it.
+    /// The answer has no value.
     Nothing,
 }
 
-/// A value that satisfies the schema.
+/// A value that matches the schema.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
     pub value: Value,
-    /// What was mended on the way, one line each.
+    /// Repairs made on the way, one line each.
     pub notes: Vec<String>,
 }
 
-/// Reads the value that an answer holds. When it holds several, the last one of the wanted shape counts: models think
-/// first and conclude afterwards.
+/// Reads the value in an answer. Of several, the last one that matches the schema counts: models
+/// think first and conclude afterwards.
 #[must_use]
 pub fn read_answer(text: &str, validator: &Validator) -> Reading {
     let found = extract::candidates(text);
     let mut best: Option<Vec<Finding>> = None;
-    // All are tried as they are before any is mended: a good value is better than a mended one.
+    // All candidates are tried unchanged before any is repaired: a valid value beats a repaired
+    // one.
     for mend in [false, true] {
         for candidate in found.values.iter().rev() {
             let Some((value, mut notes)) = tolerant::parse(candidate) else {
@@ -62,7 +64,7 @@ pub fn read_answer(text: &str, validator: &Validator) -> Reading {
         }
     }
     match best {
-        // A small value before one that breaks off is not the answer.
+        // An earlier small value is not the answer if a later one is cut off.
         _ if found.unfinished => Reading::Truncated,
         Some(findings) => Reading::Wrong { findings },
         None => Reading::Nothing,
@@ -81,7 +83,7 @@ fn checked(value: Value, validator: &Validator, mend: bool) -> Result<Checked, V
         return Err(findings);
     }
     let mended = mend::mended(value, validator);
-    // What is reported is about what the model said, not about a half-mended form of it.
+    // The original findings are reported: the model would not recognise a half-repaired value.
     if validator.findings(&mended.value).is_empty() {
         Ok(mended)
     } else {

@@ -79,7 +79,7 @@ fn an_answer_that_breaks_off_is_no_wrong_answer() {
 
 #[test]
 fn form_is_mended_and_noted() {
-    let note = "the answer was not quite JSON: commas, comments or quotes were mended";
+    let note = "the answer was not quite JSON: commas, comments or quotes were repaired";
     assert_eq!(
         read("{name: 'x', \"steps\": [],} // done"),
         format!("{{\"name\":\"x\",\"steps\":[]}}\n{note}")

@@ -1,7 +1,8 @@
-//! Reading JSON that is nearly JSON.
+//! Lenient JSON parser.
 //!
-//! Strictly first. Then comments, trailing and missing commas, single quotes, bare keys and line ends inside strings, by
-//! `jsonc-parser`; then Python's words and typographic quotes. Every liberty is noted.
+//! Strict first. Then with comments, trailing and missing commas, single quotes, bare keys and line
+//! breaks in strings (`jsonc-parser`); then with Python literals and typographic quotes. Every
+//! deviation is noted.
 
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::Value;
@@ -15,7 +16,7 @@ pub(super) fn parse(text: &str) -> Option<(Value, Vec<String>)> {
         .map(|value| {
             (
                 value,
-                "the answer was not quite JSON: commas, comments or quotes were mended",
+                "the answer was not quite JSON: commas, comments or quotes were repaired",
             )
         })
         .or_else(|| {
@@ -27,7 +28,7 @@ pub(super) fn parse(text: &str) -> Option<(Value, Vec<String>)> {
     Some((value, vec![note.to_owned()]))
 }
 
-/// An answer that is JSON in quotes is that JSON.
+/// Unwraps JSON inside a JSON string.
 fn unquoted(value: Value) -> (Value, Vec<String>) {
     if let Value::String(inner) = &value
         && let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(inner)
@@ -40,8 +41,8 @@ fn unquoted(value: Value) -> (Value, Vec<String>) {
     (value, Vec::new())
 }
 
-/// Returns the text with `True`, `False` and `None` outside strings as JSON has them, and typographic quotes as plain
-/// ones where there are no others.
+/// Replaces `True`, `False` and `None` outside strings by JSON's literals, and typographic quotes
+/// by plain ones if there are no others.
 fn json_words(text: &str) -> String {
     let text = if text.contains('"') {
         text.to_owned()

@@ -1,4 +1,4 @@
-//! Checking a value against the full schema, with findings a model can act on.
+//! JSON Schema validation with findings a model can act on.
 
 use std::fmt;
 
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use crate::error::{Class, LlmError};
 
-/// A schema, ready to check with.
+/// A compiled schema.
 #[derive(Debug)]
 pub struct Validator(jsonschema::Validator);
 
-/// One thing that is wrong.
+/// One schema violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A JSON pointer; empty for the whole value.
@@ -33,10 +33,10 @@ impl fmt::Display for Finding {
 }
 
 impl Validator {
-    /// Compiles a schema. Nothing is fetched: a reference out of it is an error.
+    /// Compiles a schema. Nothing is fetched: an external reference is an error.
     ///
     /// # Errors
-    /// When the schema is none.
+    /// When the schema is not valid.
     pub fn new(schema: &Value) -> Result<Self, Box<LlmError>> {
         jsonschema::draft202012::new(schema)
             .map(Self)
@@ -46,11 +46,11 @@ impl Validator {
                     error.instance_path()
                 );
                 LlmError::new(Class::Setup, what)
-                    .first("this is a fault of the caller, not of the model")
+                    .first("this is a bug in the caller, not a failure of the model")
             })
     }
 
-    /// Returns what is wrong; nothing, when the value is of the wanted shape.
+    /// Returns the violations; empty if the value matches the schema.
     #[must_use]
     pub fn findings(&self, value: &Value) -> Vec<Finding> {
         let mut findings: Vec<Finding> = Vec::new();
@@ -66,8 +66,8 @@ impl Validator {
         findings
     }
 
-    /// Visits the errors people can act on. Where one of several shapes was wanted, these are the errors of the shape that
-    /// was probably meant: "not valid under any of the given schemas" helps nobody.
+    /// Visits the errors one can act on. For `anyOf` and `oneOf` these are the errors of the branch
+    /// that was probably meant: "not valid under any of the given schemas" does not help.
     pub(super) fn each_leaf(&self, value: &Value, visit: &mut dyn FnMut(&ValidationError<'_>)) {
         for error in self.0.iter_errors(value) {
             leaves(&error, visit);
@@ -83,7 +83,8 @@ fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_
             let other = branch.iter().filter(|error| names_another(error)).count();
             (other, branch.len())
         });
-        // Several shapes that all name another one: say which there are, not what the first of them lacks.
+        // If every branch has another constant, report the possible constants, not the violations
+        // of the first branch.
         if let Some(branch) =
             meant.filter(|branch| !branch.is_empty() && !branch.iter().any(names_another))
         {
@@ -96,7 +97,7 @@ fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_
     visit(error);
 }
 
-/// A wrong constant, or another type altogether: the value was meant for another branch.
+/// Whether the error shows that the value was meant for another branch: a wrong constant, or null.
 fn names_another(error: &ValidationError<'_>) -> bool {
     matches!(error.kind(), ValidationErrorKind::Constant { .. })
         || (matches!(error.kind(), ValidationErrorKind::Type { .. }) && error.instance().is_null())
@@ -125,7 +126,7 @@ fn problem(error: &ValidationError<'_>) -> String {
     }
 }
 
-/// The library quotes the value; a long one would drown the problem.
+/// Shortens a message: the library quotes the value, and a long one would bury the problem.
 fn clipped(text: &str) -> String {
     const MOST: usize = 300;
     if text.chars().count() <= MOST {

@@ -1,4 +1,4 @@
-//! Messages: Anthropic's dialect.
+//! Anthropic Messages API.
 
 use serde_json::{Value, json};
 
@@ -34,6 +34,8 @@ impl Speech for AnthropicMessages {
             "max_tokens": request.max_output_tokens,
             "stream": asked.stream,
         });
+        // Prompt caching is opt-in here, and writing to the cache costs extra: only for system
+        // texts that later calls reuse.
         if !request.system.is_empty() {
             body["system"] = if request.reuse_system {
                 json!([{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}])
@@ -90,7 +92,7 @@ impl Speech for AnthropicMessages {
             "" if event.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(fault::in_stream(event));
             }
-            // Pings, thoughts, and what is yet to be invented.
+            // Pings, thinking, and future event types.
             _ => {}
         }
         Ok(())
@@ -137,7 +139,7 @@ fn read_message(message: &Value, draft: &mut Draft) {
     read_usage(message, draft);
 }
 
-/// What went through the cache is told apart from the input here; the ledger counts it in.
+/// Reads token usage. Anthropic reports cached tokens apart from `input_tokens`; ours include them.
 fn read_usage(value: &Value, draft: &mut Draft) {
     let Some(usage) = value.get("usage") else {
         return;

@@ -1,4 +1,4 @@
-//! What a wire dialect is: how to ask, and how to read what comes back.
+//! Wire dialect interface: builds request bodies and parses responses of one provider API.
 
 use serde_json::Value;
 
@@ -9,24 +9,25 @@ use crate::provider::{Dialect, SchemaFlavour};
 use crate::request::{Message, Request, Role};
 use crate::secret::Secret;
 
-/// One dialect. Without state: what has been said so far is in the [`Draft`].
+/// One dialect. Stateless: the answer so far is in the [`Draft`].
 pub(crate) trait Speech: Send + Sync {
-    /// What is put behind the base URL.
+    /// Returns the endpoint to append to the base URL.
     fn endpoint(&self, model: &str, stream: bool) -> String;
 
-    /// The header that carries the key.
+    /// Returns the header that carries the key.
     fn authorisation(&self, key: &Secret) -> (&'static str, String);
 
+    /// Builds the request body.
     fn body(&self, asked: &Asked<'_>) -> Value;
 
-    /// Reads one event of a stream.
+    /// Parses one event of a stream into the draft.
     fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>>;
 
-    /// Reads an answer that came in one piece.
+    /// Parses a response that was not streamed into the draft.
     fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>>;
 }
 
-/// A request with what the provider's data says about it.
+/// A request with the catalogue data needed to build its body.
 pub(crate) struct Asked<'a> {
     pub(crate) request: &'a Request,
     pub(crate) model: &'a str,
@@ -35,7 +36,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) output_limit_field: &'a str,
 }
 
-/// Returns the speech of a dialect; a command has none.
+/// Returns the implementation of a dialect; a command has none.
 pub(crate) fn speech(dialect: Dialect) -> Option<&'static dyn Speech> {
     match dialect {
         Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
@@ -46,24 +47,24 @@ pub(crate) fn speech(dialect: Dialect) -> Option<&'static dyn Speech> {
     }
 }
 
-/// Returns the number at a pointer.
+/// Returns the number at a JSON pointer.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     value.pointer(pointer).and_then(Value::as_u64)
 }
 
-/// Returns the text at a pointer.
+/// Returns the text at a JSON pointer.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// Sets a field when there is something to set.
+/// Sets a field if there is a value; providers reject unknown nulls.
 pub(crate) fn set(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
     if let (Some(object), Some(value)) = (body.as_object_mut(), value) {
         object.insert(field.to_owned(), value.into());
     }
 }
 
-/// Returns the role in the words of most dialects.
+/// Returns the role's name in most dialects.
 pub(crate) fn role(message: &Message) -> &'static str {
     match message.role {
         Role::User => "user",

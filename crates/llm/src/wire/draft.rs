@@ -1,14 +1,14 @@
-//! An answer while it arrives.
+//! Accumulator for a streamed answer.
 
 use crate::error::{Class, LlmError};
 use crate::ledger::Cost;
 use crate::outcome::{Outcome, Stop, Usage};
 
-/// What has been said so far. Dialects write it, the transport shows what is new in it.
+/// The answer so far. Dialects append to it; the model emits what is new as events.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) text: String,
-    /// The arguments of the forced tool.
+    /// Arguments of the forced tool call.
     pub(crate) arguments: String,
     pub(crate) refusal: String,
     pub(crate) stop: Option<Stop>,
@@ -16,13 +16,13 @@ pub(crate) struct Draft {
     pub(crate) cost: Cost,
     pub(crate) model: Option<String>,
     pub(crate) id: Option<String>,
-    /// The provider said that nothing follows.
+    /// The provider marked the end of the stream.
     pub(crate) closed: bool,
     shown: usize,
 }
 
 impl Draft {
-    /// Returns what was added since the last time.
+    /// Returns what was added since the last call.
     pub(crate) fn news(&mut self) -> Option<&str> {
         let answer = if self.arguments.is_empty() {
             &self.text
@@ -33,8 +33,10 @@ impl Draft {
         answer.get(from..).filter(|news| !news.is_empty())
     }
 
-    /// Returns the finished answer, or why it is none.
+    /// Returns the complete answer, or the error if it is incomplete, refused or empty.
     pub(crate) fn finished(&mut self) -> Result<Outcome, Box<LlmError>> {
+        // Without a stop reason or an end marker the connection just ended: HTTP alone does not
+        // show that a stream was cut off.
         let Some(stop) = self.stop.or(self.closed.then_some(Stop::Unknown)) else {
             return Err(LlmError::new(
                 Class::StreamEndedEarly,
@@ -58,11 +60,12 @@ impl Draft {
                     format!("the model refused to answer: {why}"),
                 ));
             }
-            // Cut before the first word is for the caller to judge: thinking may have used up the room.
+            // An empty truncated answer goes to the caller, which may raise the limit: reasoning
+            // can use up all output tokens.
             if stop != Stop::Length {
                 return Err(LlmError::new(
                     Class::Malformed,
-                    "the model ended its answer without a word",
+                    "the model returned an empty answer",
                 ));
             }
         }

@@ -1,7 +1,7 @@
-//! From what a provider says when it fails to a class of error.
+//! Classifies a provider's error responses.
 //!
-//! The same words arrive as the body of a refused request, as the first event of a stream that began with `200 OK`, and in
-//! the middle of one. They are read in one place.
+//! The same error objects arrive as the body of a rejected request, as the first event of a stream
+//! that began with `200 OK`, and in the middle of one. All are parsed here.
 
 use std::time::SystemTime;
 
@@ -11,7 +11,7 @@ use super::retry_after;
 use super::transport::Headers;
 use crate::error::{Class, LlmError};
 
-/// Returns the error for a status that is no success.
+/// Returns the error for a response with a non-success status.
 pub(crate) fn of_response(
     status: u16,
     headers: &Headers,
@@ -49,7 +49,7 @@ pub(crate) fn of_response(
     error
 }
 
-/// Returns the error for an error object inside a stream.
+/// Returns the error for an error object in a stream.
 pub(crate) fn in_stream(event: &Value) -> Box<LlmError> {
     let said = Said::new(event);
     let message = if said.message.is_empty() {
@@ -65,18 +65,19 @@ pub(crate) fn in_stream(event: &Value) -> Box<LlmError> {
     error
 }
 
-/// The parts of an error object, wherever a provider puts them.
+/// Parsed error object of any provider.
 struct Said {
     message: String,
-    /// Type, code, status and reasons, in lower case.
+    /// Type, code, status and reasons, lower case.
     words: Vec<String>,
-    /// A status that is told in the body.
+    /// An HTTP status in the body.
     status: Option<u16>,
 }
 
 impl Said {
     fn new(value: &Value) -> Self {
-        // Gemini sends a list of one; some servers send the bare message as `error`, `detail` or `message`.
+        // Gemini sends a list of one; some servers send the bare message as `error`, `detail` or
+        // `message`.
         let value = value
             .as_array()
             .and_then(|list| list.first())
@@ -118,7 +119,7 @@ impl Said {
                 .or(text(error, "code"))
         });
         let status = status.and_then(|code| code.parse().ok());
-        // OpenRouter wraps what its provider said.
+        // OpenRouter wraps the upstream provider's error.
         let raw = error
             .pointer("/metadata/raw")
             .and_then(Value::as_str)
@@ -135,7 +136,8 @@ impl Said {
         let message = self.message.to_lowercase();
         let word = |known: &[&str]| self.words.iter().any(|word| known.contains(&word.as_str()));
         let says = |known: &[&str]| known.iter().any(|known| message.contains(known));
-        // Words first: they are more precise than the status, which differs between providers for the same thing.
+        // Codes and messages before the status: providers use different statuses for the same
+        // error, and one status (400, 429) for several.
         if word(&[
             "context_length_exceeded",
             "exceed_context_size_error",
@@ -218,7 +220,8 @@ impl Said {
             Some(503 | 529) => Class::Overloaded,
             Some(400..=499) => Class::BadRequest,
             Some(500..=599) => Class::Server,
-            // An error without a status or a word that is known: a passing fault, until it has come back a few times.
+            // Without a status and a known code, the error counts as transient: retries are
+            // limited, and failing for good at an unknown hiccup would be worse.
             _ if word(&[
                 "invalid_request_error",
                 "invalid_argument",
@@ -232,7 +235,7 @@ impl Said {
     }
 }
 
-/// Returns one short line of a message or of a page that is none.
+/// Shortens a message or an HTML page to one line without control characters.
 fn plain(text: &str) -> String {
     const MOST: usize = 500;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

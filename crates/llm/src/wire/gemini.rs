@@ -1,4 +1,4 @@
-//! Generate content: Google's dialect.
+//! Google Gemini API (`generateContent`).
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub(crate) struct Gemini;
 
 impl Speech for Gemini {
     fn endpoint(&self, model: &str, stream: bool) -> String {
-        // The name is often copied with the path it has in Google's lists.
+        // Google lists models as `models/NAME`, and names are often copied that way.
         let model = model.strip_prefix("models/").unwrap_or(model);
         if stream {
             format!("models/{model}:streamGenerateContent?alt=sse")
@@ -110,7 +110,7 @@ impl Speech for Gemini {
             let said = number(usage, "/candidatesTokenCount");
             draft.usage = draft.usage.updated(Usage {
                 input: number(usage, "/promptTokenCount"),
-                // Thoughts are charged as output but counted apart.
+                // Thoughts are billed as output but reported separately.
                 output: said
                     .or(thoughts)
                     .map(|_| said.unwrap_or(0) + thoughts.unwrap_or(0)),
@@ -119,7 +119,8 @@ impl Speech for Gemini {
                 reasoning: thoughts,
             });
         }
-        // The stream has no last word of its own: the usage may follow the reason, so it is read to its end.
+        // The stream has no end marker, and usage may follow the stop reason: it is read to its
+        // end.
         if let Some(reason) = text(event, "/candidates/0/finishReason") {
             draft.stop = Some(match reason {
                 "STOP" => Stop::End,
@@ -129,7 +130,7 @@ impl Speech for Gemini {
                 "MALFORMED_FUNCTION_CALL" => {
                     return Err(LlmError::new(
                         Class::Malformed,
-                        "the model made a malformed call of its tool",
+                        "the model made a malformed tool call",
                     ));
                 }
                 _ => Stop::Unknown,
@@ -139,7 +140,7 @@ impl Speech for Gemini {
     }
 
     fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
-        // Without `alt=sse` a stream is a list of events.
+        // Without `alt=sse` a stream is a JSON array of events.
         match answer.as_array() {
             Some(events) => events.iter().try_for_each(|event| self.event(event, draft)),
             None => self.event(answer, draft),

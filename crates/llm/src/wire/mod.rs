@@ -1,7 +1,8 @@
-//! Models behind HTTP: dialects in, one answer out.
+//! Models over HTTP.
 //!
-//! `transport` moves bytes, `sse` finds events in them, a dialect reads the events into a `draft`, `fault` reads what goes
-//! wrong. Which model of which provider is asked is data.
+//! `transport` moves bytes, `sse` splits them into events, a dialect parses the events into a
+//! `draft`, `fault` classifies errors. Which provider and model is called is data from the
+//! catalogue.
 
 mod anthropic;
 mod dialect;
@@ -36,9 +37,9 @@ use crate::recording::wire_tape::WireTape;
 use crate::request::Request;
 use crate::secret::Secret;
 
-/// More is no answer.
+/// Maximum size of a response.
 const MOST_BYTES: usize = 64 << 20;
-/// More of an error says nothing new.
+/// Maximum size of an error response that is read.
 const MOST_ERROR_BYTES: usize = 64 << 10;
 
 /// One model of one provider, over HTTP.
@@ -53,10 +54,10 @@ pub struct WireModel {
 }
 
 impl WireModel {
-    /// Returns a model. Nothing is sent yet.
+    /// Creates a model. Sends nothing yet.
     ///
     /// # Errors
-    /// When the provider has no usable base URL, or is no provider on the wire.
+    /// When the provider has no valid base URL, or is a command.
     pub fn new(
         provider: &str,
         spec: &ProviderSpec,
@@ -80,7 +81,7 @@ impl WireModel {
         })?;
         let mut url = address(base, &speech.endpoint(model, spec.stream)).map_err(|problem| {
             setup(
-                format!("the base URL `{base}` of `{provider}` is none: {problem}"),
+                format!("the base URL `{base}` of `{provider}` is not valid: {problem}"),
                 "give it with `https://` or `http://`",
             )
         })?;
@@ -111,6 +112,7 @@ impl WireModel {
             flavour: self.spec.schema_flavour(),
             output_limit_field: &self.spec.output_limit_field,
         });
+        // The model's patch last, so that it wins over the provider's.
         patch(&mut body, &self.spec.patch);
         patch(&mut body, &self.identity.model.patch);
         if let Some(fields) = body.as_object_mut() {
@@ -136,7 +138,8 @@ impl WireModel {
         }
     }
 
-    /// Sends the request and reads the answer into the draft, which outlives a call that is cancelled.
+    /// Sends the request and reads the answer into the draft. The draft is the caller's, because it
+    /// has to survive cancellation, which drops this future.
     async fn exchange(&self, request: &Request, call: &Call<'_>, draft: &Mutex<Draft>) -> Answer {
         let outgoing = self.outgoing(request);
         let mut incoming = self.transport.send(&outgoing).await?;
@@ -157,7 +160,7 @@ impl WireModel {
             .find_map(|name| incoming.headers.get(name));
         let request_id = request_id.map(str::to_owned);
         if !(200..300).contains(&incoming.status) {
-            // A body that breaks off still leaves the status and the headers.
+            // If the body is cut off, status and headers still classify the error.
             let body = incoming
                 .rest(MOST_ERROR_BYTES, &alive)
                 .await
@@ -195,12 +198,13 @@ impl WireModel {
             let events = reader.push(&chunk).map_err(|_| {
                 LlmError::new(
                     Class::Malformed,
-                    "the provider sent an event without an end",
+                    "the provider sent an event above the size limit",
                 )
             })?;
             for event in events {
                 self.hear(&event, call, draft)?;
             }
+            // Some servers keep the connection open after the end marker.
             if lock(draft).closed {
                 return Ok(());
             }
@@ -216,7 +220,7 @@ impl WireModel {
         call: &Call<'_>,
         draft: &Mutex<Draft>,
     ) -> Result<(), Box<LlmError>> {
-        // A stream under the wrong name.
+        // Some servers stream with the wrong content type.
         if ["data:", "event:", ":"]
             .iter()
             .any(|start| body.trim_start().starts_with(start))
@@ -231,10 +235,10 @@ impl WireModel {
         let value: Value = serde_json::from_str(body).map_err(|_| {
             let start: String = body.trim_start().chars().take(80).collect();
             let what = format!(
-                "{} answered something that is no answer: `{start}`",
+                "{} returned something that is not JSON: `{start}`",
                 shown(&self.url)
             );
-            // A page for people will be the same page next time.
+            // An HTML page means the wrong URL; a retry gets the same page.
             let class = if start.starts_with('<') {
                 Class::EndpointNotFound
             } else {
@@ -266,10 +270,10 @@ impl WireModel {
             let start: String = event.data.chars().take(80).collect();
             LlmError::new(
                 Class::Malformed,
-                format!("the provider sent an event that is no JSON: `{start}`"),
+                format!("the provider sent an event that is not JSON: `{start}`"),
             )
         })?;
-        // An error is told by the event's name, too, by servers that leave it out of the data.
+        // Some servers mark an error only by the event's name, not in its data.
         if event.name.as_deref() == Some("error")
             && value.get("type").is_none()
             && value.get("error").is_none()
@@ -300,7 +304,7 @@ impl Model for WireModel {
     }
 }
 
-/// What was said before it went wrong, and was charged, stays with the error.
+/// Attaches the partial answer and its usage to an error: it was received, and is billed.
 fn kept(mut error: Box<LlmError>, draft: &Draft) -> Box<LlmError> {
     error.text = if draft.arguments.is_empty() {
         draft.text.clone()
@@ -324,11 +328,11 @@ fn lock(draft: &Mutex<Draft>) -> std::sync::MutexGuard<'_, Draft> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Puts the endpoint behind the base URL, which is used as given. One that names the endpoint already stays as it is.
+/// Appends the endpoint to the base URL, which is used as given, unless it already ends with it.
 pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
     let mut url = Url::parse(base.trim()).map_err(|error| error.to_string())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(format!("`{}` is no scheme of the web", url.scheme()));
+        return Err(format!("`{}` is not `http` or `https`", url.scheme()));
     }
     let (path, query) = endpoint
         .split_once('?')
@@ -347,7 +351,7 @@ pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Returns an address for a message: without what may be secret in it.
+/// Renders a URL for messages, without user, password and query, which may be secret.
 pub(crate) fn shown(url: &Url) -> String {
     format!(
         "{}://{}{}{}",
@@ -364,7 +368,7 @@ fn port(url: &Url) -> String {
         .unwrap_or_default()
 }
 
-/// Merges a patch into a body as RFC 7396 says.
+/// Applies a JSON merge patch (RFC 7396) to a body.
 fn patch(body: &mut Value, changes: &BTreeMap<String, Value>) {
     fn merge(target: &mut Value, change: &Value) {
         let Value::Object(change) = change else {

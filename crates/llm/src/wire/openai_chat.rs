@@ -1,4 +1,4 @@
-//! Chat completions: OpenAI's older dialect, and the one nearly every other server speaks.
+//! OpenAI Chat Completions API, which nearly every other server implements as well.
 
 use serde_json::{Value, json};
 
@@ -35,6 +35,7 @@ impl Speech for OpenAiChat {
                 .map(|message| json!({"role": role(message), "content": message.text})),
         );
         let mut body = json!({"model": asked.model, "messages": messages, "stream": asked.stream});
+        // Without it OpenAI reports no usage for streams, and the ledger would have no tokens.
         if asked.stream {
             body["stream_options"] = json!({"include_usage": true});
         }
@@ -82,7 +83,7 @@ impl Speech for OpenAiChat {
     }
 }
 
-/// Reads a piece or a whole answer; they differ only in the name of the part that speaks.
+/// Parses a chunk or a whole response; they differ only in the field that has the message.
 fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmError>> {
     if value.get("error").is_some_and(|error| !error.is_null()) {
         return Err(fault::in_stream(value));
@@ -95,7 +96,7 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
         .model
         .take()
         .or_else(|| text(value, "/model").map(str::to_owned));
-    // The usage comes in a piece of its own without choices, with the last one, or with each.
+    // Depending on the server, usage comes in a chunk without choices, in the last one, or in each.
     if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
         draft.usage = draft.usage.updated(Usage {
             input: number(usage, "/prompt_tokens"),
@@ -119,7 +120,7 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
     if let Some(said) = choice.pointer(speaker) {
         match said.get("content") {
             Some(Value::String(text)) => draft.text.push_str(text),
-            // Some servers send parts, of which only the text is the answer.
+            // Some servers send a list of parts, of which only the text is the answer.
             Some(Value::Array(parts)) => {
                 parts
                     .iter()

@@ -1,4 +1,4 @@
-//! Responses: OpenAI's newer dialect.
+//! OpenAI Responses API.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,8 @@ impl Speech for OpenAiResponses {
             .iter()
             .map(|message| json!({"role": role(message), "content": message.text}))
             .collect();
-        // `store: false`: the conversation is not kept at the provider. There are no stop words and no seed here.
+        // `store: false`, so that the provider does not keep the conversation. This API has no stop
+        // sequences and no seed.
         let mut body = json!({
             "model": asked.model,
             "input": input,
@@ -83,7 +84,7 @@ impl Speech for OpenAiResponses {
                 return self.whole(event.get("response").unwrap_or(&Value::Null), draft);
             }
             "response.failed" | "error" => return Err(fault::in_stream(event)),
-            // An error without a type, from servers that only imitate this dialect.
+            // An error without a type, from servers that imitate this API.
             "" if event.get("error").is_some_and(|error| !error.is_null()) => {
                 return Err(fault::in_stream(event));
             }
@@ -97,7 +98,7 @@ impl Speech for OpenAiResponses {
             return Err(fault::in_stream(answer));
         }
         note_identity(answer, draft);
-        // The output is repeated at the end of a stream, or left out, or all there is.
+        // The final event may repeat the output, omit it, or be the only one that has it.
         if draft.text.is_empty() && draft.arguments.is_empty() {
             read_output(answer, draft);
         }

@@ -1,4 +1,4 @@
-//! How long a provider asks to wait. Each says it in its own place and form.
+//! Retry-After parser: the wait a provider asks for, in headers or in the error body.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::transport::Headers;
 
-/// Returns the wait a refused request names, most precise place first.
+/// Returns the wait named in a rejected request's response; headers first, as they are more
+/// precise.
 pub(crate) fn asked(headers: &Headers, body: &str, now: SystemTime) -> Option<Duration> {
     in_headers(headers, now).or_else(|| in_body(body))
 }
@@ -23,7 +24,7 @@ fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
         return Duration::try_from_secs_f64(seconds).ok();
     }
     let until = httpdate::parse_http_date(text).ok()?;
-    // The server's own clock, where it tells it: ours may be wrong.
+    // Relative to the server's own clock if it sends a date: ours may be wrong.
     let now = headers
         .get("date")
         .and_then(|date| httpdate::parse_http_date(date).ok())
@@ -31,7 +32,7 @@ fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
     Some(until.duration_since(now).unwrap_or_default())
 }
 
-/// Looks into the body of an error, or of an error inside a stream, which has no headers.
+/// Finds the wait in an error's body, or in an error event of a stream, which has no headers.
 pub(crate) fn in_body(body: &str) -> Option<Duration> {
     if let Ok(value) = serde_json::from_str::<Value>(body)
         && let Some(wait) = in_value(&value)
@@ -60,7 +61,8 @@ fn in_value(value: &Value) -> Option<Duration> {
     }
 }
 
-/// Reads `11.054s`, `28ms`, `1m2.5s` or `20 seconds` at the start of a text; a bare number is seconds.
+/// Parses `11.054s`, `28ms`, `1m2.5s` or `20 seconds` at the start of a text; a bare number is
+/// seconds.
 fn spelled(text: &str) -> Option<Duration> {
     let mut rest = text.trim_start();
     let mut total = None;

@@ -1,19 +1,21 @@
-//! The schema as a provider takes it. The full one stays here for the check; what is taken out of it is told the model in
-//! the descriptions.
+//! Converts a JSON Schema to the subset a provider supports.
+//!
+//! Unsupported bounds move into the descriptions, where the model can read them. Validation here
+//! always uses the full schema.
 
 use serde_json::{Map, Value, json};
 
 use crate::provider::SchemaFlavour;
 
-/// What the forced tool is for, in the words the model reads.
+/// Description of the forced tool, read by the model.
 pub(crate) const TOOL_PURPOSE: &str =
     "Give the answer. Call this exactly once, with the whole answer.";
 
-/// A schema that can be sent.
+/// A schema in the provider's subset.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Sendable {
     pub(crate) schema: Value,
-    /// Whether it keeps to the rules of OpenAI's strict mode.
+    /// Whether it satisfies the rules of OpenAI's strict mode.
     pub(crate) strict: bool,
 }
 
@@ -25,7 +27,8 @@ pub(crate) fn sendable(schema: &Value, flavour: SchemaFlavour) -> Sendable {
         },
         SchemaFlavour::OpenAiStrict => {
             let changed = changed(schema, &openai);
-            // Free-form objects and conditions have no strict form; loosely they still help.
+            // Free-form objects and conditions have no strict form; the original schema still helps
+            // in non-strict mode.
             let strict = is_strict(&changed);
             Sendable {
                 schema: if strict { changed } else { schema.clone() },
@@ -53,7 +56,7 @@ pub(crate) fn sendable(schema: &Value, flavour: SchemaFlavour) -> Sendable {
 
 type Fields = Map<String, Value>;
 
-/// Applies a change to every schema inside a schema, innermost first.
+/// Applies a change to every subschema, innermost first.
 fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
@@ -119,7 +122,7 @@ fn openai(fields: &mut Fields) {
     let names: Vec<&String> = properties.keys().collect();
     let names = json!(names);
     fields.insert("required".to_owned(), names);
-    // An open object cannot stay open here; what a model would add is not asked for anyway.
+    // Strict mode requires closed objects; additional properties are not wanted anyway.
     if !fields
         .get("additionalProperties")
         .is_some_and(Value::is_object)
@@ -155,7 +158,7 @@ fn anthropic(fields: &mut Fields) {
         told(fields, &["minItems"]);
     }
     dropped(fields, &["default", "examples", "$schema", "$id"]);
-    // A free-form object would be closed to an empty one.
+    // Only with properties: a free-form object would be closed to an empty one.
     if fields.contains_key("properties") {
         fields.insert("additionalProperties".to_owned(), json!(false));
     }
@@ -198,7 +201,7 @@ fn dropped(fields: &mut Fields, keywords: &[&str]) {
     fields.retain(|key, _| !keywords.contains(&key.as_str()));
 }
 
-/// Takes keywords out and says in the description what they said.
+/// Moves keywords into the description, in words.
 fn told(fields: &mut Fields, keywords: &[&str]) {
     let words: Vec<String> = keywords
         .iter()
@@ -235,7 +238,7 @@ fn told(fields: &mut Fields, keywords: &[&str]) {
     fields.insert("description".to_owned(), json!(description));
 }
 
-/// Lets a property be null: the strict form of leaving it out.
+/// Makes a property nullable: strict mode's form of an optional property.
 fn nullable(property: &mut Value) {
     let Some(fields) = property.as_object_mut() else {
         return;
@@ -261,8 +264,8 @@ fn nullable(property: &mut Value) {
     }
 }
 
-/// Tells whether a schema keeps to strict mode: objects are closed and all their properties required, and nothing is
-/// combined or conditional.
+/// Whether a schema satisfies strict mode: all objects closed with all properties required, and no
+/// combined or conditional schemas.
 fn is_strict(schema: &Value) -> bool {
     fn strict(schema: &Value) -> bool {
         let Value::Object(fields) = schema else {
@@ -316,7 +319,7 @@ fn is_strict(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object") && strict(schema)
 }
 
-/// Puts what local references name in their place. A schema that contains itself keeps its innermost reference.
+/// Inlines local references. A recursive schema keeps its innermost reference.
 fn inlined(schema: &Value, root: &Value, depth: usize) -> Value {
     const DEEPEST: usize = 16;
     match schema {

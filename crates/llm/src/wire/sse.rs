@@ -1,9 +1,10 @@
-//! Server-sent events, as a machine that is fed bytes in whatever pieces they come.
+//! Incremental parser for server-sent events.
 //!
-//! By hand because it is this small: without a stream type around it, it is also what a recording is played into. Letters
-//! may be split between pieces; lines are decoded only when they are whole. Comments and unknown fields are ignored.
+//! Written by hand, because it is small and, without a stream type around it, also parses
+//! recordings. Characters may be split between chunks, so lines are decoded only when complete.
+//! Comments and unknown fields are ignored.
 
-/// One event: what it is called, if it is, and its data.
+/// One event: its name, if it has one, and its data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
     pub(crate) name: Option<String>,
@@ -15,20 +16,20 @@ pub(crate) struct SseReader {
     line: Vec<u8>,
     event: SseEvent,
     has_data: bool,
-    /// The last byte was a carriage return: a newline right after it belongs to it.
+    /// The last byte was CR: an LF right after it belongs to the same line end.
     after_return: bool,
     begun: bool,
 }
 
-/// A line, or the data of one event, that is longer than any answer.
+/// A line or an event that exceeds the maximum size.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Larger than the answer of any model, smaller than memory.
+/// Maximum size of an event: larger than any model's answer, but bounded.
 const LONGEST: usize = 32 << 20;
 
 impl SseReader {
-    /// Takes the next bytes and returns the events they complete.
+    /// Parses the next bytes and returns the events they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
@@ -48,7 +49,7 @@ impl SseReader {
         Ok(events)
     }
 
-    /// Returns what is left when the stream ends: some servers forget the last empty line.
+    /// Returns the pending event at the end of the stream: some servers omit the last empty line.
     pub(crate) fn finish(&mut self) -> Option<SseEvent> {
         if !self.line.is_empty() {
             self.end_line();

@@ -1,4 +1,5 @@
-//! HTTP: one request out, an answer in pieces back; from the network or from a tape.
+//! HTTP transport: sends a request and reads the response in chunks, from the network or a
+//! recording.
 
 use std::collections::VecDeque;
 use std::error::Error as _;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::error::{Class, LlmError, Phase};
 use crate::recording::wire_tape::{Chunk, Exchange, WireTape};
 
-/// Headers with names in lower case.
+/// HTTP headers with lower-case names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Headers(Vec<(String, String)>);
 
@@ -43,12 +44,12 @@ pub(crate) struct Transport {
     tape: Option<WireTape>,
 }
 
-/// An answer as it arrives.
+/// A response as it arrives.
 pub(crate) struct Incoming {
     pub(crate) status: u16,
     pub(crate) headers: Headers,
     source: Source,
-    /// What came so far, when it is recorded.
+    /// Chunks so far, when recording.
     kept: Option<Vec<Chunk>>,
     begun: bool,
     broken: bool,
@@ -63,7 +64,7 @@ enum Source {
 }
 
 impl Transport {
-    /// Returns a transport to one address. A tape that replays needs no network.
+    /// Creates a transport to one URL. A replaying tape needs no network.
     pub(crate) fn new(
         url: &Url,
         connect: Duration,
@@ -72,23 +73,23 @@ impl Transport {
         if tape.as_ref().is_some_and(WireTape::replays) {
             return Ok(Self { client: None, tape });
         }
-        // The first caller in the process decides; it is the same choice every time.
+        // Process-wide; fails if it is already installed, which is the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
             .user_agent("throughline")
             .connect_timeout(connect)
-            // A redirect would carry the key to another host.
+            // A redirect would send the key to another host.
             .redirect(reqwest::redirect::Policy::none())
-            // Each call has a runtime of its own, so a connection does not outlive its call.
+            // Each call has its own runtime, so no connection can be reused by the next one.
             .pool_max_idle_per_host(0);
-        // Otherwise the library takes a proxy from the usual variables.
+        // Otherwise reqwest uses the proxy variables for this machine's servers too.
         if is_local(url) {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| {
             LlmError::new(
                 Class::Setup,
-                format!("the HTTP client cannot be set up: {}", chain(&error)),
+                format!("cannot set up the HTTP client: {}", chain(&error)),
             )
             .first("check the certificates of the system and the proxy variables")
         })?;
@@ -114,7 +115,7 @@ impl Transport {
             .send()
             .await
             .map_err(|error| unsent(error, &outgoing.url))?;
-        // Headers are taken before the body is touched: reading it consumes the response.
+        // Copied now, because reading the body consumes the response.
         let text = |value: &reqwest::header::HeaderValue| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
         };
@@ -151,7 +152,7 @@ impl Transport {
         })
     }
 
-    /// Puts an exchange on the tape, when there is one that records.
+    /// Appends an exchange to the tape, if one is recording.
     pub(crate) fn keep(
         &self,
         outgoing: &Outgoing,
@@ -173,7 +174,7 @@ impl Transport {
 }
 
 impl Incoming {
-    /// Returns the next piece, or nothing at the end.
+    /// Returns the next chunk; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Box<LlmError>> {
         let next = match &mut self.source {
             Source::Live(response) => response
@@ -204,13 +205,13 @@ impl Incoming {
                 };
                 Err(LlmError::new(
                     class,
-                    format!("the connection broke {when}: {why}"),
+                    format!("the connection was lost {when}: {why}"),
                 ))
             }
         }
     }
 
-    /// Returns the rest of the answer as text, no more than `most` bytes of it.
+    /// Returns the rest of the response as text, at most `most` bytes.
     pub(crate) async fn rest(
         &mut self,
         most: usize,
@@ -229,8 +230,8 @@ impl Incoming {
     }
 }
 
-/// Returns path and query, for a tape. The host is left out, so that a tape can be played anywhere, and what may be a key
-/// in the query with it.
+/// Returns path and query for a recording. Without the host, so that it replays against any base
+/// URL, and without query parameters that may be keys.
 fn place(url: &Url) -> String {
     let open = |name: &str| {
         !["key", "token", "secret", "sig", "pass"]
@@ -249,7 +250,7 @@ fn place(url: &Url) -> String {
     }
 }
 
-/// A server on this machine is never behind a proxy.
+/// Whether the server is on this machine, and so not behind a proxy.
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost"
@@ -263,10 +264,10 @@ fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     let (builder, timeout) = (error.is_builder(), error.is_timeout());
     let why = chain(&error.without_url());
     if builder {
-        return LlmError::new(Class::Setup, format!("the request cannot be built: {why}"))
+        return LlmError::new(Class::Setup, format!("cannot build the request: {why}"))
             .first("check the provider's `headers` and the key");
     }
-    // It will be the same certificate next time.
+    // Not a network failure: a retry would get the same certificate.
     if why.contains("certificate") {
         return LlmError::new(Class::Setup, format!("`{host}` is not trusted: {why}")).first(
             "check the system's certificates; a proxy that replaces them needs its own there",
@@ -281,7 +282,7 @@ fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     LlmError::new(Class::Network, format!("`{host}` cannot be reached: {why}"))
 }
 
-/// Returns an error with its causes, each once. The library's own message hides them.
+/// Renders an error with its chain of causes, which reqwest's own message omits.
 fn chain(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -182,7 +182,7 @@ fn a_program_that_takes_too_long_is_ended() {
     .unwrap_err();
     assert_eq!(error.class, Class::Timeout(Phase::Total));
     assert!(
-        error.what.contains("`m1` of sh was not done after 300ms"),
+        error.what.contains("`m1` of sh did not finish within 300ms"),
         "{}",
         error.what
     );
@@ -206,7 +206,7 @@ fn failures_say_what_to_do() {
     let error = run("echo 'Please run /login first' >&2; exit 3").unwrap_err();
     assert_eq!(
         (error.class, error.what.as_str()),
-        (Class::Auth, "`sh` ended with 3: Please run /login first")
+        (Class::Auth, "`sh` exited with code 3: Please run /login first")
     );
     assert!(
         error
@@ -218,10 +218,10 @@ fn failures_say_what_to_do() {
     let error = run("exit 0").unwrap_err();
     assert_eq!(
         (error.class, error.what.as_str()),
-        (Class::Malformed, "`sh` ended without an answer")
+        (Class::Malformed, "`sh` exited without an answer")
     );
     let error = run("kill -9 $$").unwrap_err();
-    assert_eq!(error.what, "`sh` was ended by a signal: it said nothing");
+    assert_eq!(error.what, "`sh` was killed by a signal: no output");
 
     let text = "[x]\ndialect = 'command'\n[x.command]\nprogram = 'no-such-program-here'";
     let catalogue = Catalogue::built_in().with(text).unwrap();
@@ -241,7 +241,7 @@ fn failures_say_what_to_do() {
         (error.class, error.what.as_str()),
         (
             Class::Setup,
-            "the program `no-such-program-here` is not there"
+            "the program `no-such-program-here` was not found"
         )
     );
 }

@@ -33,7 +33,7 @@ fn what_is_missing_is_named_with_the_next_step() {
     let error = refused(choose("anthropic"));
     assert_eq!(
         (error.class, error.what.as_str()),
-        (Class::Auth, "there is no key for `anthropic`")
+        (Class::Auth, "no API key for `anthropic`")
     );
     assert_eq!(
         error.next.first().unwrap(),

@@ -416,7 +416,7 @@ fn a_wait_that_is_too_long_is_not_waited() {
     );
     assert_eq!(
         error.next.first().unwrap(),
-        "the provider asks to come back in 7200s"
+        "the provider asks to retry after 7200s"
     );
 }
 
