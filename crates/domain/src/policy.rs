@@ -46,6 +46,7 @@ impl ApprovalPolicy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CascadePolicy {
+    // Deep marks more as stale, so it is the stricter one and comes last.
     Precise,
     #[default]
     Deep,
@@ -199,6 +200,8 @@ pub struct BriefingPolicy {
 impl Default for BriefingPolicy {
     fn default() -> Self {
         Self {
+            // The compositor estimates four ASCII characters per token, so both limits agree for
+            // English text; for other scripts the tokens are reached first.
             characters: 6_000,
             tokens: 1_500,
         }
@@ -232,6 +235,8 @@ impl Default for ReviewPolicy {
     fn default() -> Self {
         Self {
             reviewer: ReviewerPolicy::default(),
+            // Below `max_iterations`, so that one check that never passes does not use up the whole
+            // review.
             cap: 5,
             max_iterations: 8,
             budget: 0,
@@ -271,12 +276,16 @@ impl Default for Policy {
         Self {
             approval: ApprovalPolicy::default(),
             cascade: CascadePolicy::default(),
+            // More than twice the four levels of the deepest built-in profile; only nested tickets
+            // can go deeper.
             cascade_max_depth: 10,
             consistency: ConsistencyPolicy::default(),
             backups: BackupPolicy::default(),
             max_plan_bytes: 4 * 1024 * 1024,
             gates: GatePolicy::default(),
             review: ReviewPolicy::default(),
+            // Not above the shortest timeout of a host: Claude Code gives its SessionEnd hooks 1.5
+            // s.
             hook_deadline_ms: 1_500,
             claim_lease_minutes: 30,
             commits: CommitPrefixes::default(),

@@ -595,7 +595,7 @@ const KEYS: &[Key] = &[
 /// Older environment variables that are still validated but have nothing to set.
 pub const ACCEPTED_WITHOUT_EFFECT: &[(&str, &str)] = &[(
     "PLANNING_STATE_CACHE_TTL_SECONDS",
-    "No cache outlives a command, so there is no time to live to set.",
+    "No cached value can be stale between two commands, so there is no time to live to set.",
 )];
 
 fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {

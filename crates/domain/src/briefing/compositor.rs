@@ -130,6 +130,7 @@ pub fn estimated_tokens(text: &str) -> usize {
 pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
     // A stable sort: within one severity the caller's order is the order of importance.
     lines.sort_by_key(|line| line.severity);
+    // Deduplicated after sorting, so that the most severe copy of a line is the one that stays.
     let mut said = HashSet::new();
     lines.retain(|line| said.insert(line.text.clone()));
     let whole = Size::of(

@@ -71,12 +71,7 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
         ));
     }
     if let Some(faults) = briefing.faults {
-        lines.push(Line::new(
-            "faults",
-            Severity::Must,
-            "hooks could not do their work",
-            faults,
-        ));
+        lines.push(Line::new("faults", Severity::Must, "hooks failed", faults));
     }
     if let Some(trail) = &briefing.trail {
         lines.extend(trail_lines::lines(trail));
@@ -93,7 +88,7 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
         lines.push(Line::new(
             "comments",
             Severity::High,
-            "a person said something and nothing happened since",
+            "an open comment by a person",
             text,
         ));
     }
@@ -109,7 +104,7 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
         lines.push(Line::new(
             "plans",
             Severity::High,
-            "it waits for someone",
+            "it needs attention",
             text,
         ));
     }
@@ -121,7 +116,7 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
         lines.push(Line::new(
             "plans",
             Severity::High,
-            "they wait for someone",
+            "they need attention",
             text,
         ));
     }

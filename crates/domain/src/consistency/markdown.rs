@@ -78,6 +78,7 @@ impl Reader {
         match event {
             Event::Start(tag) => self.start(&tag),
             Event::End(tag) => self.end(tag),
+            // Code spans count as text: names are often set in backticks.
             Event::Text(text) | Event::Code(text) => self.text.push_str(&text),
             Event::SoftBreak | Event::HardBreak => self.break_line(),
             Event::InlineHtml(html) if html.starts_with("<br") => self.break_line(),

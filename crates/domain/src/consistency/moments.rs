@@ -151,9 +151,12 @@ pub(super) fn in_line(line: &str) -> Vec<Moment> {
 /// Assigns each clock time to a day: the one before it, else the first after it.
 fn with_clocks(found: &[Moment]) -> Vec<Moment> {
     let is_clock = |moment: &Moment| moment.scale == Scale::Clock;
+    // Without any day they are compared on their own scale.
     if found.iter().all(is_clock) {
         return found.to_vec();
     }
+    // A clock time may also precede its day: `14:30, Day 3`. A week or a year has none, so
+    // only scales with hours are considered.
     let first_day = found.iter().position(|moment| moment.scale.has_hours());
     let mut days: Vec<(Moment, Vec<i64>)> = Vec::new();
     let mut early = Vec::new();
@@ -263,6 +266,7 @@ impl Line {
     /// Parses `14:30` and `2:30 pm`; of `14:30:15` the seconds are ignored.
     fn clock(&self, at: usize) -> Read {
         let (hour, minute) = (self.any_number(at)?, self.any_number(at + 2)?);
+        // Minutes have two digits; a ratio such as 1:3 has not.
         let has_two_digits = matches!(
             self.tokens.get(at + 2),
             Some(Token::Number { digits: 2, .. })
@@ -271,6 +275,7 @@ impl Line {
             return None;
         }
         let half = self.word(self.after_space(at + 3));
+        // Of `p.m.` the tokenizer leaves the word `p`.
         let is_afternoon = matches!(half, Some("pm" | "p")) && hour < 12;
         let value = (hour + if is_afternoon { 12 } else { 0 }) * 60 + minute;
         Some((vec![Moment::new(Scale::Clock, value)], at + 3))
@@ -280,6 +285,8 @@ impl Line {
     fn unit_first(&self, at: usize) -> Read {
         let word = self.word(at)?;
         let unit = Unit::of(word)?;
+        // Inflected forms count as plural. For languages with cases that is generous, but it only
+        // allows a list to follow.
         let is_plural = word != unit.name;
         let mut next = self.after_space(at + 1);
         // `Day: 3` is a label only at the start of a line.
@@ -319,6 +326,7 @@ impl Line {
         let is_glued = separator == at;
         let counts_something = !is_glued && self.word(self.after_space(end)).is_some();
         let is_believed = is_plural || (is_range && !counts_something);
+        // A smaller number does not continue a range; it counts something else.
         ((is_range || is_list) && is_believed && value >= last).then_some((value, end))
     }
 
@@ -326,6 +334,7 @@ impl Line {
     fn number_first(&self, at: usize) -> Read {
         let (first, mut end) = self.number(at)?;
         let mut values = vec![first];
+        // Chinese marks an ordinal before the number (`第3天`), the other languages after it.
         let mut is_ordinal = self.is_ordinal(at)
             || self
                 .word_before(at)

@@ -45,7 +45,9 @@ pub(super) fn is_markup(c: char) -> bool {
     matches!(
         c,
         '*' | '`' | '~' | '"' | '“' | '”' | '„' | '«' | '»' | '「' | '」' | '『' | '』'
-    ) || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
+    )
+    // Soft hyphens and zero-width characters come along when text is pasted from a web page.
+    || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
 }
 
 /// Whether a word is in a list of words separated by spaces.
@@ -155,6 +157,8 @@ impl FacetWords {
             .map(|word| fold_label(word))
             .filter(|word| !word.is_empty())
             .collect();
+        // Derived from the profile's own words, so that no dictionary is needed: `character`,
+        // `characters`.
         let is_plural_of = |other: &str, text: &str| {
             other.strip_prefix(text).is_some_and(|ending| {
                 matches!(ending.chars().count(), 1..=2) && !ending.contains(' ')

@@ -141,6 +141,7 @@ impl Counters {
         self.keyword_flags.clear();
         self.undeclared_writes = 0;
         self.last_activity = Some(now);
+        // Only tactics are compared. Actions repeat legitimately: "run the tests", "fix the lints".
         if let Some(tactic) = tactic {
             if is_similar(&self.last_section_content, tactic, policy.similar_percent) {
                 self.consecutive_same_section = self.consecutive_same_section.saturating_add(1);
@@ -154,6 +155,7 @@ impl Counters {
     /// Starts a new trajectory: counters of sections and failures are reset, totals stay.
     pub fn declared(&mut self, now: Timestamp) {
         *self = Self {
+            // Counters of the host's session stay; those of the old trajectory are reset.
             turn_count: self.turn_count,
             successful_calls: self.successful_calls,
             tool_type_counts: self.tool_type_counts,
@@ -172,6 +174,7 @@ impl Counters {
             .iter()
             .filter(|signal| !self.told.contains(&signal.kind))
             .collect();
+        // Replaced, not extended: a signal that ended and comes back is reported again.
         self.told = now;
         news
     }

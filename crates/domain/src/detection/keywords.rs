@@ -2,6 +2,8 @@
 
 /// Words by meaning. Each is matched as a whole word or phrase, ignoring case.
 pub const STUCK_WORDS: &[(&str, &[&str])] = &[
+    // Each list: English, German, French, Spanish, Italian, Portuguese, Russian, Chinese, Japanese,
+    // Korean. Lower case, as the text is compared.
     (
         "stuck",
         &[

@@ -69,6 +69,8 @@ impl SignalKind {
     #[must_use]
     pub fn weight(self) -> u32 {
         match self {
+            // Steps that follow the severity. The first two groups together exceed 100, so the
+            // score can reach 0 without the minor signals.
             Self::Failures | Self::UndeclaredWrites | Self::Repetition => 25,
             Self::StuckWords | Self::TimeGap => 20,
             Self::SectionTurns | Self::ReadsWithoutWrites => 15,
@@ -108,6 +110,7 @@ pub fn detect(
 ) -> Vec<Signal> {
     SignalKind::ALL
         .into_iter()
+        // Unknown names in `off` are refused when the settings are parsed, so none is ignored here.
         .filter(|kind| !policy.off.iter().any(|name| name == kind.word()))
         .filter_map(|kind| about(kind, counters, around, policy))
         .collect()
@@ -124,6 +127,8 @@ fn about(
     let reached = |count: u32, threshold: u32| threshold > 0 && count >= threshold;
     let (text, next_step) = match kind {
         SignalKind::Failures => {
+            // Consecutive only: a single failure is normal work, such as a test that is meant to
+            // fail.
             let failures = counters.consecutive_failures;
             reached(failures, policy.failures).then(|| {
                 (
@@ -135,6 +140,8 @@ fn about(
         SignalKind::UndeclaredWrites => {
             let writes = counters.undeclared_writes;
             reached(writes, policy.undeclared_writes).then(|| {
+                // Without an intent there is no trajectory yet that an action could be added to, so
+                // the next step differs.
                 let what = if around.section.is_none() {
                     "no intent is declared"
                 } else {
@@ -166,6 +173,8 @@ fn about(
             })?
         }
         SignalKind::StuckWords => {
+            // Summed over all meanings: "stuck", "retry" and "same error" once each are as telling
+            // as one thrice.
             let times: u32 = counters.keyword_flags.values().sum();
             reached(times, policy.stuck_words_seen).then(|| {
                 let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
@@ -178,13 +187,13 @@ fn about(
         SignalKind::TimeGap => gap(around, policy, GapSeverity::Stale).map(|span| {
             (
                 format!("{span} since anything happened on the trail: context may be lost"),
-                "see where it stands: tl scan",
+                "check the current position: tl scan",
             )
         })?,
         SignalKind::WarmGap => gap(around, policy, GapSeverity::Warm).map(|span| {
             (
                 format!("{span} since anything happened on the trail"),
-                "see where it stands: tl scan",
+                "check the current position: tl scan",
             )
         })?,
         SignalKind::SectionTurns => {
@@ -201,6 +210,7 @@ fn about(
             })?
         }
         SignalKind::ReadsWithoutWrites => {
+            // A single write in the section ends the suspicion: reading is then preparation for it.
             let looks = counters.section.read.saturating_add(counters.section.query);
             (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(
                 || {
@@ -254,6 +264,7 @@ impl SignalPolicy {
 
 /// Shortens a quoted text for a signal's one line.
 fn short(text: &str) -> String {
+    // A signal is one line of a hook's reply, so a quoted text only has to be recognisable.
     const MOST: usize = 80;
     if text.chars().count() <= MOST {
         return text.to_owned();

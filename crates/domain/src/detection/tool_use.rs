@@ -114,8 +114,11 @@ fn command(line: &str) -> ToolUse {
             continue;
         };
         let program = program.rsplit('/').next().unwrap_or(program);
+        // The value of an option may be taken for the verb (`git -C dir commit`); for a hint that
+        // is good enough.
         let first = words.find(|word| !word.starts_with('-'));
         uses.push(match program {
+            // Neither a read nor a write; agents put it before almost every command.
             "cd" => continue,
             "tl" => ToolUse::Governance,
             "sed" | "perl" if part.contains(" -i") => ToolUse::Write,

@@ -26,6 +26,7 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         let why = format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet");
         let next_steps = vec![
             format!("tl plan {}   # plan the parent first", spoken(&above, step)),
+            // Where only people approve, an agent is not offered `tl approve` as its own next step.
             match policy.approval.only_people() {
                 true => ask_person_step(&above),
                 false => format!("tl approve {above}   # then a person approves it"),

@@ -47,12 +47,14 @@ impl Gate {
 
 /// Every gate, by priority: the first objection is reported first.
 pub const GATES: [Gate; 11] = [
+    // Whether the plan may be changed at all comes before what is wrong with this change.
     session::GATE,
     hierarchy::GATE,
     frozen::GATE,
     claim::GATE,
     read_before_write::GATE,
     shrink::GATE,
+    // The work gates: about pace and size of the work, not about one file.
     context::GATE,
     phase::GATE,
     loc::GATE,
@@ -205,6 +207,7 @@ pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
     // order, so that the most important one is the first line the agent reads.
     for (gate, mode, check) in asked(policy, |gate| gate.plan) {
         for step in steps {
+            // The caller removes an override once the step was allowed; here it only counts.
             let stands_down = step.overridden.iter().any(|name| name == gate.name);
             if stands_down || !step.place.profile.has_gate(gate.name) {
                 continue;
@@ -235,6 +238,8 @@ pub fn evaluate_work(
 ) -> Verdict {
     let mut verdict = Verdict::default();
     for (gate, mode, check) in asked(policy, |gate| gate.work) {
+        // Project files belong to no profile, so a gate applies if any of the project's profiles
+        // has it.
         if !has_gate(gate.name) || step.overridden.iter().any(|name| name == gate.name) {
             continue;
         }

@@ -7,13 +7,14 @@ use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "session",
-    text: "changing plans in a session that was not seen to start; start one",
+    text: "changing plans in a session whose start no hook reported; start a new session",
     mode: |policy| policy.session,
     plan: Some(check),
     work: None,
 };
 
 fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+    // Reading changes nothing, so it never needs a known session.
     if step.session_is_known || matches!(step.doing, Doing::Changing(Effect::Read)) {
         return None;
     }

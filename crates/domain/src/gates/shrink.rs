@@ -6,7 +6,7 @@ use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "shrink",
-    text: "a write that throws most of a plan away; smaller steps, or a person lets it pass",
+    text: "a write that removes most of a plan; smaller steps, or an override by a person",
     mode: |policy| policy.shrink,
     plan: Some(check),
     work: None,
@@ -44,7 +44,7 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
                 "change {} in smaller steps, or keep what is still true",
                 step.file
             ),
-            format!("tl gate override shrink {plan} --reason \"…\"   # a person lets it pass once"),
+            format!("tl gate override shrink {plan} --reason \"…\"   # a person overrides it once"),
         ],
     ))
 }

@@ -72,6 +72,8 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         );
     }
     let (count, wanted) = (found.len(), expected.words);
+    // Half and double only: models miss a word count widely, and a revision for 20 % is not worth
+    // its tokens.
     if wanted > 0 && (count < wanted / 2 || count > wanted * 2) {
         add(
             "length",
@@ -153,6 +155,7 @@ fn repeated(words: &[String]) -> Option<String> {
 
 /// Returns a run of words common to both texts that is too long for coincidence.
 fn shared(before: &[String], now: &[String]) -> Option<String> {
+    // Longer than within one scene: a recap may legitimately quote a phrase of the scene before.
     let length = PHRASE * 3;
     let known: std::collections::HashSet<&[String]> = before.windows(length).collect();
     now.windows(length)

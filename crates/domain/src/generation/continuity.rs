@@ -14,6 +14,7 @@ use crate::search::words;
 
 /// Classes of mutually exclusive values. Entries that are not ASCII are stems.
 const CLASSES: &[&[&str]] = &[
+    // Colours. Stems for inflected languages: `чёрн` covers чёрный, чёрная, чёрного.
     &[
         "black",
         "white",
@@ -52,6 +53,7 @@ const CLASSES: &[&[&str]] = &[
         "braun",
         "grau",
     ],
+    // Days of the week.
     &[
         "monday",
         "tuesday",
@@ -61,9 +63,11 @@ const CLASSES: &[&[&str]] = &[
         "saturday",
         "sunday",
     ],
+    // Seasons.
     &[
         "spring", "summer", "autumn", "winter", "весн", "лет", "осен", "зим",
     ],
+    // Numbers from two on: `one` is mostly a pronoun.
     &[
         "two",
         "three",
@@ -99,6 +103,7 @@ const CLASSES: &[&[&str]] = &[
         "сорок",
         "пятьдесят",
     ],
+    // Sides.
     &["left", "right", "лев", "прав"],
 ];
 /// Stems that say that someone is dead.
@@ -320,6 +325,7 @@ impl Moment<'_> {
         let Some(scene) = &fact.valid_from else {
             return true;
         };
+        // A scene that is missing from the memory cannot prove that someone was absent.
         let was_there = self
             .memory
             .scenes()

@@ -83,6 +83,8 @@ impl Material<'_> {
     /// Returns the characters of the blueprint, by name. A writer that sees ids puts them into
     /// prose.
     fn people(&self) -> String {
+        // Only the characters the blueprint names: the whole cast of a novel would use up the
+        // tokens.
         let named = self
             .memory
             .characters()

@@ -66,6 +66,7 @@ impl Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    // From light to heavy, because findings are sorted by it.
     Could,
     Should,
     Must,
@@ -130,6 +131,7 @@ impl Generation {
     /// Whether it can be continued.
     #[must_use]
     pub fn is_open(&self) -> bool {
+        // `Held` is open: a person can still resume or cancel it.
         matches!(
             self.status,
             GenerationStatus::Running | GenerationStatus::Failed | GenerationStatus::Held

@@ -18,6 +18,8 @@ pub(super) fn conclude(
     said: Said<'_>,
     policy: &ReviewPolicy,
 ) -> Result<Concluded, ReviewRefused> {
+    // The severity is part of a check's identity: at the end of the loop a MUST is escalated and a
+    // SHOULD accepted, even if both are about the same thing.
     let named = findings
         .iter()
         .map(|finding| (finding.check.as_str(), finding.severity));
@@ -49,6 +51,7 @@ pub(super) fn conclude(
             .filter(|it| is_about(&item, &it.check, it.severity))
             .map(shown)
             .collect();
+        // A kind of finding that does not come up again was fixed.
         let verdict = if about.is_empty() {
             Verdict::Pass
         } else {
@@ -56,6 +59,7 @@ pub(super) fn conclude(
                 finding: about.join("\n"),
             }
         };
+        // No cost: what a model call cost is recorded as spending, not in the review's budget.
         review.judge(&item.id, verdict, None, 0, said, policy)?;
     }
     review.conclude(said, policy)
@@ -76,6 +80,8 @@ pub fn accept_held(
         .map(|item| item.id.clone())
         .collect();
     for id in held {
+        // One by one, so that the history shows each finding a person decided to keep. The review
+        // itself refuses anyone but a person.
         review.accept(&id, "the scene is kept as it is", said)?;
     }
     review.conclude(said, policy).map(drop)

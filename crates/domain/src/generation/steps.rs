@@ -33,6 +33,7 @@ impl<'a> Judging<'a> {
             };
             Review::begin(&generation.scene, Vec::new(), &policy)
         };
+        // The review of an earlier generation of this scene has used up its iterations.
         known
             .filter(|_| generation.revisions > 0)
             .unwrap_or_else(anew)
@@ -58,6 +59,7 @@ pub fn take(
         Step::Conclude => {
             let more = prose(answer)?;
             generation.conclusions += 1;
+            // Joined by a space, because the break is usually within a sentence.
             generation.draft = format!("{} {more}", generation.draft.trim_end());
             after_text(generation, is_cut);
         }

@@ -57,6 +57,8 @@ pub fn remember(
     };
     let mut learnt = Vec::new();
     for new in verdict.facts {
+        // A judge writes names or ids. A subject that is no character, such as a ship, keeps its
+        // words.
         let subject = memory
             .meant(EntryKind::Character, &new.subject)
             .unwrap_or(new.subject);

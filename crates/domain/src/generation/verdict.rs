@@ -55,6 +55,8 @@ pub struct NewLoop {
 /// Returns the JSON schema of a verdict, with the known ids as enumerations.
 #[must_use]
 pub fn schema(memory: &Memory) -> Value {
+    // Limits on every text and list: a model that repeats itself would otherwise fill its whole
+    // output with one field.
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
     let list = |most: usize, properties: Value, required: &[&str]| {
         json!({ "type": "array", "maxItems": most,

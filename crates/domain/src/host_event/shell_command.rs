@@ -6,6 +6,8 @@
 
 /// Programs that never write a file, whatever their arguments.
 const LOOKS: &[&str] = &[
+    // Absent on purpose: `awk` can write files, `env`, `time` and `xargs` run other programs, and
+    // `less` can start an editor.
     "basename",
     "cat",
     "cd",
@@ -64,9 +66,11 @@ const LOOKS_UNLESS: &[(&str, &[&str])] = &[
             "-okdir",
         ],
     ),
+    // Both options run a program.
     ("rg", &["--pre", "--hostname-bin"]),
     ("sort", &["-o", "--output", "--compress-program"]),
     ("tree", &["-o", "-R"]),
+    // Its second operand is an output file, which is checked separately.
     ("uniq", &[]),
 ];
 
@@ -228,6 +232,7 @@ mod tests {
             "cat `rm a`",
             "diff <(rm a) b",
             "sed -i 's/a/b/' plans/act-1.md",
+            // The script's own `w` command writes a file.
             "sed -n 'w plans/act-1.md' a",
             "sed -n 10p -i a",
             "find plans -name '*.md' -delete",
@@ -239,16 +244,20 @@ mod tests {
             "git commit -am x",
             "git checkout .",
             "git diff --output=plans/act-1.md",
+            // Harmless, but options before the verb are not parsed.
             "git -C x status",
             "xargs rm",
             "ls | xargs rm",
+            // An assignment can change which program is run.
             "PAGER=rm git log",
             "tee plans/act-1.md",
+            // Options that run a program on the files found.
             "rg --pre rm x",
             "git grep -Orm x",
             "file -C",
             "bash -c 'ls'",
             "python3 -c 'print(1)'",
+            // Harmless, but quotes are not parsed.
             "grep 'a; rm b' c",
         ] {
             assert!(!only_looks(command), "{command}");

@@ -208,6 +208,7 @@ impl Memory {
 
     /// Returns the ids of the changed entries, each with its current state; `None` if removed.
     pub fn changed(&self) -> impl Iterator<Item = (String, Option<&Entry>)> {
+        // An entry that was changed back equals its original, and is no change.
         let changed = self
             .before
             .iter()

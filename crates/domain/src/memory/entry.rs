@@ -66,7 +66,9 @@ impl EntryKind {
             Self::Location => "L",
             Self::Relationship => "R",
             Self::Scene => "S",
+            // Two letters, because L is a location. `parse_id` compares the whole prefix.
             Self::Loop => "OL",
+            // W for world; L is taken.
             Self::Lore => "W",
             Self::Fact => "F",
         }
@@ -77,6 +79,7 @@ impl EntryKind {
     #[must_use]
     pub fn id(self, number: u32) -> String {
         match self {
+            // Padded, so that a directory lists the scenes in order.
             Self::Scene => format!("S{number:03}"),
             _ => format!("{}{number}", self.prefix()),
         }
@@ -126,6 +129,8 @@ macro_rules! entry {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident : $type:ty),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        // People edit these files: a misspelled field is an error, not a silently lost value. A
+        // missing one has its default, so that files stay short.
         #[serde(deny_unknown_fields, default)]
         pub struct $name {
             pub id: String,
@@ -390,6 +395,8 @@ impl Entry {
     /// When the value has another shape or lacks a required field.
     pub fn read(kind: EntryKind, value: Value) -> Result<Self, NoEntry> {
         fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, NoEntry> {
+            // Serde lists the known fields of an unknown one; the nearest is added for people who
+            // mistyped.
             serde_json::from_value(value).map_err(|error| {
                 NoEntry::Shape(crate::suggest::with_suggestion(&error.to_string()))
             })
@@ -420,7 +427,9 @@ impl Entry {
             Self::Character(it) if it.name.trim().is_empty() => lacks("a name"),
             Self::Location(it) if it.name.trim().is_empty() => lacks("a name"),
             Self::Lore(it) if it.name.trim().is_empty() => lacks("a name"),
-            Self::Loop(it) if it.text.trim().is_empty() => lacks("a text that says what is open"),
+            Self::Loop(it) if it.text.trim().is_empty() => {
+                lacks("a text that describes what is open")
+            }
             Self::Fact(it) if it.subject.trim().is_empty() || it.predicate.trim().is_empty() => {
                 lacks("a subject and a predicate")
             }
@@ -434,6 +443,7 @@ impl Entry {
                 id: it.id.clone(),
                 found: it.intensity,
             }),
+            // Scenes have no required field: the program writes them, never a person from scratch.
             _ => Ok(self),
         }
     }
@@ -444,6 +454,7 @@ impl Entry {
     /// Never: entries are plain data.
     #[must_use]
     pub fn value(&self) -> Value {
+        // Only a map with keys that are not strings could fail here, and no entry has one.
         each!(self, it => serde_json::to_value(it)).expect("BUG: an entry is plain data")
     }
 
@@ -470,6 +481,7 @@ impl Entry {
     /// Returns its fields as YAML in declaration order, without the text.
     pub(super) fn fields(&self) -> String {
         let mut bare = self.clone();
+        // The text is the file's body; an empty one is skipped by the serializer.
         each!(&mut bare, it => it.text.clear());
         each!(&bare, it => serde_saphyr::to_string(it)).expect("BUG: an entry is plain data")
     }
@@ -490,6 +502,7 @@ impl Entry {
     /// Returns its display name for lists.
     #[must_use]
     pub fn name(&self) -> String {
+        // Loops and facts have no title; a list shows the beginning of what they say.
         let short = |text: &str| {
             let line = text.lines().next().unwrap_or_default();
             let cut: String = line.chars().take(80).collect();

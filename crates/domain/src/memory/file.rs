@@ -35,12 +35,13 @@ pub fn read(kind: EntryKind, id: &str, text: &str) -> Result<Entry, NoEntry> {
     if let Some(problem) = matter.problem {
         return Err(NoEntry::Shape(problem.to_string()));
     }
+    // The id is optional in the file, so that people can create one with just a name and a text.
     let mut members = matter.keys;
     let named = members.get("id").and_then(Value::as_str);
     // A copied file with the old id inside would silently replace the original's fields.
     if let Some(other) = named.filter(|other| EntryKind::of_id(other) != EntryKind::of_id(id)) {
         return Err(NoEntry::Shape(format!(
-            "the file is called `{id}`, but says `id: {other}`"
+            "the file is named `{id}`, but contains `id: {other}`"
         )));
     }
     // The file name decides the spelling: `id: c0` in `C0.md` is the same entry.

@@ -83,6 +83,7 @@ pub fn svg(memory: &Memory) -> String {
     }
     for (index, character) in characters.iter().enumerate() {
         let (x, y) = place(index);
+        // The `<title>` is the tooltip in browsers and what screen readers announce.
         let _ = writeln!(
             out,
             "<g><title>{id}: {role}</title><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"9\" fill=\"#2b6cb0\"/>\

@@ -79,6 +79,7 @@ pub fn shelf_name(name: &str) -> Result<String, NotKept> {
     // Lower case, so that `Auth` and `auth` are one shelf.
     let name = name.trim().to_lowercase();
     let fits = !name.is_empty()
+        // Characters of any script: shelves are named in the language people work in.
         && name.chars().count() <= 40
         && name
             .chars()

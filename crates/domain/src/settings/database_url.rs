@@ -49,6 +49,7 @@ impl std::fmt::Display for DatabaseUrl {
 
 impl std::fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Debug output ends up in logs and panics, so it is redacted too.
         write!(f, "\"{self}\"")
     }
 }

@@ -58,6 +58,7 @@ impl ServerAddress {
     /// # Errors
     /// When one of them is malformed, or the token would be sent unencrypted.
     pub fn new(url: &str, token: &str) -> Result<Self, String> {
+        // Paths are appended with a slash of their own.
         let url = url.trim().trim_end_matches('/');
         let (scheme, rest) = url
             .split_once("://")

@@ -74,6 +74,7 @@ pub(super) const KEYS: &[Key] = &[
         environment: &[],
         text: "Minimum similarity, in percent, of two texts that count as nearly the same.",
         set: |settings, text| {
+            // With 0 any two texts would count as the same.
             settings.policy.signals.similar_percent = number::<u8>(text)?.clamp(1, 100);
             Ok(())
         },

@@ -133,6 +133,7 @@ pub fn from_flat(flat: &FlatBrain, now: Timestamp) -> Option<HierarchyTree> {
         })
         .collect();
     let cursor = nodes.last().map(|node| node.id.clone());
+    // From the bottom up, because a node owns its children.
     let mut below = nodes.pop()?;
     while let Some(mut above) = nodes.pop() {
         above.children.push(below);

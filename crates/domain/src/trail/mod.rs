@@ -65,6 +65,7 @@ impl TrailLevel {
     /// Returns the alias of a node: `tc_45141102026`.
     #[must_use]
     pub fn alias(self, stamp: &Stamp) -> String {
+        // The prefixes are part of the ids in the exchange format.
         let prefix = match self {
             Self::Trajectory => "t",
             Self::Tactic => "tc",
@@ -118,7 +119,7 @@ impl NewTrailNode<'_> {
             approval: None,
             condemnation: None,
             progress: self.progress,
-            // Trail nodes are never approved; their life is told by `progress`.
+            // Trail nodes are never approved; `progress` is their only status.
             standing: Standing::plain(Status::Draft),
             created_at: self.created,
             updated_at: self.updated,
@@ -189,6 +190,7 @@ pub fn checked_line(text: &str) -> Result<String, MapRefused> {
 /// already complete.
 #[must_use]
 pub fn cursor_after(node: NodeId, parent: NodeId, progress: Progress) -> NodeId {
+    // A node that is complete when it is mapped was work of the past; the next one goes beside it.
     if progress == Progress::Complete {
         parent
     } else {

@@ -85,6 +85,8 @@ pub fn prune(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> Pruned {
         let mut lines = Vec::new();
         for child in tree.children(node.id) {
             let branch = tree.preorder(child.id);
+            // The cursor's branch stays even if it is complete: the session would lose its
+            // position.
             let done = branch
                 .iter()
                 .all(|one| one.progress == Progress::Complete && Some(one.id) != cursor);

@@ -22,6 +22,7 @@ impl Recorded for Evidence {
 /// One proof: the check, and its last result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
+    // Flattened: a proof in the mirror is one flat object with `kind`, its fields and `result`.
     #[serde(flatten)]
     pub asks: Asks,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,6 +108,7 @@ pub fn judge(proof: &Proof, inputs: Digest32) -> ProofStanding {
         None => ProofStanding::Open,
         // A failure stays one when the inputs change: only another run can turn it into a pass.
         Some(result) if !result.passed => ProofStanding::Failed,
+        // By digest, not by time: a checkout changes times without changing what was proved.
         Some(result) if result.inputs != inputs => ProofStanding::Stale,
         Some(_) => ProofStanding::Fresh,
     }
@@ -119,6 +121,8 @@ pub fn objection(
     need: EvidenceNeed,
     proofs: &[(Asks, ProofStanding)],
 ) -> Option<String> {
+    // Only the first open proof is named: it is the next thing to do, and the others may follow
+    // from it.
     if let Some((asks, standing)) = proofs
         .iter()
         .find(|(_, standing)| *standing != ProofStanding::Fresh)
@@ -130,6 +134,7 @@ pub fn objection(
         };
         return Some(format!("`{node}` is not proved: {}: {why}", asks.words()));
     }
+    // Declared evidence always has to be fresh; `Required` adds that there has to be some.
     (need == EvidenceNeed::Required && proofs.is_empty()).then(|| {
         format!("`{node}` is not proved: its profile requires evidence and none is declared")
     })

@@ -144,6 +144,7 @@ impl Focus {
         };
         let mut left = Left::default();
         let mut at = cursor;
+        // Each round goes up one level, so the loop ends at the root at the latest.
         loop {
             let Some(node) = tree.get(at) else {
                 // The node was deleted meanwhile; the root is the nearest place that is known to

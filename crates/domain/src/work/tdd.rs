@@ -151,6 +151,7 @@ pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Adv
 /// Returns the subject of the commit that is expected next.
 #[must_use]
 pub fn expected(cycle: Option<Cycle>, about: &str, prefixes: &CommitPrefixes) -> String {
+    // A list holds alternatives; suggesting its first word is enough.
     let word = |list: &[String]| list.first().cloned().unwrap_or_else(|| "commit".to_owned());
     match cycle {
         None => format!("{}: {about} (RED)", word(&prefixes.red)),

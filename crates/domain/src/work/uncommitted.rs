@@ -132,19 +132,23 @@ pub fn is_excluded(path: &str, patterns: &[String]) -> bool {
 
 /// Patterns of generated files, which nobody reviews line by line.
 pub const NOT_WRITTEN: &[&str] = &[
+    // Lock files of package managers.
     "*.lock",
     "package-lock.json",
     "npm-shrinkwrap.json",
     "pnpm-lock.yaml",
     "go.sum",
+    // Minified and bundled code.
     "*.min.js",
     "*.min.css",
     "*.map",
+    // Snapshots and generated sources.
     "*.snap",
     "*.generated.*",
     "*_pb2.py",
     "*.pb.go",
     "**/generated/**",
+    // Dependencies and build output.
     "**/node_modules/**",
     "**/vendor/**",
     "**/dist/**",

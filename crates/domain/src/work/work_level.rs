@@ -136,6 +136,7 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
             accepted_scenarios: None,
         };
     }
+    // Only without any sign of a feature: fixing a typo in three files is not a patch.
     if let Some(word) = says(&lower_title, SMALL_WORDS) {
         let reasons = vec![format!("the title says \"{word}\"")];
         return Assessment {
