@@ -146,7 +146,7 @@ fn a_profile_can_ask_for_evidence() {
         &project,
         &["progress", "one", "complete"],
         "refused",
-        &["asks for evidence"],
+        &["requires evidence"],
     );
     project.ok(&["evidence", "add", "one", "--", "true"]);
     project.ok(&["evidence", "run", "one"]);

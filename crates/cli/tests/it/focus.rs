@@ -102,14 +102,14 @@ fn roots_are_parked_and_found_as_they_were_left() {
     );
     as_session(&project, "s", &["focus", "switch", "017"]);
     assert_eq!(stack(&project, "s"), ["017", "017a", "commit-clears"]);
-    // A child is no root.
+    // A child is not a root.
     let output = crate::run_with(
         &project,
         &[("THROUGHLINE_SESSION", "s")],
         &["focus", "switch", "017a"],
     );
     assert!(
-        output.code == 1 && output.stderr.contains("no root"),
+        output.code == 1 && output.stderr.contains("is not a root"),
         "{output:?}"
     );
 }

@@ -42,7 +42,7 @@ fn notes_are_found_again_in_any_language() {
         &project,
         &["mem", "save", "--shelf", "a b", "x"],
         "invalid",
-        &["is no shelf"],
+        &["is not a shelf name"],
     );
     assert_refused(
         &project,
