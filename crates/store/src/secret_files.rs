@@ -51,8 +51,11 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         // By name, not by content: a damaged file has no content to go by.
         let kind = match () {
             () if name.starts_with("journal.jsonl") => OwnFile::Journal,
-            // `-shm` is an index of the log and holds no text.
-            () if name.contains(".db.") && !name.contains("-shm") => OwnFile::Database,
+            // An index of the write-ahead log: it holds no text.
+            () if name.contains(".db-shm") => return,
+            // `state.db`, `state.db-wal`, and names with a time after them. Taken for text, it
+            // would be rewritten as UTF-8 and could not be restored any more.
+            () if name.contains(".db") => OwnFile::Database,
             () if name.contains(".tlbackup") => OwnFile::Backup,
             () => OwnFile::Text,
         };

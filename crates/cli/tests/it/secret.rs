@@ -293,6 +293,10 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     project.ok(&["backup", "story.tlbackup"]);
     let journal = project.read(".throughline/journal.jsonl");
     project.write(".throughline/damaged/journal.jsonl.1", &journal);
+    // A quarantined database is removed, never rewritten as text.
+    project.write(".throughline/damaged/set/note", "");
+    let home = project.root().join(".throughline");
+    std::fs::copy(home.join("state.db"), home.join("damaged/set/state.db")).unwrap();
     project.ok(&["check"]);
     assert!(!copies(&project, RANDOM_PART).is_empty());
 
@@ -318,6 +322,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
         "tl.log",
         "story.tlbackup",
         "damaged/journal.jsonl.1",
+        "damaged/set/state.db",
         "backups/",
     ] {
         assert!(
