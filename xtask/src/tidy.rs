@@ -14,7 +14,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["domain"]),
     ("hosts", &["domain"]),
     ("llm", &[]),
-    ("mcp", &["domain", "application"]),
+    ("server", &["domain", "application"]),
+    ("mcp", &["domain", "application", "server"]),
     ("web", &["domain", "application"]),
     (
         "throughline",
@@ -23,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "application",
             "store",
             "hosts",
+            "server",
             "mcp",
             "llm",
             "web",

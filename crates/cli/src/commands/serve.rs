@@ -7,8 +7,11 @@ use std::sync::Arc;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::settings::Storage;
-use mcp::protocol::{Limits, Options, Pages, PublicUrl, Rate, secret, serve_http};
+use mcp::protocol::http_router;
 use serde::Serialize;
+use server::{
+    BrowserRoutes, Limits, PublicUrl, RateLimit, Routes, ServerOptions, generate_secret, serve,
+};
 use web::Dashboard;
 
 use crate::caller::calling_host;
@@ -85,6 +88,8 @@ struct Ready {
 impl ServeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let beyond_this_machine = !self.listen.is_loopback();
+        // Checked before anything is opened: the plans must not be readable by the network for a
+        // moment.
         if self.no_token && beyond_this_machine {
             return Err(Failure::new(
                 FailureKind::Refused,
@@ -117,13 +122,15 @@ impl ServeArgs {
             root: app.project()?.root,
         });
         let mut dashboard = Dashboard::new(surface.workspace().clone(), hooks);
+        // `--read-only` covers both surfaces: a dashboard that decides beside read-only MCP tools
+        // would surprise.
         if self.offered.read_only {
             dashboard = dashboard.only_showing();
         }
         // Live-update streams never end by themselves; without closing them Ctrl-C would wait
         // forever.
         let close = dashboard.clone();
-        let pages = Pages {
+        let browser = BrowserRoutes {
             router: dashboard.router(),
             close: Arc::new(move || close.close()),
         };
@@ -131,25 +138,30 @@ impl ServeArgs {
         // server's token, which is printed and put into URLs.
         let is_remote = app.project()?.settings.storage == Storage::Remote;
         let given = settings::environment("THROUGHLINE_TOKEN").filter(|_| !is_remote);
-        let token = (!self.no_token).then(|| given.unwrap_or_else(secret));
+        let token = (!self.no_token).then(|| given.unwrap_or_else(generate_secret));
         let address = SocketAddr::new(self.listen, self.port);
         let limits = Limits {
-            rate: Rate::per_second(self.rate),
+            rate: RateLimit::per_second(self.rate),
             ..Limits::default()
         };
         let public = self.public_url.clone();
-        let options = Options {
+        let options = ServerOptions {
             address,
             token: token.clone(),
             decides,
             beyond_this_machine,
             limits,
             public,
-            pages: Some(pages),
         };
-        serve_http(surface, options, |address| {
-            self.tell(app, address, token, decides)
-        })
+        serve(
+            surface.workspace().clone(),
+            options,
+            |server| Routes {
+                programs: http_router(&surface, server),
+                browser: Some(browser),
+            },
+            |address| self.tell(app, address, token, decides),
+        )
         .map_err(|message| {
             Failure::new(FailureKind::Unavailable, message)
                 .step("tl serve --port 0   # use any free port")
@@ -182,6 +194,7 @@ impl ServeArgs {
 }
 
 fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
+    // A missing browser is a warning: the server runs, and the URL is printed below.
     if open && let Err(error) = open_browser(&ready.dashboard) {
         app.ui.say(format_args!(
             "{}: cannot open a browser: {error}",

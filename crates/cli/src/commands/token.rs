@@ -8,8 +8,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::access::Scope;
 use domain::token::{SECRET_PREFIX, TokenState};
-use mcp::protocol::secret;
 use serde::Serialize;
+use server::generate_secret;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
@@ -106,6 +106,8 @@ impl TokenArgs {
                 scope,
                 expires,
             } => {
+                // A token can have the scope `approve`: an agent that creates one could approve its
+                // own plans.
                 app.project()?.refuse_agents(
                     "creating a token",
                     &["ask the person to run `tl token create` in their own terminal"],
@@ -116,7 +118,7 @@ impl TokenArgs {
                     // clap accepts no other word; `Read` is the safe fallback.
                     scope: Scope::from_word(scope).unwrap_or(Scope::Read),
                     lasts: *expires,
-                    secret: format!("{SECRET_PREFIX}{}", secret()),
+                    secret: format!("{SECRET_PREFIX}{}", generate_secret()),
                 };
                 let token = app.run(|ctx| create_token(ctx, &request))?;
                 given(
@@ -179,6 +181,7 @@ fn words(token: &TokenView) -> StyledLine {
         (TokenState::Expired, _) => (WARN, "expired".to_owned()),
         (TokenState::Revoked, _) => (WARN, "revoked".to_owned()),
     };
+    // Shown, because unused tokens are the ones to revoke.
     let used = token.last_used_at.map_or_else(
         || "never used".to_owned(),
         |at| format!("used {}", at.for_people()),
@@ -204,6 +207,8 @@ fn told(line: &AuditView) -> StyledLine {
         .token
         .map(|id| format!(" (token {id})"))
         .unwrap_or_default();
+    // Repeated refusals of one kind are counted in one line, so that an attack cannot flood the
+    // log.
     let times = if line.times > 1 {
         format!(" × {}", line.times)
     } else {

@@ -20,10 +20,11 @@ mod world;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use mcp::protocol::{Limits, Options, secret, serve_http_around};
+use mcp::protocol::http_router_around;
 use mcp::surface::Surface;
 use rmcp::model::RequestStateCodec;
 use serde_json::json;
+use server::{Limits, Routes, ServerOptions, generate_secret, serve};
 
 use crate::fixtures::Fixtures;
 use crate::world::World;
@@ -35,24 +36,26 @@ fn main() -> Result<(), String> {
         "# Act 1\n\nThe keeper leaves the island.\n",
     );
     let surface = Surface::new(world, None, false).map_err(|failure| failure.message)?;
-    let token = secret();
+    let token = generate_secret();
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-    let options = Options {
+    let options = ServerOptions {
         address,
         token: Some(token.clone()),
         decides: true,
         beyond_this_machine: false,
         limits: Limits::default(),
         public: None,
-        pages: None,
     };
-    let seal = RequestStateCodec::new_unchecked(secret().into_bytes());
-    serve_http_around(
-        surface,
+    let seal = RequestStateCodec::new_unchecked(generate_secret().into_bytes());
+    serve(
+        surface.workspace().clone(),
         options,
-        move |product| Fixtures {
-            product,
-            seal: seal.clone(),
+        |server| Routes {
+            programs: http_router_around(&surface, server, move |product| Fixtures {
+                product,
+                seal: seal.clone(),
+            }),
+            browser: None,
         },
         |address| {
             let ready = json!({ "url": format!("http://{address}/mcp"), "token": token });

@@ -18,6 +18,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use server::generate_secret;
 
 use super::convert;
 use super::log::NOTICE;
@@ -51,14 +52,14 @@ impl Approvals {
     pub(super) fn new() -> Self {
         // Unchecked is the length of the key: a secret of ours is long enough.
         Self {
-            codec: RequestStateCodec::new_unchecked(super::secret().into_bytes()),
+            codec: RequestStateCodec::new_unchecked(generate_secret().into_bytes()),
             answered: Mutex::default(),
         }
     }
 
     fn seal(&self, question: &Question, bound_to: &[u8]) -> Result<String, ErrorData> {
         let asked = Asked {
-            once: super::secret(),
+            once: generate_secret(),
             node: question.node.clone(),
             version: question.version.clone(),
         };

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use application::{Failure, FailureKind};
-use axum::http::request::Parts;
 use domain::access::{Admitted, Scope};
 use domain::ids::Principal;
 use domain::text::clean_line;
@@ -13,14 +12,14 @@ use rmcp::ServerHandler;
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
+use server::routing::http::request::Parts;
+use server::{AuditLog, RequestSource};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, APPROVE, Approvals};
-use super::audit::Audit;
 use super::changes::{Change, Changes, Listening};
 use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
-use super::front::Caller;
 use super::log::{DEBUG, Threshold, WARNING, about_call};
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
@@ -43,7 +42,7 @@ pub(super) struct Shared {
     /// Stands for a session where there are none.
     name: String,
     /// Where calls that change something are noted; over a pipe nowhere.
-    audit: Option<Arc<Audit>>,
+    audit: Option<Arc<AuditLog>>,
 }
 
 impl Shared {
@@ -63,7 +62,7 @@ impl Shared {
     }
 
     /// The same, with calls that change something noted.
-    pub(super) fn noting(self: Arc<Self>, audit: Arc<Audit>) -> Arc<Self> {
+    pub(super) fn noting(self: Arc<Self>, audit: Arc<AuditLog>) -> Arc<Self> {
         let surface = self.surface.clone();
         Arc::new(Self {
             audit: Some(audit),
@@ -307,7 +306,7 @@ impl Server {
         };
         let known = (
             parts.extensions.get::<Admitted>(),
-            parts.extensions.get::<Caller>(),
+            parts.extensions.get::<RequestSource>(),
         );
         let (Some(audit), (Some(who), Some(caller))) = (&self.shared.audit, known) else {
             return;

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use mcp::protocol::{Limits, Options, serve_http};
+use mcp::protocol::http_router;
+use server::{Limits, Routes, ServerOptions, serve};
 
 use crate::unusable::surface;
 
@@ -17,18 +18,24 @@ fn served(limits: Limits) -> SocketAddr {
     let (ready, address) = channel();
     std::thread::spawn(move || {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        let options = Options {
+        let options = ServerOptions {
             address,
             token: None,
             decides: true,
             beyond_this_machine: false,
             limits,
             public: None,
-            pages: None,
         };
-        serve_http(surface(false), options, |address| {
-            ready.send(address).expect("a test")
-        })
+        let surface = surface(false);
+        serve(
+            surface.workspace().clone(),
+            options,
+            |server| Routes {
+                programs: http_router(&surface, server),
+                browser: None,
+            },
+            |address| ready.send(address).expect("a test"),
+        )
     });
     address.recv_timeout(PATIENCE).expect("a server")
 }

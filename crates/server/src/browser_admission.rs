@@ -1,9 +1,9 @@
-//! Pages for people, served beside `/mcp`: the same front, with a cookie in place of the token.
+//! BrowserRoutes for people, served beside `/mcp`: the same front, with a cookie in place of the token.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, ORIGIN, SET_COOKIE};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
@@ -12,29 +12,29 @@ use axum::response::Response;
 use domain::access::Scope;
 use serde_json::json;
 
-use super::door::{NoEntry, Shown};
-use super::front::{Asked, Front, caller_of, no_entry};
-use super::guard::{CookieRules, TurnedAway};
-use super::http::{Limits, answer};
-use super::metrics::Class;
-use super::streams;
+use crate::authentication::{NoEntry, Shown};
+use crate::event_streams;
+use crate::metrics::Class;
+use crate::middleware::{Asked, Front, caller_of, no_entry};
+use crate::origin_check::{CookieRules, TurnedAway};
+use crate::routing::json_response;
 
-/// Pages for people.
+/// BrowserRoutes for people.
 #[derive(Clone)]
-pub struct Pages {
+pub struct BrowserRoutes {
     pub router: Router,
     /// Ends their streams when the server is told to stop: they would go on for ever.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
 
-impl std::fmt::Debug for Pages {
+impl std::fmt::Debug for BrowserRoutes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pages").finish_non_exhaustive()
+        f.debug_struct("BrowserRoutes").finish_non_exhaustive()
     }
 }
 
 /// Lets a request for a page in, takes a token from the address, or says why not.
-pub(super) async fn admit(
+pub(crate) async fn admit_browser(
     State(front): State<Arc<Front>>,
     mut request: Request,
     next: Next,
@@ -75,51 +75,22 @@ pub(super) async fn admit(
         // What exactly it takes is said where it is done; who may only look never gets there.
         true if !admitted.scope.covers(Scope::Agent) => {
             let hint = "this token may only look: ask for one with a wider scope";
-            answer(StatusCode::FORBIDDEN, &json!({ "error": hint }))
+            json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
         }
-        true => match arrived(request, asked.class, &front.limits).await {
-            Ok(request) => answered(&front.limits, next.run(request)).await,
-            Err(response) => response,
-        },
-        false => answered(&front.limits, next.run(request)).await,
+        true => {
+            let max_bytes = match asked.class {
+                Class::Api => front.limits.api_body,
+                _ => front.limits.body,
+            };
+            match front.limits.read_body(request, max_bytes).await {
+                Ok(request) => front.limits.await_response(next.run(request)).await,
+                Err(response) => response,
+            }
+        }
+        false => front.limits.await_response(next.run(request)).await,
     };
     front.ended(&admitted, &caller, &asked, &response);
-    streams::watched(&front, admitted.token, response)
-}
-
-/// Waits for an answer to begin.
-async fn answered(limits: &Limits, answering: impl Future<Output = Response>) -> Response {
-    match tokio::time::timeout(limits.answer, answering).await {
-        Ok(response) => response,
-        Err(_) => answer(
-            StatusCode::GATEWAY_TIMEOUT,
-            &json!({ "error": "this took too long" }),
-        ),
-    }
-}
-
-/// Waits for all that is sent.
-async fn arrived(request: Request, class: Class, limits: &Limits) -> Result<Request, Response> {
-    let (parts, body) = request.into_parts();
-    let most = if class == Class::Api {
-        limits.api_body
-    } else {
-        limits.body
-    };
-    match tokio::time::timeout(limits.arrival, to_bytes(body, most)).await {
-        Ok(Ok(bytes)) => Ok(Request::from_parts(parts, Body::from(bytes))),
-        Ok(Err(_)) => {
-            let hint = format!("at most {most} bytes may be sent");
-            Err(answer(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                &json!({ "error": hint }),
-            ))
-        }
-        Err(_) => Err(answer(
-            StatusCode::REQUEST_TIMEOUT,
-            &json!({ "error": "the message did not arrive in time" }),
-        )),
-    }
+    event_streams::watched(&front, admitted.token, response)
 }
 
 fn token_in(uri: &Uri) -> Option<&str> {

@@ -12,7 +12,7 @@ use axum::response::Response;
 use hyper::body::{Body as HttpBody, Frame};
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
-use super::front::Front;
+use crate::middleware::Front;
 
 /// How often it is asked whether a token is still good.
 const LOOK: Duration = Duration::from_secs(1);
@@ -48,7 +48,7 @@ impl Drop for Stream {
 }
 
 /// Watches over an answer that is a stream; any other is returned as it is.
-pub(super) fn watched(front: &Arc<Front>, token: Option<u64>, response: Response) -> Response {
+pub(crate) fn watched(front: &Arc<Front>, token: Option<u64>, response: Response) -> Response {
     let kind = response
         .headers()
         .get(CONTENT_TYPE)

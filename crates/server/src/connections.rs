@@ -20,8 +20,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::front::Peer;
-use super::http::{Limits, answer};
+use crate::limits::Limits;
+use crate::middleware::Peer;
+use crate::routing::json_response;
 
 /// How long one too many may take to say what it wants before it is told to come back later.
 const HEAD_OF_ONE_TOO_MANY: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ const GOODBYE: Duration = Duration::from_secs(5);
 const BREATH: Duration = Duration::from_millis(100);
 
 /// Serves until `stopped`; then `closing` is told, since streams would go on for ever.
-pub(super) async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,
     limits: Limits,
@@ -108,7 +109,7 @@ async fn send_away(stream: TcpStream, most: usize) {
         let hint = format!(
             "{most} clients are connected, and no more are served at once: try again later"
         );
-        ready(Ok::<_, Infallible>(answer(
+        ready(Ok::<_, Infallible>(json_response(
             StatusCode::SERVICE_UNAVAILABLE,
             &json!({ "error": hint }),
         )))

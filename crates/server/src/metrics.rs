@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Class {
+pub(crate) enum Class {
     Mcp,
     Api,
     Action,
@@ -19,7 +19,7 @@ pub(super) enum Class {
 
 impl Class {
     /// Returns the class of a path. Paths themselves would be as many as there are plans.
-    pub(super) fn of(path: &str) -> Self {
+    pub(crate) fn of(path: &str) -> Self {
         let first = path
             .trim_start_matches('/')
             .split('/')
@@ -35,7 +35,7 @@ impl Class {
         }
     }
 
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
             Self::Api => "api",
@@ -65,22 +65,22 @@ struct Answers {
 }
 
 #[derive(Default)]
-pub(super) struct Metrics {
+pub(crate) struct Metrics {
     answers: Mutex<Answers>,
-    pub(super) streams: AtomicI64,
-    pub(super) limited: AtomicU64,
+    pub(crate) streams: AtomicI64,
+    pub(crate) limited: AtomicU64,
 }
 
 /// What others have counted.
-pub(super) struct Elsewhere {
-    pub(super) head: Option<u64>,
-    pub(super) store_waits: (u64, Duration),
-    pub(super) audit_lost: u64,
+pub(crate) struct Elsewhere {
+    pub(crate) head: Option<u64>,
+    pub(crate) store_waits: (u64, Duration),
+    pub(crate) audit_lost: u64,
 }
 
 impl Metrics {
     /// Counts an answer; of a stream, its beginning.
-    pub(super) fn answered(&self, class: Class, status: u16, took: Duration) {
+    pub(crate) fn answered(&self, class: Class, status: u16, took: Duration) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         *answers.by_status.entry((class, status)).or_default() += 1;
         let times = answers.times.entry(class).or_default();
@@ -92,7 +92,7 @@ impl Metrics {
     }
 
     /// Returns everything as text.
-    pub(super) fn text(&self, elsewhere: &Elsewhere) -> String {
+    pub(crate) fn text(&self, elsewhere: &Elsewhere) -> String {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: &str| {
             // Writing to a text cannot fail.

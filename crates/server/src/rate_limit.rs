@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 /// So many requests a second, and so many at once after a quiet time.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rate {
+pub struct RateLimit {
     pub per_second: f64,
     pub burst: f64,
 }
 
-impl Rate {
+impl RateLimit {
     /// Returns the rate with four seconds' worth at once.
     #[must_use]
     pub fn per_second(number: u32) -> Self {
@@ -24,14 +24,14 @@ impl Rate {
     }
 }
 
-impl Default for Rate {
+impl Default for RateLimit {
     fn default() -> Self {
         Self::per_second(100)
     }
 }
 
 /// Unknown tokens from one address.
-const STRANGERS: Rate = Rate {
+const STRANGERS: RateLimit = RateLimit {
     per_second: 5.0,
     burst: 20.0,
 };
@@ -45,12 +45,12 @@ struct Bucket {
 }
 
 struct Buckets<K> {
-    rate: Rate,
+    rate: RateLimit,
     held: Mutex<HashMap<K, Bucket>>,
 }
 
 impl<K: Hash + Eq> Buckets<K> {
-    fn new(rate: Rate) -> Self {
+    fn new(rate: RateLimit) -> Self {
         Self {
             rate,
             held: Mutex::default(),
@@ -59,7 +59,7 @@ impl<K: Hash + Eq> Buckets<K> {
 
     /// Takes one, or says how long to wait for it.
     fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
-        let Rate { per_second, burst } = self.rate;
+        let RateLimit { per_second, burst } = self.rate;
         let filled = |bucket: &Bucket| {
             (bucket.left + now.saturating_duration_since(bucket.at).as_secs_f64() * per_second)
                 .min(burst)
@@ -88,13 +88,13 @@ impl<K: Hash + Eq> Buckets<K> {
     }
 }
 
-pub(super) struct Rates {
+pub(crate) struct Rates {
     tokens: Buckets<u64>,
     strangers: Buckets<IpAddr>,
 }
 
 impl Rates {
-    pub(super) fn new(rate: Rate) -> Self {
+    pub(crate) fn new(rate: RateLimit) -> Self {
         Self {
             tokens: Buckets::new(rate),
             strangers: Buckets::new(STRANGERS),
@@ -102,12 +102,12 @@ impl Rates {
     }
 
     /// Counts a request with a token.
-    pub(super) fn request(&self, token: u64) -> Result<(), Duration> {
+    pub(crate) fn request(&self, token: u64) -> Result<(), Duration> {
         self.tokens.take(token, Instant::now())
     }
 
     /// Counts an unknown token.
-    pub(super) fn stranger(&self, address: IpAddr) -> Result<(), Duration> {
+    pub(crate) fn stranger(&self, address: IpAddr) -> Result<(), Duration> {
         self.strangers.take(neighbourhood(address), Instant::now())
     }
 }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_burst_is_let_through_and_then_the_rate() {
-        let buckets = Buckets::new(Rate {
+        let buckets = Buckets::new(RateLimit {
             per_second: 10.0,
             burst: 3.0,
         });
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn many_strangers_fill_no_memory() {
-        let buckets = Buckets::new(Rate {
+        let buckets = Buckets::new(RateLimit {
             per_second: 1.0,
             burst: 2.0,
         });

@@ -13,38 +13,39 @@ use axum::response::Response;
 use domain::access::Admitted;
 use serde_json::json;
 
-use super::audit::Audit;
-use super::door::{Door, NoEntry, Shown};
-use super::guard::{Guard, TurnedAway};
-use super::http::{Limits, answer};
-use super::metrics::{Class, Metrics};
-use super::rates::Rates;
+use crate::audit_log::AuditLog;
+use crate::authentication::{Door, NoEntry, Shown};
+use crate::limits::Limits;
+use crate::metrics::{Class, Metrics};
+use crate::origin_check::{Guard, TurnedAway};
+use crate::rate_limit::Rates;
+use crate::routing::json_response;
 
 /// What all requests share.
-pub(super) struct Front {
-    pub(super) guard: Guard,
-    pub(super) door: Door,
-    pub(super) limits: Limits,
-    pub(super) rates: Rates,
-    pub(super) audit: Arc<Audit>,
-    pub(super) metrics: Metrics,
+pub(crate) struct Front {
+    pub(crate) guard: Guard,
+    pub(crate) door: Door,
+    pub(crate) limits: Limits,
+    pub(crate) rates: Rates,
+    pub(crate) audit: Arc<AuditLog>,
+    pub(crate) metrics: Metrics,
 }
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(pub(super) IpAddr);
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// Where a request comes from, as far as it is known.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
-    pub(super) address: IpAddr,
+pub struct RequestSource {
+    pub(crate) address: IpAddr,
     /// The same for people, with what a proxy says; nothing is decided by that.
-    pub(super) from: String,
+    pub(crate) from: String,
     /// The trace it belongs to, if it says so.
-    pub(super) trace: Option<String>,
+    pub(crate) trace: Option<String>,
 }
 
-impl Caller {
+impl RequestSource {
     fn of(request: &Request) -> Self {
         let peer = request.extensions().get::<Peer>();
         let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
@@ -89,14 +90,14 @@ fn trace(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Times and counts a request.
-pub(super) async fn receive(
+pub(crate) async fn receive(
     State(front): State<Arc<Front>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let begun = Instant::now();
     let class = Class::of(request.uri().path());
-    let caller = Caller::of(&request);
+    let caller = RequestSource::of(&request);
     request.extensions_mut().insert(caller);
     let response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
@@ -110,10 +111,10 @@ pub(super) async fn receive(
 
 impl Front {
     /// Lets somebody in who shows this, unless they come too often; who is not let in is noted.
-    pub(super) async fn let_in(
+    pub(crate) async fn let_in(
         &self,
         shown: Shown<'_>,
-        caller: &Caller,
+        caller: &RequestSource,
         class: Class,
     ) -> Result<Admitted, NoEntry> {
         let note = |who, no: NoEntry| {
@@ -136,7 +137,12 @@ impl Front {
     }
 
     /// Says why a request is not for us, and notes it.
-    pub(super) fn turn_away(&self, reason: TurnedAway, caller: &Caller, class: Class) -> Response {
+    pub(crate) fn turn_away(
+        &self,
+        reason: TurnedAway,
+        caller: &RequestSource,
+        class: Class,
+    ) -> Response {
         let response = not_for_us(reason);
         self.audit
             .note_often(None, caller, class.word(), response.status().as_str());
@@ -145,10 +151,10 @@ impl Front {
 
     /// Notes how a request of somebody who was let in ended, if it is worth it. What the protocol carries is noted call by
     /// call, where it is known what became of it.
-    pub(super) fn ended(
+    pub(crate) fn ended(
         &self,
         who: &Admitted,
-        caller: &Caller,
+        caller: &RequestSource,
         asked: &Asked,
         response: &Response,
     ) {
@@ -181,15 +187,15 @@ impl Front {
 }
 
 /// What a request asked for.
-pub(super) struct Asked {
-    pub(super) class: Class,
-    pub(super) changes: bool,
+pub(crate) struct Asked {
+    pub(crate) class: Class,
+    pub(crate) changes: bool,
     method: Method,
     path: String,
 }
 
 impl Asked {
-    pub(super) fn of(request: &Request) -> Self {
+    pub(crate) fn of(request: &Request) -> Self {
         let path: String = request.uri().path().chars().take(200).collect();
         let method = request.method().clone();
         let changes = !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS);
@@ -211,12 +217,12 @@ impl Asked {
 }
 
 /// Returns what was found out about a request on its way in.
-pub(super) fn caller_of(request: &Request) -> Caller {
+pub(crate) fn caller_of(request: &Request) -> RequestSource {
     request
         .extensions()
-        .get::<Caller>()
+        .get::<RequestSource>()
         .cloned()
-        .unwrap_or_else(|| Caller::of(request))
+        .unwrap_or_else(|| RequestSource::of(request))
 }
 
 impl NoEntry {
@@ -230,7 +236,7 @@ impl NoEntry {
 }
 
 /// Says to a program why it is not let in.
-pub(super) fn no_entry(no: NoEntry) -> Response {
+pub(crate) fn no_entry(no: NoEntry) -> Response {
     let (name, value, hint) = match no {
         NoEntry::Unknown => (
             WWW_AUTHENTICATE,
@@ -247,7 +253,7 @@ pub(super) fn no_entry(no: NoEntry) -> Response {
             (RETRY_AFTER, HeaderValue::from(seconds), format!("too many requests: try again in {seconds} s"))
         }
     };
-    let mut response = answer(no.status(), &json!({ "error": hint }));
+    let mut response = json_response(no.status(), &json!({ "error": hint }));
     response.headers_mut().insert(name, value);
     response
 }
@@ -259,7 +265,7 @@ fn not_for_us(reason: TurnedAway) -> Response {
         }
         TurnedAway::Origin => "pages of other sites may not use this server",
     };
-    answer(StatusCode::FORBIDDEN, &json!({ "error": hint }))
+    json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
 }
 
 #[cfg(test)]

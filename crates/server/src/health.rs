@@ -16,9 +16,9 @@ use domain::ids::Principal;
 use domain::operation::Channel;
 use tokio::sync::Mutex;
 
-use super::door::Shown;
-use super::front::{Caller, Front, caller_of, no_entry};
-use super::metrics::{Class, Elsewhere};
+use crate::authentication::Shown;
+use crate::metrics::{Class, Elsewhere};
+use crate::middleware::{Front, RequestSource, caller_of, no_entry};
 
 /// How long an answer of the database counts. Everybody may ask, so it is not asked each time.
 const COUNTS: Duration = Duration::from_secs(1);
@@ -59,7 +59,7 @@ fn said(status: StatusCode, text: impl Into<Body>) -> Response {
 }
 
 /// Returns the three addresses. The first two are for everybody, and tell nothing but yes or no.
-pub(super) fn router(front: Arc<Front>, workspace: Arc<dyn Workspace>) -> Router {
+pub(crate) fn router(front: Arc<Front>, workspace: Arc<dyn Workspace>) -> Router {
     let answered = Arc::new(Answered::default());
     let asked = workspace.clone();
     let ready = move || async move {
@@ -81,7 +81,7 @@ pub(super) fn router(front: Arc<Front>, workspace: Arc<dyn Workspace>) -> Router
 async fn counted(
     front: &Front,
     workspace: Arc<dyn Workspace>,
-    caller: Caller,
+    caller: RequestSource,
     request: Parts,
 ) -> Response {
     if let Err(reason) = front.guard.check(&request.uri, &request.headers) {

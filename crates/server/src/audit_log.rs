@@ -15,7 +15,7 @@ use domain::access::Admitted;
 use domain::time::Timestamp;
 use domain::token::Audited;
 
-use super::front::Caller;
+use crate::middleware::RequestSource;
 
 /// How long lines are kept, and how many at most.
 const KEPT_MILLIS: i64 = 90 * 24 * 60 * 60 * 1000;
@@ -91,16 +91,16 @@ struct Minute {
 }
 
 /// Where lines are handed in.
-pub(super) struct Audit {
+pub struct AuditLog {
     out: SyncSender<Note>,
     minute: Arc<Mutex<Minute>>,
     ended: Mutex<Option<Receiver<()>>>,
     lost: AtomicU64,
 }
 
-impl Audit {
+impl AuditLog {
     /// Begins to write the log of a project.
-    pub(super) fn of(workspace: Arc<dyn Workspace>) -> Self {
+    pub(crate) fn of(workspace: Arc<dyn Workspace>) -> Self {
         let (out, notes) = sync_channel(MOST_WAITING);
         let (end, ended) = sync_channel(1);
         let minute = Arc::new(Mutex::new(Minute::default()));
@@ -128,10 +128,10 @@ impl Audit {
     }
 
     /// Notes something that was changed.
-    pub(super) fn note(
+    pub fn note(
         &self,
         who: &Admitted,
-        caller: &Caller,
+        caller: &RequestSource,
         action: &str,
         outcome: &str,
         detail: &str,
@@ -140,10 +140,10 @@ impl Audit {
     }
 
     /// Notes something that may happen often: the first of its kind in a minute at once, the others as a number.
-    pub(super) fn note_often(
+    pub(crate) fn note_often(
         &self,
         who: Option<&Admitted>,
-        caller: &Caller,
+        caller: &RequestSource,
         action: &str,
         outcome: &str,
     ) {
@@ -183,7 +183,7 @@ impl Audit {
     }
 
     /// Notes that a token was used, once a minute.
-    pub(super) fn used(&self, token: u64) {
+    pub(crate) fn used(&self, token: u64) {
         let now = Instant::now();
         {
             let used = &mut self.held().used;
@@ -199,7 +199,7 @@ impl Audit {
     }
 
     /// Writes what is left, for a moment at most.
-    pub(super) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.send(Note::End);
         if let Some(ended) = self
             .ended
@@ -223,14 +223,14 @@ impl Audit {
     }
 
     /// Returns how many lines could not be kept.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Relaxed)
     }
 }
 
 fn line(
     who: Option<&Admitted>,
-    caller: &Caller,
+    caller: &RequestSource,
     action: &str,
     outcome: &str,
     detail: &str,

@@ -27,7 +27,7 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// What a request shows of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown<'r> {
+pub(crate) enum Shown<'r> {
     Secret(&'r str),
     Cookie(&'r str),
     Nothing,
@@ -35,7 +35,7 @@ pub(super) enum Shown<'r> {
 
 impl<'r> Shown<'r> {
     /// Returns the token in the headers.
-    pub(super) fn token(headers: &'r HeaderMap) -> Self {
+    pub(crate) fn token(headers: &'r HeaderMap) -> Self {
         let bearer = |header: &'r str| {
             let (scheme, token) = header.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
@@ -48,7 +48,7 @@ impl<'r> Shown<'r> {
     }
 
     /// Returns the cookie of this name.
-    pub(super) fn cookie(headers: &'r HeaderMap, name: &str) -> Self {
+    pub(crate) fn cookie(headers: &'r HeaderMap, name: &str) -> Self {
         let sent = headers
             .get_all(COOKIE)
             .iter()
@@ -64,7 +64,7 @@ impl<'r> Shown<'r> {
 
 /// Why nobody is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoEntry {
+pub(crate) enum NoEntry {
     /// Nothing was shown, or something we do not know.
     Unknown,
     /// The book cannot be read.
@@ -101,7 +101,7 @@ impl Known {
     }
 }
 
-pub(super) struct Door {
+pub(crate) struct Door {
     workspace: Arc<dyn Workspace>,
     /// The digest of the secret we were started with; nothing when none is asked for.
     launch: Option<Digest32>,
@@ -115,7 +115,7 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>, decides: bool) -> Self {
+    pub(crate) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>, decides: bool) -> Self {
         Self {
             workspace,
             launch: launch.map(secret_hash),
@@ -127,7 +127,7 @@ impl Door {
     }
 
     /// Finds out who shows this. `may_ask` is asked before an unknown token costs anything.
-    pub(super) async fn enter(
+    pub(crate) async fn enter(
         &self,
         shown: Shown<'_>,
         may_ask: impl FnOnce() -> Result<(), Duration>,
@@ -151,7 +151,7 @@ impl Door {
     }
 
     /// Says whether a token of the book is still good.
-    pub(super) async fn is_good(&self, token: u64) -> bool {
+    pub(crate) async fn is_good(&self, token: u64) -> bool {
         let known = self.known(None).await;
         known.is_ok_and(|known| {
             let now = known.now();
@@ -163,7 +163,7 @@ impl Door {
     }
 
     /// Returns what a browser gets in place of a secret that was let in.
-    pub(super) fn cookie_for(&self, secret: &str) -> String {
+    pub(crate) fn cookie_for(&self, secret: &str) -> String {
         match self
             .launch_cookie()
             .filter(|_| self.is_launch(Shown::Secret(secret)))

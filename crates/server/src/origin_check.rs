@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, Uri};
 
 /// Why a request is turned away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TurnedAway {
+pub(crate) enum TurnedAway {
     /// Meant for another host: a name that was made to lead here.
     Host,
     /// Sent by a page of somebody else.
@@ -38,12 +38,12 @@ impl PublicUrl {
         }
     }
 
-    pub(super) fn host(&self) -> &str {
+    pub fn host(&self) -> &str {
         &self.host
     }
 
     /// Returns the origin with its port, whichever that is.
-    pub(super) fn origin_with_port(&self) -> String {
+    pub fn origin_with_port(&self) -> String {
         format!(
             "{}://{}:{}",
             if self.https { "https" } else { "http" },
@@ -96,7 +96,7 @@ impl FromStr for PublicUrl {
 
 /// What is meant for us.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     port: u16,
     /// Only this machine's own addresses.
     loopback_only: bool,
@@ -105,13 +105,13 @@ pub(super) struct Guard {
 
 /// How a browser keeps a cookie of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct CookieRules {
-    pub(super) name: String,
-    pub(super) secure: bool,
+pub(crate) struct CookieRules {
+    pub(crate) name: String,
+    pub(crate) secure: bool,
 }
 
 impl Guard {
-    pub(super) fn new(port: u16, loopback_only: bool, public: Option<PublicUrl>) -> Self {
+    pub(crate) fn new(port: u16, loopback_only: bool, public: Option<PublicUrl>) -> Self {
         Self {
             port,
             loopback_only,
@@ -120,7 +120,7 @@ impl Guard {
     }
 
     /// Checks that a request is meant for us, and sent by nobody else's page.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
+    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
         let Some(host) = host(uri, headers) else {
             return Err(TurnedAway::Host);
         };
@@ -147,7 +147,7 @@ impl Guard {
 
     /// Says how the cookie is kept by a browser that asked for this host. Its name has our port in it, because cookies
     /// know none; behind a proxy all servers of it are one.
-    pub(super) fn cookie(&self, uri: &Uri, headers: &HeaderMap) -> CookieRules {
+    pub(crate) fn cookie(&self, uri: &Uri, headers: &HeaderMap) -> CookieRules {
         match &self.public {
             Some(public) if host(uri, headers).is_some_and(|host| public.is(&host)) => {
                 CookieRules {

@@ -1,0 +1,166 @@
+//! Listening: binds the address, puts the middleware around the routers, serves until a signal.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use application::Workspace;
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::audit_log::AuditLog;
+use crate::authentication::Door;
+use crate::browser_admission::{BrowserRoutes, admit_browser};
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::middleware::{Front, receive};
+use crate::origin_check::{Guard, PublicUrl};
+use crate::rate_limit::Rates;
+use crate::token_admission::admit_program;
+use crate::{connections, health};
+
+/// Address, authentication and limits of a server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// Address to listen on; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// The start-up token. `None` admits every client that can reach the address.
+    pub token: Option<String>,
+    /// Whether the start-up token acts as the person who started the server; otherwise it has the
+    /// scope of an agent.
+    pub decides: bool,
+    /// Whether other machines may connect.
+    pub beyond_this_machine: bool,
+    /// Resource limits per client.
+    pub limits: Limits,
+    /// Public URL behind a reverse proxy.
+    pub public: Option<PublicUrl>,
+}
+
+/// The running server, for the routers mounted in it.
+#[derive(Clone)]
+pub struct ServerContext {
+    /// The bound address, with the port that was chosen.
+    pub address: SocketAddr,
+    /// The options it was started with.
+    pub options: ServerOptions,
+    /// Audit log, for what only a handler knows: the action, and its outcome.
+    pub audit_log: Arc<AuditLog>,
+    /// Cancelled on shutdown; whatever waits without a limit has to end then.
+    pub closing: CancellationToken,
+}
+
+/// The routers of a server.
+pub struct Routes {
+    /// For programs, with a bearer token. Its fallback is used only without `browser`.
+    pub programs: Router,
+    /// For people in a browser, with a cookie; it gets every path `programs` does not have.
+    pub browser: Option<BrowserRoutes>,
+}
+
+/// Serves until Ctrl-C or a termination signal. `mount` builds the routers once the address is
+/// bound; `on_ready` gets the address.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn serve(
+    workspace: Arc<dyn Workspace>,
+    options: ServerOptions,
+    mount: impl FnOnce(&ServerContext) -> Routes,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
+    if !options.beyond_this_machine && !options.address.ip().is_loopback() {
+        return Err(format!(
+            "{} can be reached from other machines",
+            options.address.ip()
+        ));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        // Longer than the default of 10 s: a thread that ends leaves its memory to the allocator,
+        // and the thread that takes its place allocates its own.
+        .thread_keep_alive(Duration::from_secs(60 * 60))
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot begin to serve: {error}"))?;
+    let outcome = runtime.block_on(serve_until_stopped(workspace, options, mount, on_ready));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+async fn serve_until_stopped(
+    workspace: Arc<dyn Workspace>,
+    options: ServerOptions,
+    mount: impl FnOnce(&ServerContext) -> Routes,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
+    let requested = options.address;
+    let unusable = |error: std::io::Error| format!("cannot listen at {requested}: {error}");
+    let listener = TcpListener::bind(requested).await.map_err(unusable)?;
+    let address = listener.local_addr().map_err(unusable)?;
+    let limits = options.limits;
+    let audit_log = Arc::new(AuditLog::of(workspace.clone()));
+    let front = Arc::new(Front {
+        guard: Guard::new(
+            address.port(),
+            !options.beyond_this_machine,
+            options.public.clone(),
+        ),
+        door: Door::new(workspace.clone(), options.token.as_deref(), options.decides),
+        limits,
+        rates: Rates::new(limits.rate),
+        audit: audit_log.clone(),
+        metrics: Metrics::default(),
+    });
+    let context = ServerContext {
+        address,
+        options,
+        audit_log: audit_log.clone(),
+        closing: CancellationToken::new(),
+    };
+    let Routes { programs, browser } = mount(&context);
+    let closing = context.closing;
+    let mut app = programs.layer(from_fn_with_state(front.clone(), admit_program));
+    if let Some(BrowserRoutes { router, close }) = browser {
+        let closing = closing.clone();
+        tokio::spawn(async move {
+            closing.cancelled().await;
+            close();
+        });
+        app = app.fallback_service(router.layer(from_fn_with_state(front.clone(), admit_browser)));
+    }
+    let app = app
+        .merge(health::router(front.clone(), workspace))
+        .layer(from_fn_with_state(front, receive));
+    let stopped = stop_signal()?;
+    on_ready(address);
+    connections::serve(listener, app, limits, closing, stopped).await;
+    audit_log.finish();
+    Ok(())
+}
+
+/// Returns a future that resolves when the process is told to stop.
+fn stop_signal() -> Result<impl Future<Output = ()>, String> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen =
+            |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
+        let (mut interrupt, mut terminate) = (
+            listen(SignalKind::interrupt())?,
+            listen(SignalKind::terminate())?,
+        );
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
