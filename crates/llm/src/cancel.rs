@@ -29,6 +29,7 @@ impl Cancel {
     #[must_use]
     pub fn on_ctrl_c() -> Self {
         let switch = Self::new();
+        // The thread keeps a clone, so a dropped original does not stop it.
         let thrown = switch.clone();
         let wait = move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -87,6 +88,7 @@ impl Cancel {
         }
         // Blocking on a runtime panics on a thread that belongs to another one, as a server's do.
         if tokio::runtime::Handle::try_current().is_ok() {
+            // Scoped, because `work` borrows from the caller.
             return std::thread::scope(|scope| {
                 scope
                     .spawn(|| self.block_on(work))

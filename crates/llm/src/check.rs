@@ -45,6 +45,7 @@ impl Trial {
 pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
     let pieces = AtomicUsize::new(0);
     let watch = |event: &Event| {
+        // More than one text event means that the answer was streamed.
         pieces.fetch_add(
             usize::from(matches!(event, Event::Text(_))),
             Ordering::Relaxed,
@@ -78,6 +79,8 @@ pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
         pieces > 1,
         format!("the answer came in {pieces} pieces"),
     ));
+    // Notes mean that the answer needed repairs or a second attempt: it works, but the user should
+    // know.
     trials.push(match model.complete(&shape(), call) {
         Ok(outcome) if outcome.notes.is_empty() => {
             Trial::new("keeps to a shape", true, "at the first try")
@@ -100,6 +103,7 @@ pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
         .ledger
         .iter()
         .map(|entry| entry.cost.micros())
+        // `None` if the cost of any attempt is unknown.
         .sum::<Option<u64>>();
     trials.push(match cost {
         Some(micros) => Trial::new(

@@ -82,6 +82,7 @@ pub fn connect(
         (selection.program.split_first(), &mut spec.command)
     {
         command.program.clone_from(program);
+        // Replaced, not appended: the catalogue's arguments belong to the other program.
         command.arguments = arguments.to_vec();
     }
     let model = selection
@@ -105,6 +106,7 @@ pub fn connect(
         clock,
     } = connection;
     let key = selection.key.clone().or_else(|| key(&spec, &environment));
+    // The key in use is removed from recordings by value, whatever its format.
     let scrubber = Scrubber::new(key.iter().cloned().collect(), mask);
     let offline = matches!(cassette, Some((_, CassetteMode::Replay)));
     let base: Box<dyn Model> = if offline {

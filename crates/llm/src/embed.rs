@@ -83,6 +83,7 @@ impl Embedder {
                     .first(format!("set `{variables}`, or name a key file")),
             );
         }
+        // The key's header comes last, after those of the catalogue.
         let mut headers: Vec<(String, String)> = spec.headers.clone().into_iter().collect();
         if let (Some(key), Some(speech)) = (&key, speech(spec.dialect)) {
             let (name, value) = speech.authorisation(key);
@@ -135,12 +136,14 @@ impl Embedder {
                 Policy::Throttle => Duration::from_secs(5),
                 Policy::Backoff => Duration::from_secs(1),
             };
+            // Few attempts: embeddings are an optional index, and search works without them.
             if attempt >= TRIES {
                 return Err(error);
             }
             cancel.wait(
                 error
                     .retry_after
+                    // The provider's own wait, if it names one, but at most a minute.
                     .unwrap_or(usual * attempt)
                     .min(Duration::from_secs(60)),
             )?;
@@ -162,6 +165,7 @@ impl Embedder {
     async fn exchange(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
         let body = match self.dialect {
             Dialect::Gemini => {
+                // Gemini wants the model's name in every single request of a batch.
                 let one = |text: &String| json!({ "model": format!("models/{}", self.model), "content": { "parts": [{ "text": text }] } });
                 json!({ "requests": texts.iter().map(one).collect::<Vec<_>>() })
             }
@@ -199,6 +203,7 @@ impl Embedder {
 /// Parses a response in either format; `None` if vectors are missing or differ in length.
 fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
     let value: Value = serde_json::from_str(answer).ok()?;
+    // OpenAI's format has `data[].embedding`, Gemini's `embeddings[].values`.
     let (list, field) = match value.get("data") {
         Some(list) => (list.as_array()?, "embedding"),
         None => (value.get("embeddings")?.as_array()?, "values"),
@@ -221,6 +226,7 @@ fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
     // OpenAI's format allows any order and gives the index of each text.
     found.sort_by_key(|(index, _)| *index);
     let length = found.first()?.1.len();
+    // A missing vector would assign the following ones to the wrong texts.
     let whole = found.len() == expected && found.iter().all(|(_, vector)| vector.len() == length);
     whole.then(|| found.into_iter().map(|(_, vector)| vector).collect())
 }

@@ -104,10 +104,12 @@ impl Class {
     #[must_use]
     pub fn policy(self) -> Policy {
         match self {
+            // Overload is treated like a rate limit: quick retries would add to it.
             Self::RateLimited | Self::Overloaded => Policy::Throttle,
             Self::Server | Self::Network | Self::StreamEndedEarly | Self::Malformed => {
                 Policy::Backoff
             }
+            // A stalled stream is usually one bad connection or one overloaded machine.
             Self::Timeout(Phase::Connect | Phase::FirstByte | Phase::Idle) => Policy::Backoff,
             // The total limit is the user's own: a retry would take as long again.
             Self::Timeout(Phase::Total)
@@ -156,8 +158,10 @@ impl Class {
                 &["look at the raw answer, or choose a model that follows schemas better"]
             }
             Self::BudgetExceeded => &["raise the budget, or ask for less"],
+            // The user knows what to do about their own cancellation.
             Self::Cancelled => &[],
             Self::NotRecorded => &["record again, or undo the change the difference shows"],
+            // Setup errors get the step that fits where they are reported.
             Self::Setup => &[],
         }
     }

@@ -69,6 +69,7 @@ impl Cost {
             usage.cache_read.unwrap_or(0),
             usage.cache_write.unwrap_or(0),
         );
+        // `input` includes the cached tokens, which are priced separately below.
         let plain = input.saturating_sub(read).saturating_sub(write);
         let cost = |tokens: u64, per_million: f64| tokens as f64 * per_million;
         let micros = cost(plain, price.input)
@@ -97,8 +98,11 @@ pub(crate) fn filed(
         account: request.account.clone(),
         provider: identity.provider.clone(),
         model: identity.model.id.clone(),
+        // The retry layer numbers the attempts; down here each one is the first.
         attempt: 1,
         usage,
+        // The provider's own number wins: it knows discounts and prices that the catalogue does
+        // not.
         cost: if reported == Cost::Unknown {
             Cost::of(&usage, identity.model.price.as_ref())
         } else {

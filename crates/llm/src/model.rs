@@ -83,6 +83,7 @@ impl<'a> Call<'a> {
     }
 }
 
+// Lets `connect_model` stack layers whose inner model is chosen at run time.
 impl<M: Model + ?Sized> Model for Box<M> {
     fn identity(&self) -> &Identity {
         (**self).identity()

@@ -68,6 +68,7 @@ impl Usage {
     #[must_use]
     pub(crate) fn updated(self, newer: Self) -> Self {
         Self {
+            // Replaced, not added: each event reports running totals.
             input: newer.input.or(self.input),
             output: newer.output.or(self.output),
             cache_read: newer.cache_read.or(self.cache_read),

@@ -107,6 +107,7 @@ impl Request {
             .as_ref()
             .map_or(0, |schema| schema.schema.to_string().len());
         let bytes = self.system.len()
+            // The schema is sent with every request and counts as input.
             + schema
             + self
                 .messages

@@ -25,6 +25,7 @@ impl Secret {
     /// Returns the key in `text` without surrounding whitespace; `None` if it is blank.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
+        // Keys are pasted into files and variables with newlines and spaces around them.
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }

@@ -55,6 +55,8 @@ pub(super) fn harmless(
     kept: &[String],
 ) -> BTreeMap<String, String> {
     let keep = |name: &str| {
+        // An allowlist: new key variables appear with every provider, and a denylist would miss
+        // them.
         HARMLESS.contains(&name) || name.starts_with("LC_") || kept.iter().any(|kept| kept == name)
     };
     environment

@@ -101,6 +101,7 @@ impl CommandModel {
         call.tell(&Event::Text(answer.text.clone()));
         let outcome = Outcome {
             text: answer.text,
+            // Programs do not report why the model stopped.
             stop: Stop::Unknown,
             usage: answer.usage,
             ..Outcome::default()
@@ -109,6 +110,7 @@ impl CommandModel {
     }
 
     fn arguments(&self, request: &Request, desk: &Desk) -> Vec<String> {
+        // Only in native mode: in prompt mode the schema is in the prompt already.
         let native = request
             .schema
             .as_ref()
@@ -144,6 +146,7 @@ impl Model for CommandModel {
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
         let started = Instant::now();
+        // A program's own cost report wins over tokens times price.
         let (answer, cost) = match self.run(request, call) {
             Ok((outcome, cost)) => (Ok(outcome), cost),
             Err(error) => (Err(error), Cost::Unknown),
@@ -164,8 +167,11 @@ struct Desk {
 
 impl Desk {
     fn new(model: &CommandModel, request: &Request) -> std::io::Result<Self> {
+        // One directory per call, so that concurrent calls of the same program do not meet.
         let directory = tempfile::Builder::new().prefix("llm-").tempdir()?;
         let (empty, files) = (
+            // Input files are beside the working directory, not in it: an agent would treat them as
+            // its project.
             directory.path().join("empty"),
             directory.path().join("files"),
         );
@@ -186,6 +192,7 @@ impl Desk {
             ("{model}", model.identity.model.id.clone()),
             ("{max_output_tokens}", request.max_output_tokens.to_string()),
             ("{system}", request.system.clone()),
+            // Files for long texts: the length of an argument is limited by the system.
             ("{system_file}", file("system.txt", &request.system)?),
             ("{prompt_file}", file("prompt.txt", &prompt)?),
             ("{schema_file}", file("schema.json", &schema)?),
@@ -248,6 +255,7 @@ fn prompt(request: &Request, with_system: bool) -> String {
                 text,
             },
         ] => parts.push(text.clone()),
+        // Only with several messages: labels around a single prompt would just distract the model.
         messages => parts.extend(messages.iter().map(|message| match message.role {
             Role::User => format!("User:\n{}", message.text),
             Role::Assistant => format!("You answered:\n{}", message.text),

@@ -27,10 +27,12 @@ pub(super) fn read(
         OutputFormat::Jsonl => ended
             .output
             .lines()
+            // Lines that are not JSON are warnings and progress of the program.
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect(),
     };
     let pick = |pick: &Option<Pick>| pick.as_ref().and_then(|pick| picked(pick, &objects));
+    // Before the exit code: a reported failure says more, and some programs exit with 0 after it.
     if let Some(why) = pick(&spec.failed) {
         return Err(with_errors(
             failure(&format!("`{program}` failed"), &words(why)),
@@ -42,6 +44,7 @@ pub(super) fn read(
             || "was killed by a signal".to_owned(),
             |code| format!("exited with code {code}"),
         );
+        // The last line, because programs print warnings and stack traces before the actual error.
         let why = last_line(&ended.errors)
             .or_else(|| last_line(&ended.output))
             .unwrap_or("no output");
@@ -50,6 +53,7 @@ pub(super) fn read(
             ended,
         ));
     }
+    // Half an answer with exit code 0 must not pass for a complete one.
     if spec.done.is_some() && pick(&spec.done).is_none() {
         let what = format!("`{program}` exited without reporting completion");
         return Err(with_errors(
@@ -69,6 +73,7 @@ pub(super) fn read(
         number(&spec.cache_read_tokens),
         number(&spec.cache_write_tokens),
     );
+    // Our input count includes cached tokens, whichever way the program reports them.
     let apart = if spec.cache_apart {
         read.unwrap_or(0) + write.unwrap_or(0)
     } else {
@@ -112,6 +117,7 @@ fn picked<'a>(pick: &Pick, objects: &'a [Value]) -> Option<&'a Value> {
         .iter()
         .filter(matches)
         .filter_map(|object| object.pointer(&pick.at))
+        // The last one: agents report intermediate messages in the same format.
         .next_back()
 }
 
@@ -132,6 +138,7 @@ fn last_line(text: &str) -> Option<&str> {
 fn failure(what: &str, why: &str) -> Box<LlmError> {
     let why: String = why
         .chars()
+        // Programs colour their messages with escape sequences.
         .filter(|letter| !letter.is_control())
         .take(500)
         .collect();

@@ -47,8 +47,8 @@ pub(super) fn run(
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
-    // Run under a token that is never cancelled: `supervise_process` handles the caller's, so that the
-    // group gets SIGTERM first. Otherwise the future would just be dropped.
+    // Run under a token that is never cancelled: `supervise_process` handles the caller's, so that
+    // the group gets SIGTERM first. Otherwise the future would just be dropped.
     Cancel::new().run(attend(start, cancel, alive))?
 }
 
@@ -58,6 +58,7 @@ async fn attend(
     alive: &(dyn Fn() + Sync),
 ) -> Result<Ended, Box<LlmError>> {
     let mut child = spawn(start)?;
+    // Created before anything can fail, so that its `Drop` kills the group on every way out.
     let group = Group::of(&child);
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (mut said, mut complained) = (Vec::new(), Vec::new());
@@ -74,9 +75,11 @@ async fn attend(
         let ended = async {
             tokio::select! {
                 status = child.wait() => {
+                    // Output may still be in the pipes when the program has exited.
                     let _ = tokio::time::timeout(AFTERMATH, &mut talk).await;
                     status
                 }
+                // A program may close its streams and go on working.
                 _ = &mut talk => child.wait().await,
             }
         };
@@ -116,6 +119,7 @@ fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
     let mut command = command(start.program);
     command
         .args(&start.arguments)
+        // Nothing is inherited; the allowlist is the whole environment.
         .env_clear()
         .envs(&start.environment)
         .current_dir(start.directory)
@@ -124,6 +128,7 @@ fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
         .stderr(Stdio::piped())
         .kill_on_drop(true);
     #[cfg(unix)]
+    // Agents start shells and servers of their own, which have to end with the call.
     command.process_group(0);
     command.spawn().map_err(|error| {
         let program = start.program;

@@ -44,6 +44,7 @@ impl<M: Model> Budget<M> {
             ..Usage::default()
         };
         let identity = self.identity();
+        // At the full price: whether the provider's cache will help is not known before the call.
         let cost = Cost::of(&worst, identity.model.price.as_ref()).micros();
         for allowance in &self.allowances {
             let allowance = allowance
@@ -57,6 +58,7 @@ impl<M: Model> Budget<M> {
                 spent_micros,
                 ..
             } = &*allowance;
+            // Both counts are set above, so the default is never used; it would refuse.
             let needs = worst.total().unwrap_or(u64::MAX);
             if let Some(tokens) =
                 tokens.filter(|tokens| spent_tokens.saturating_add(needs) > *tokens)
@@ -67,6 +69,7 @@ impl<M: Model> Budget<M> {
                 );
                 return Err(LlmError::new(Class::BudgetExceeded, what));
             }
+            // No limit in money: an unknown price does not matter.
             let Some(micros) = *micros else { continue };
             let Some(cost) = cost else {
                 let model = &identity.model.id;
@@ -97,6 +100,7 @@ impl<M: Model> Budget<M> {
             let mut allowance = allowance
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
+            // A mixed run (`ReplayOrRecord`) has both kinds of entries.
             for entry in ledger.iter().filter(|entry| !entry.replayed) {
                 let (tokens, micros) = (entry.usage.total(), entry.cost.micros());
                 allowance.spent_tokens = allowance.spent_tokens.saturating_add(tokens.unwrap_or(0));
@@ -176,6 +180,7 @@ mod tests {
     #[test]
     fn money_is_kept_too_and_all_allowances_count() {
         let (day, run) = (allowance(None, None), allowance(None, Some(1_000)));
+        // An empty script: any call that got through would panic.
         let layer = Budget::new(Scripted::new([]), vec![day, run]);
         assert_eq!(
             ask(&layer).unwrap_err().what,

@@ -76,12 +76,14 @@ impl<M: Model> Cassette<M> {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<LlmError>> {
         let mut recorded = Recorded::default();
+        // When recording, a damaged or foreign file must not keep the run from starting.
         if mode != CassetteMode::Record {
             for line in lines::read::<Line>(path)? {
                 let question = question(&line.request, &line.model);
                 let answer = match (line.outcome, line.error) {
                     (Some(outcome), _) => Ok(outcome),
                     (None, Some(error)) => Err(error),
+                    // A line without a result has nothing to replay.
                     (None, None) => continue,
                 };
                 // The key is recomputed, not read from the file: this version decides what is part
@@ -124,6 +126,7 @@ impl<M: Model> Cassette<M> {
         let path = self.path.display();
         let what = match nearest::difference(question, recorded.questions.iter()) {
             None => format!("the recording `{path}` is empty"),
+            // The same request is recorded, but all its answers are used up.
             Some(diff) if diff.is_empty() => {
                 let times = recorded
                     .questions
@@ -158,6 +161,7 @@ impl<M: Model> Cassette<M> {
         let identity = self.identity();
         let line = Line {
             key: key(question),
+            // For people who read the file; it is not part of the key.
             recorded_at: jiff::Timestamp::try_from(self.clock.now())
                 .map(|now| now.to_string())
                 .unwrap_or_default(),
@@ -168,6 +172,7 @@ impl<M: Model> Cassette<M> {
             error: answer.as_ref().err().cloned(),
         };
         let line = serde_json::to_value(line).expect("BUG: requests and answers are plain data");
+        // Scrubbed as a whole, because a model may repeat a secret of the prompt in its answer.
         lines::append(&self.path, &self.scrubber.value(&line))
     }
 
@@ -185,6 +190,7 @@ impl<M: Model> Cassette<M> {
 /// Returns the parts of a request that influence the answer, normalised for comparison.
 fn question(request: &Request, model: &str) -> Value {
     let mut question = json!(Request {
+        // The account says who pays, not what is asked.
         account: None,
         ..request.clone()
     });
@@ -204,6 +210,7 @@ impl<M: Model> Model for Cassette<M> {
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
         let question = self.question(request);
         if self.mode != CassetteMode::Record {
+            // A replay is instant, so this is its only chance to notice a cancellation.
             if call.cancel.is_cancelled() {
                 return Err(crate::Cancelled.into());
             }
@@ -229,6 +236,7 @@ impl<M: Model> Model for Cassette<M> {
 fn replayed(mut answer: Answer, call: &Call<'_>) -> Answer {
     let ledger = match &mut answer {
         Ok(outcome) => {
+            // Listeners see the text in one piece; chunk boundaries are not recorded at this level.
             call.tell(&Event::Text(outcome.text.clone()));
             &mut outcome.ledger
         }
@@ -297,6 +305,7 @@ mod tests {
             watch: &watcher.watch(),
             interactive: true,
         };
+        // The same request twice: the answers come in recording order, not the first one again.
         let again = player
             .complete(&Request::text("plan", "be brief", "hello", 10), &call)
             .unwrap();
@@ -416,6 +425,7 @@ mod tests {
     #[test]
     fn a_tape_that_cannot_be_written_does_not_cost_the_answer() {
         let tape = Tape::new();
+        // A directory at the file's path makes every append fail.
         std::fs::create_dir(tape.path()).unwrap();
         let layer = tape.layer(CassetteMode::Record, [says("paid for")]);
         let outcome = ask(&layer, "hello").unwrap();

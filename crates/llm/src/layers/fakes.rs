@@ -66,17 +66,20 @@ impl Model for Scripted {
             .lock()
             .unwrap()
             .pop_front()
+            // A test that makes more calls than planned fails here, not with a misleading answer.
             .expect("the script has no more answers");
         let text = match &answer {
             Ok(outcome) => &outcome.text,
             Err(error) => &error.text,
         };
+        // Partial text of a failed call is emitted too, as a broken stream would do.
         if !text.is_empty() {
             call.tell(&Event::Text(text.clone()));
         }
         filed(
             request,
             &self.identity,
+            // Any fixed latency; no test depends on real time.
             Duration::from_millis(5),
             Cost::Unknown,
             answer,

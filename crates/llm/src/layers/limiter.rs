@@ -48,6 +48,7 @@ impl<M: Model> Limiter<M> {
         Self {
             inner,
             // At least one: with zero, every call would wait forever.
+            // A semaphore of tokio, because waiting for it can be cancelled.
             places: Semaphore::new(settings.concurrent.max(1) as usize),
             per_minute: settings.per_minute.map(|limit| limit.max(1) as usize),
             started: Mutex::default(),
@@ -92,6 +93,8 @@ impl<M: Model> Model for Limiter<M> {
     }
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        // The slot first: calls that wait for the minute count as concurrent too, so at most
+        // `concurrent` of them wake up together.
         let _place = call
             .cancel
             .run(self.places.acquire())?
@@ -133,6 +136,7 @@ mod tests {
         for _ in 0..5 {
             ask(&layer).unwrap();
         }
+        // Five calls at two per minute: the third and the fifth wait for a full window.
         assert_eq!(clock.waited(), [MINUTE, MINUTE]);
     }
 
@@ -151,6 +155,7 @@ mod tests {
         fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
             let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(inside, Ordering::SeqCst);
+            // Yields give the other threads the chance to enter at the same time.
             for _ in 0..100 {
                 std::thread::yield_now();
             }
@@ -191,6 +196,7 @@ mod tests {
             per_minute: None,
         };
         let layer = Limiter::new(Scripted::new([]), &settings, Arc::new(FakeClock::default()));
+        // The only slot is taken, so the call below can only end by cancellation.
         let _taken = layer.places.try_acquire().unwrap();
         let cancel = Cancel::new();
         std::thread::scope(|scope| {

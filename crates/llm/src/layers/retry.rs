@@ -76,6 +76,7 @@ impl<M: Model> Retry<M> {
             ),
             Policy::Backoff => (self.settings.attempts, self.settings.wait),
         };
+        // Attempts include the first one, so five attempts mean four waits.
         if failures >= attempts {
             return None;
         }
@@ -83,10 +84,12 @@ impl<M: Model> Retry<M> {
             // Never shortened: a retry that comes too early counts against the limit again.
             Some(asked) => (asked <= self.settings.longest_wait).then_some(asked),
             None => {
+                // Exponential: 1, 2, 4 … times the first wait.
                 let doubled = first.saturating_mul(2_u32.saturating_pow(failures - 1));
                 Some(
                     doubled
                         .mul_f64((self.jitter)())
+                        // The cap comes after the jitter, so that it really is the longest wait.
                         .min(self.settings.longest_wait),
                 )
             }
@@ -129,9 +132,11 @@ impl<M: Model> Model for Retry<M> {
                 Ok(outcome) => &mut outcome.ledger,
                 Err(error) => &mut error.ledger,
             };
+            // Numbered here, because the layers below see every attempt as the first.
             for entry in entries.iter_mut() {
                 entry.attempt = failures + 1;
             }
+            // Failed attempts are billed too, so their entries are kept whatever happens next.
             ledger.append(entries);
             let mut error = match answer {
                 Ok(mut outcome) => {
@@ -161,6 +166,7 @@ impl<M: Model> Model for Retry<M> {
                 error.ledger = ledger;
                 return Err(error);
             };
+            // Listeners have shown text that the next attempt will not continue.
             if spoke {
                 call.tell(&Event::Restarted);
             }
@@ -172,6 +178,7 @@ impl<M: Model> Model for Retry<M> {
                 why: error.what.clone(),
             });
             if let Err(cancelled) = self.clock.wait(wait, call.cancel) {
+                // The attempts made before the cancellation still cost money.
                 let mut cancelled: Box<LlmError> = cancelled.into();
                 cancelled.ledger = ledger;
                 return Err(cancelled);
@@ -194,6 +201,7 @@ mod tests {
             RetrySettings::default(),
             clock.clone(),
         );
+        // Without jitter the expected waits are exact.
         layer.jitter = || 1.0;
         (layer, clock)
     }
@@ -282,6 +290,7 @@ mod tests {
         assert_eq!(clock.waited(), seconds(&[3, 11]));
         assert_eq!(outcome.ledger.len(), 3);
 
+        // An hour exceeds `longest_wait`, so the call fails at once and reports the wait.
         let (layer, clock) = self::layer([asks(3_600), says("never asked")]);
         let error = ask(&layer, true).0.unwrap_err();
         assert_eq!(clock.waited(), seconds(&[]));
@@ -315,6 +324,7 @@ mod tests {
             ]
         ));
 
+        // Interactive: a person has read "Once upon", so there is no retry.
         let (layer, _) = self::layer([broken(), says("never asked")]);
         let (answer, events) = ask(&layer, true);
         assert_eq!(answer.unwrap_err().text, "Once upon");

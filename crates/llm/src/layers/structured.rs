@@ -56,12 +56,14 @@ impl<M: Model> Model for Structured<M> {
         let Some(schema) = &request.schema else {
             return self.inner.complete(request, call);
         };
+        // Compiled before the first call: an invalid schema must not cost anything.
         let validator = Validator::new(&schema.schema)?;
         let mut asking = Asking::new(self, request, schema);
         loop {
             let mut outcome = match self.inner.complete(&asking.request(), call) {
                 Ok(outcome) => outcome,
                 Err(error) if asking.steps_down(&error) => {
+                    // A rejected mode may have been billed.
                     asking.ledger.extend(error.ledger);
                     continue;
                 }
@@ -78,6 +80,8 @@ impl<M: Model> Model for Structured<M> {
                         what.to_owned(),
                     )));
                 }
+                // Truncation is checked before the findings: a cut-off value is not wrong, only
+                // incomplete, and criticising it would make the model change what was right.
                 reading if reading == Reading::Truncated || outcome.stop == Stop::Length => {
                     asking.more_room(&outcome)
                 }
@@ -117,6 +121,7 @@ impl<'a> Asking<'a> {
             // The weaker of the two: a mode the model does not support is not tried first.
             mode: schema.mode.max(model.structured.unwrap_or_default()),
             room: original.max_output_tokens,
+            // Beyond the model's own limit providers reject the request.
             most_room: model.max_output.unwrap_or(u32::MAX),
             objection: Vec::new(),
             asked_again: 0,
@@ -141,6 +146,7 @@ impl<'a> Asking<'a> {
                 .rev()
                 .find(|message| message.role == Role::User)
             {
+                // At the end of the last user message, close to where the answer starts.
                 Some(message) => message.text.push_str(&words),
                 None => request.messages.push(Message::user(words.trim_start())),
             }
@@ -181,6 +187,7 @@ impl<'a> Asking<'a> {
 
     fn more_room(&mut self, outcome: &Outcome) -> Result<Event, Box<LlmError>> {
         let room = self.room.saturating_mul(2).min(self.most_room);
+        // The second condition: the limit is already the model's maximum.
         if self.raised >= self.settings.raises || room <= self.room {
             let what = format!("the answer did not fit into {} tokens", self.room);
             return Err(about(outcome, Class::OutputTruncated, what));
@@ -217,7 +224,9 @@ impl<'a> Asking<'a> {
         self.asked_again += 1;
         // Only the last invalid answer is sent back: models imitate mistakes in their context.
         self.objection.clear();
+        // Some providers reject empty assistant messages.
         if !outcome.text.trim().is_empty() {
+            // Cut off, because a runaway answer would fill the context of the next attempt.
             let shown: String = outcome.text.chars().take(SHOWN_AGAIN).collect();
             self.objection.push(Message::assistant(&shown));
         }

@@ -62,8 +62,11 @@ impl<M: Model> Model for Timeouts<M> {
     }
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        // A child token: the watchdog cancels this call only, while the caller's cancellation still
+        // gets through.
         let cancel = call.cancel.child();
         let (life, signs) = channel::<()>();
+        // A thread and not a timer future: models are synchronous, and some of them run programs.
         let (answer, expired) = std::thread::scope(|scope| {
             let (settings, switch) = (&self.settings, &cancel);
             let guard = scope.spawn(move || guard(settings, &signs, switch));
@@ -82,6 +85,7 @@ impl<M: Model> Model for Timeouts<M> {
                 if error.class == Class::Cancelled && !call.cancel.is_cancelled() =>
             {
                 let timed_out = self.timed_out(phase);
+                // The error of the cancelled call is kept for its partial text, usage and ledger.
                 error.class = timed_out.class;
                 error.what = timed_out.what;
                 error.next = timed_out.next;
@@ -164,6 +168,7 @@ fn guard(
             .total
             .map(|total| total.saturating_sub(started.elapsed()));
         let (wait, expires) = match left {
+            // The nearer deadline decides which timeout is reported.
             Some(left) if left < patience => (left, Phase::Total),
             _ => (patience, phase),
         };
@@ -195,6 +200,7 @@ mod tests {
         }
 
         fn complete(&self, _: &Request, call: &Call<'_>) -> Answer {
+            // Then it never returns by itself, like a server that keeps the connection open.
             for _ in 0..self.signs {
                 call.tell(&Event::Alive);
             }
@@ -257,6 +263,7 @@ mod tests {
         };
         let layer = Timeouts::new(Silent { identity, signs: 1 }, settings);
         let cancel = Cancel::new();
+        // Cancelled by the caller in the middle of the call, long before any timeout.
         let watch = |_: &Event| cancel.cancel();
         let call = Call {
             cancel: &cancel,

@@ -244,8 +244,8 @@ impl Catalogue {
     /// # Errors
     /// When the text is not TOML, or a provider in it is not valid.
     pub fn with(mut self, text: &str) -> Result<Self, CatalogueError> {
-        // Merged as TOML tables, not as parsed specs: there, a missing field cannot be told from
-        // one with its default value.
+        // Merged as TOML tables, not as parsed specs, in which a missing field cannot be
+        // distinguished from one with its default value.
         let newer: Table = toml::from_str(text)?;
         let names: Vec<String> = newer.keys().cloned().collect();
         merge(&mut self.table, newer);
@@ -282,6 +282,7 @@ impl Catalogue {
     pub fn like(&self, name: &str) -> Option<&str> {
         self.names()
             .map(|known| (strsim::jaro_winkler(name, known), known))
+            // Below that, the suggestion is more confusing than helpful.
             .filter(|(likeness, _)| *likeness > 0.7)
             .max_by(|left, right| left.0.total_cmp(&right.0))
             .map(|(_, known)| known)
@@ -297,6 +298,7 @@ impl ProviderSpec {
             id: id.to_owned(),
             ..ModelSpec::default()
         });
+        // Resolved here, so that the layers see one spec and no fallback rules.
         model.price = model.price.or_else(|| self.price.clone());
         model.structured = Some(model.structured.unwrap_or(self.structured));
         model
@@ -314,6 +316,7 @@ impl ProviderSpec {
     }
 
     fn check(&self) -> Result<(), String> {
+        // A negative price would let a budget grow with every call.
         let negative = |price: &Price| price.input < 0.0 || price.output < 0.0;
         if self
             .models
@@ -329,6 +332,7 @@ impl ProviderSpec {
                 Err("the dialect is `command`, but there is no `command` table".to_owned())
             }
             (Dialect::Command, Some(command)) => {
+                // Otherwise the program would never see the prompt and answer something else.
                 let names_prompt = command
                     .arguments
                     .iter()
@@ -353,6 +357,7 @@ fn merge(older: &mut Table, newer: Table) {
     for (key, value) in newer {
         match (older.get_mut(&key), value) {
             (Some(toml::Value::Table(older)), toml::Value::Table(newer)) => merge(older, newer),
+            // A user's file that adds a price to one model must not remove the others.
             (Some(toml::Value::Array(older)), toml::Value::Array(newer)) if key == "models" => {
                 for model in newer {
                     let id = model.get("id").cloned();

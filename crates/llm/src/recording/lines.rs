@@ -24,6 +24,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmEr
             .first("check the path and its permissions"));
         }
     };
+    // Only up to the last newline.
     let whole = text
         .rfind('\n')
         .map_or("", |end| text.get(..end).unwrap_or_default());
@@ -51,6 +52,7 @@ pub(crate) fn append<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<Llm
         if let Some(directory) = path.parent() {
             DirBuilder::new()
                 .recursive(true)
+                // Recordings contain prompts and plans, so only the owner may read them.
                 .mode(0o700)
                 .create(directory)?;
         }

@@ -18,6 +18,7 @@ pub(crate) fn difference<'a>(
         .1;
     let diff = TextDiff::from_lines(&nearest, &asked)
         .unified_diff()
+        // Prompts are long: one line of context around each change is enough to find it.
         .context_radius(1)
         .to_string();
     let mut lines: Vec<&str> = diff.lines().collect();

@@ -23,6 +23,7 @@ static VOLATILE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             ),
             "<id>",
         ),
+        // ULIDs.
         (pattern(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"), "<id>"),
         (
             pattern(r#"(?:/(?:home|Users|root|tmp|private|var)/|\b[A-Za-z]:\\)[^\s"'`<>)]*"#),
@@ -52,6 +53,7 @@ impl Scrubber {
         let known = self.secrets.iter().fold(text.to_owned(), |text, secret| {
             text.replace(secret.reveal(), GONE)
         });
+        // By value first: a masker that recognises part of a key would leave the rest.
         (self.mask)(&known)
     }
 
@@ -70,6 +72,7 @@ pub(crate) fn comparable(value: &Value) -> Value {
                 pattern.replace_all(&text, *word).into_owned()
             })
     };
+    // Objects are compared as text later, so the order of their keys must not matter.
     let mut value = mapped(value, &steady);
     value.sort_all_objects();
     value

@@ -127,11 +127,13 @@ impl WireTape {
         };
         if let Some(exchange) = recorded
             .iter()
+            // The first match, in recording order: a retried request has several exchanges.
             .position(same)
             .and_then(|place| recorded.remove(place))
         {
             return Ok(exchange);
         }
+        // A miss is rare and ends the run, so the diff against all exchanges may take its time.
         let questions: Vec<Value> = recorded
             .iter()
             .map(|exchange| question(&exchange.method, &exchange.place, &exchange.body))
@@ -153,6 +155,7 @@ impl WireTape {
         exchange.body = self.scrubber.value(&exchange.body);
         exchange
             .headers
+            // Cookies and account ids in response headers do not belong into a recording.
             .retain(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
         for (_, value) in &mut exchange.headers {
             *value = self.scrubber.text(value);

@@ -16,6 +16,7 @@ const MOST_OPENERS: usize = 500;
 const DEEPEST: usize = 100;
 
 pub(super) fn candidates(text: &str) -> Found<'_> {
+    // Reasoning often contains drafts of the answer, which must not be taken for it.
     let text = after_thoughts(text.trim_start_matches('\u{feff}')).trim();
     let mut found = Found::default();
     // A scalar, or JSON inside a quoted string; the bracket search below would not find it.
@@ -36,6 +37,7 @@ pub(super) fn candidates(text: &str) -> Found<'_> {
         match span(opened) {
             Span::Closed(length) => {
                 found.values.extend(opened.get(..length));
+                // The search goes on behind the value: objects inside it are not candidates.
                 rest = opened.get(length..).unwrap_or_default();
             }
             Span::Open if looks_like_json(opened) => {

@@ -40,6 +40,7 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
             },
         ) in repairs
         {
+            // On a copy: a repair that does not help leaves the value alone.
             let mut changed = value.clone();
             if !change.apply(&mut changed, &pointer) {
                 continue;
@@ -54,6 +55,8 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
                     "{}: {note}",
                     if pointer.is_empty() { "/" } else { &pointer }
                 ));
+                // Errors are collected again after each repair, because one repair can resolve or
+                // reveal others.
                 continue 'next;
             }
         }
@@ -105,6 +108,7 @@ impl Change {
                 let Some((parent, key)) = pointer.rsplit_once('/') else {
                     return false;
                 };
+                // Escapes of JSON pointers, in the order RFC 6901 requires.
                 let key = key.replace("~1", "/").replace("~0", "~");
                 value
                     .pointer_mut(parent)
@@ -172,6 +176,7 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
                 .into_iter()
                 .collect()
         }
+        // A limit of 500 where 10 is allowed still says "as many as possible".
         ValidationErrorKind::Minimum { limit } | ValidationErrorKind::Maximum { limit } => {
             vec![replace(limit.clone())]
         }
@@ -205,6 +210,7 @@ fn as_type(found: &Value, wanted: &str) -> Option<Value> {
             _ => None,
         },
         ("string", Value::Number(_) | Value::Bool(_)) => Some(json!(found.to_string())),
+        // A list that was serialised twice; if it does not parse, it is a single item after all.
         ("array", Value::String(text)) if text.trim_start().starts_with('[') => {
             serde_json::from_str::<Value>(text)
                 .ok()
@@ -232,6 +238,7 @@ fn same_word(found: &Value, options: &[Value]) -> Option<Value> {
         .iter()
         .filter(|option| option.as_str().is_some_and(|option| bare(option) == found));
     let option = same.next()?;
+    // Two options that differ only in case or separators are ambiguous.
     same.next().is_none().then(|| option.clone())
 }
 
@@ -243,6 +250,7 @@ fn unwrapped(value: &Value) -> Option<Repair> {
         _ => None,
     };
     inner
+        // A scalar in a wrapper is more likely the value of a property than a wrapped answer.
         .filter(|inner| inner.is_object() || inner.is_array())
         .map(|inner| Repair {
             pointer: String::new(),

@@ -56,6 +56,8 @@ pub fn read_answer(text: &str, validator: &Validator) -> Reading {
                     });
                 }
                 Err(findings) => {
+                    // The candidate with the fewest findings is the one the model most likely
+                    // meant.
                     if best.as_ref().is_none_or(|best| findings.len() < best.len()) {
                         best = Some(findings);
                     }

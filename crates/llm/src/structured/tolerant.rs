@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub(super) fn parse(text: &str) -> Option<(Value, Vec<String>)> {
     if let Ok(value) = serde_json::from_str(text) {
+        // Some models serialise the answer twice.
         return Some(unquoted(value));
     }
     let loose = |text: &str| parse_to_serde_value::<Value>(text, &ParseOptions::default()).ok();
@@ -44,6 +45,7 @@ fn unquoted(value: Value) -> (Value, Vec<String>) {
 /// Replaces `True`, `False` and `None` outside strings by JSON's literals, and typographic quotes
 /// by plain ones if there are no others.
 fn json_words(text: &str) -> String {
+    // Only without plain quotes: otherwise typographic ones are part of the text.
     let text = if text.contains('"') {
         text.to_owned()
     } else {
@@ -63,6 +65,7 @@ fn json_words(text: &str) -> String {
         word.clear();
     };
     for letter in text.chars() {
+        // Words are collected whole, so that `Nonesuch` is not changed.
         if string.is_none() && letter.is_alphanumeric() {
             word.push(letter);
             continue;

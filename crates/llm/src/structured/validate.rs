@@ -59,6 +59,7 @@ impl Validator {
                 pointer: error.instance_path().as_str().to_owned(),
                 problem: problem(error),
             };
+            // Several branches of a schema can report the same violation.
             if !findings.contains(&finding) {
                 findings.push(finding);
             }
@@ -80,6 +81,8 @@ fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_
         error.kind()
     {
         let meant = context.iter().min_by_key(|branch| {
+            // The branch with the fewest signs of being another one, then the one with the fewest
+            // errors.
             let other = branch.iter().filter(|error| names_another(error)).count();
             (other, branch.len())
         });
@@ -133,6 +136,7 @@ fn clipped(text: &str) -> String {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
+    // Both ends are kept: the message may name the constraint after the quoted value.
     let (head, tail) = (
         letters.iter().take(MOST / 2),
         letters.iter().skip(letters.len() - MOST / 2),

@@ -81,8 +81,11 @@ impl Speech for AnthropicMessages {
                     .push_str(text(event, "/delta/text").unwrap_or_default());
                 draft
                     .arguments
+                    // Tool arguments arrive as pieces of JSON text.
                     .push_str(text(event, "/delta/partial_json").unwrap_or_default());
             }
+            // The stop reason and the final output count come here, the input count in
+            // `message_start`.
             "message_delta" => {
                 read_stop(event.get("delta").unwrap_or(&Value::Null), draft);
                 read_usage(event, draft);
@@ -122,6 +125,7 @@ impl Speech for AnthropicMessages {
             }
         }
         read_stop(answer, draft);
+        // A response without a stop reason was cut off on its way.
         draft.closed |= draft.stop.is_some();
         Ok(())
     }

@@ -43,6 +43,7 @@ pub(crate) fn speech(dialect: Dialect) -> Option<&'static dyn Speech> {
         Dialect::OpenAiResponses => Some(&openai_responses::OpenAiResponses),
         Dialect::AnthropicMessages => Some(&anthropic::AnthropicMessages),
         Dialect::Gemini => Some(&gemini::Gemini),
+        // Commands are not on the wire; see `command`.
         Dialect::Command => None,
     }
 }

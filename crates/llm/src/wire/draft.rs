@@ -29,6 +29,7 @@ impl Draft {
         } else {
             &self.arguments
         };
+        // The switch from text to arguments can make the answer shorter than what was shown.
         let from = std::mem::replace(&mut self.shown, answer.len()).min(answer.len());
         answer.get(from..).filter(|news| !news.is_empty())
     }
@@ -43,12 +44,14 @@ impl Draft {
                 "the connection was closed in the middle of the answer",
             ));
         };
+        // With a forced tool the arguments are the answer; text beside them is chatter.
         let text = if self.arguments.is_empty() {
             self.text.clone()
         } else {
             self.arguments.clone()
         };
         if text.trim().is_empty() {
+            // Only without text: a model may refuse one part and answer the rest.
             if !self.refusal.is_empty() || stop == Stop::Filter {
                 let why = if self.refusal.is_empty() {
                     "it gave no reason"

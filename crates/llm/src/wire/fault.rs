@@ -19,6 +19,7 @@ pub(crate) fn of_response(
     url: &str,
     now: SystemTime,
 ) -> Box<LlmError> {
+    // Gateways answer with HTML or plain text; then the status alone decides.
     let value = serde_json::from_str::<Value>(body).unwrap_or(Value::Null);
     let said = Said::new(&value);
     let class = said.class(Some(status));
@@ -28,6 +29,7 @@ pub(crate) fn of_response(
         said.message.clone()
     };
     let what = match class {
+        // Redirects are not followed, so they end here.
         Class::EndpointNotFound if (300..400).contains(&status) => {
             format!(
                 "{url} has moved to `{}` ({status})",
@@ -39,6 +41,7 @@ pub(crate) fn of_response(
     };
     let mut error = LlmError::new(class, what);
     error.status = Some(status);
+    // Also for classes that are not retried: the message may still name the wait.
     error.retry_after = retry_after::asked(headers, body, now);
     if class == Class::EndpointNotFound && (300..400).contains(&status) {
         error.next.insert(
@@ -82,6 +85,7 @@ impl Said {
             .as_array()
             .and_then(|list| list.first())
             .unwrap_or(value);
+        // `response` is OpenAI's wrapper around a failed response in a stream.
         let nested = ["error", "response"]
             .iter()
             .filter_map(|key| value.get(key))
@@ -104,6 +108,7 @@ impl Said {
             .iter()
             .filter_map(|key| text(error, key))
             .collect();
+        // Google puts the precise reason (`API_KEY_INVALID`) into a list of details.
         for detail in error
             .get("details")
             .and_then(Value::as_array)
@@ -113,6 +118,7 @@ impl Said {
             words.extend(text(detail, "reason"));
         }
         let code = error.get("code");
+        // A number or a string, depending on the provider.
         let status = code.and_then(|code| {
             code.as_u64()
                 .map(|code| code.to_string())
@@ -214,6 +220,7 @@ impl Said {
             Some(402) => Class::NoCredits,
             Some(403) => Class::Permission,
             Some(300..=399 | 404 | 405 | 410) => Class::EndpointNotFound,
+            // Timeouts and conflicts on the provider's side pass by themselves.
             Some(408 | 409) => Class::Server,
             Some(413) => Class::ContextTooLong,
             Some(429) => Class::RateLimited,
@@ -243,6 +250,7 @@ fn plain(text: &str) -> String {
     if line.chars().count() <= MOST {
         line
     } else {
+        // An error page can be a whole website.
         line.chars().take(MOST).chain("…".chars()).collect()
     }
 }

@@ -69,6 +69,7 @@ impl Speech for Gemini {
                 SchemaMode::Prompt => {}
             }
         }
+        // Last, because the schema modes above add to it.
         body["generationConfig"] = settings;
         body
     }
@@ -77,6 +78,7 @@ impl Speech for Gemini {
         if event.get("error").is_some_and(|error| !error.is_null()) {
             return Err(fault::in_stream(event));
         }
+        // A blocked prompt has no candidates at all, and status 200.
         if let Some(reason) = text(event, "/promptFeedback/blockReason") {
             return Err(LlmError::new(
                 Class::ContentFilter,
@@ -97,11 +99,13 @@ impl Speech for Gemini {
             .into_iter()
             .flatten()
         {
+            // Thought summaries are not part of the answer.
             if part.get("thought").and_then(Value::as_bool) == Some(true) {
                 continue;
             }
             draft.text.push_str(text(part, "/text").unwrap_or_default());
             if let Some(arguments) = part.pointer("/functionCall/args") {
+                // Arguments come as a JSON object here, not as text.
                 draft.arguments.push_str(&arguments.to_string());
             }
         }

@@ -144,6 +144,7 @@ impl WireModel {
         let outgoing = self.outgoing(request);
         let mut incoming = self.transport.send(&outgoing).await?;
         let mut answer = self.read(&mut incoming, call, draft).await;
+        // A recording that cannot be written must not lose an answer that was paid for.
         if let Err(problem) = self.transport.keep(&outgoing, incoming) {
             match &mut answer {
                 Ok(outcome) => outcome.notes.push(problem.what),
@@ -171,6 +172,7 @@ impl WireModel {
             error.request_id = request_id;
             return Err(error);
         }
+        // By the response, not by the request: some servers ignore `stream` in either direction.
         let streams = incoming
             .headers
             .get("content-type")
@@ -182,6 +184,7 @@ impl WireModel {
             self.read_whole(&body, call, draft)?;
         }
         let mut draft = lock(draft);
+        // The header's id wins, because errors carry the same one.
         draft.id = request_id.or(draft.id.take());
         draft.finished()
     }
@@ -262,6 +265,7 @@ impl WireModel {
         if draft.closed || event.data.trim().is_empty() {
             return Ok(());
         }
+        // OpenAI's end marker is not JSON.
         if event.data.trim() == "[DONE]" {
             draft.closed = true;
             return Ok(());
@@ -293,6 +297,7 @@ impl Model for WireModel {
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
         let started = Instant::now();
+        // Outside the future, so that a cancelled call still reports its partial text and usage.
         let draft = Mutex::new(Draft::default());
         let answer: Answer = call
             .cancel
@@ -337,10 +342,12 @@ pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
     let (path, query) = endpoint
         .split_once('?')
         .map_or((endpoint, None), |(path, query)| (path, Some(query)));
+    // Users copy base URLs with and without the trailing slash, and sometimes the whole endpoint.
     let given = url.path().trim_end_matches('/').to_owned();
     if !given.ends_with(&format!("/{path}")) {
         url.set_path(&format!("{given}/{path}"));
     }
+    // Appended pair by pair: the base URL may have a query of its own, such as `api-version`.
     for (name, value) in query
         .into_iter()
         .flat_map(|query| query.split('&'))

@@ -85,6 +85,7 @@ impl Speech for OpenAiChat {
 
 /// Parses a chunk or a whole response; they differ only in the field that has the message.
 fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmError>> {
+    // Some servers send `"error": null` with every chunk.
     if value.get("error").is_some_and(|error| !error.is_null()) {
         return Err(fault::in_stream(value));
     }
@@ -101,12 +102,14 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
         draft.usage = draft.usage.updated(Usage {
             input: number(usage, "/prompt_tokens"),
             output: number(usage, "/completion_tokens"),
+            // The second name is DeepSeek's.
             cache_read: number(usage, "/prompt_tokens_details/cached_tokens")
                 .or_else(|| number(usage, "/prompt_cache_hit_tokens")),
             cache_write: None,
             reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
         });
         if let Some(dollars) = usage
+            // OpenRouter reports the price of the call here, in dollars.
             .get("cost")
             .and_then(Value::as_f64)
             .filter(|dollars| *dollars >= 0.0)
@@ -148,6 +151,7 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
             "stop" | "tool_calls" | "function_call" | "eos" => Stop::End,
             "length" | "max_tokens" => Stop::Length,
             "content_filter" => Stop::Filter,
+            // OpenRouter ends a stream this way when its upstream fails.
             "error" => return Err(fault::in_stream(choice)),
             _ => Stop::Unknown,
         });

@@ -80,6 +80,7 @@ impl Speech for OpenAiResponses {
             "response.created" => {
                 note_identity(event.get("response").unwrap_or(&Value::Null), draft)
             }
+            // The final event repeats the whole response, so it is parsed like one.
             "response.completed" | "response.incomplete" => {
                 return self.whole(event.get("response").unwrap_or(&Value::Null), draft);
             }
@@ -117,6 +118,7 @@ impl Speech for OpenAiResponses {
                 text(answer, "/status"),
                 text(answer, "/incomplete_details/reason"),
             ) {
+                // The reason before the status: an incomplete response has both.
                 (_, Some("max_output_tokens")) => Stop::Length,
                 (_, Some("content_filter")) => Stop::Filter,
                 (Some("completed"), _) => Stop::End,

@@ -13,6 +13,7 @@ pub(crate) fn asked(headers: &Headers, body: &str, now: SystemTime) -> Option<Du
 }
 
 fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
+    // OpenAI's header in milliseconds, more precise than the standard one beside it.
     if let Some(wait) = headers
         .get("retry-after-ms")
         .and_then(|text| text.trim().parse::<f64>().ok())
@@ -20,6 +21,7 @@ fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
         return Duration::try_from_secs_f64(wait / 1_000.0).ok();
     }
     let text = headers.get("retry-after")?.trim();
+    // The standard allows whole seconds or a date; fractions occur in practice.
     if let Ok(seconds) = text.parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).ok();
     }
@@ -29,6 +31,7 @@ fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
         .get("date")
         .and_then(|date| httpdate::parse_http_date(date).ok())
         .unwrap_or(now);
+    // A date in the past means that the wait is over.
     Some(until.duration_since(now).unwrap_or_default())
 }
 
@@ -40,6 +43,7 @@ pub(crate) fn in_body(body: &str) -> Option<Duration> {
         return Some(wait);
     }
     let lower = body.to_lowercase();
+    // Last resort: some providers name the wait only in the message for people.
     ["try again in ", "retry in ", "retry after "]
         .iter()
         .find_map(|words| lower.split_once(words).and_then(|(_, rest)| spelled(rest)))
@@ -73,6 +77,7 @@ fn spelled(text: &str) -> Option<Duration> {
         let Some((number, after)) = rest.split_at_checked(end) else {
             break;
         };
+        // A full stop may end the sentence right after the number.
         let Ok(number) = number.trim_end_matches('.').parse::<f64>() else {
             break;
         };
@@ -156,6 +161,7 @@ mod tests {
             (vec![], ""),
             (vec![("retry-after", "soon")], "try again in a while"),
             (vec![("retry-after", "-4")], "{}"),
+            // Parses as a number, but no `Duration` can hold it.
             (vec![("retry-after", "1e300")], "<html>"),
         ] {
             assert_eq!(wait(&headers, body), None, "{headers:?} {body}");

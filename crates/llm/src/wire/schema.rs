@@ -40,6 +40,7 @@ pub(crate) fn sendable(schema: &Value, flavour: SchemaFlavour) -> Sendable {
             strict: false,
         },
         SchemaFlavour::Gemini => {
+            // Gemini supports no references, so definitions are inlined and then dropped.
             let mut whole = inlined(schema, schema, 0);
             if let Some(fields) = whole.as_object_mut() {
                 fields.retain(|key, _| {
@@ -66,6 +67,7 @@ fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
         .iter()
         .map(|(key, value)| {
             let value = match (key.as_str(), value) {
+                // Names in here are not keywords: a property may be called `pattern` or `default`.
                 ("properties" | "$defs" | "definitions", Value::Object(named)) => Value::Object(
                     named
                         .iter()
@@ -101,6 +103,7 @@ fn openai(fields: &mut Fields) {
         ],
     );
     dropped(fields, &["default", "examples", "$schema", "$id", "title"]);
+    // Read before the property list below replaces it.
     let required: Vec<String> = fields
         .get("required")
         .and_then(Value::as_array)
@@ -183,6 +186,8 @@ fn gemini(fields: &mut Fields) {
 }
 
 fn one_of_as_any_of(fields: &mut Fields) {
+    // `anyOf` accepts everything `oneOf` does; validation here still checks that exactly one
+    // matches.
     if let Some(options) = fields.remove("oneOf") {
         fields.entry("anyOf").or_insert(options);
     }
@@ -190,6 +195,7 @@ fn one_of_as_any_of(fields: &mut Fields) {
 
 fn const_as_enum(fields: &mut Fields) {
     if let Some(value) = fields.remove("const") {
+        // The constant implied its type; an enum has to state it.
         if !fields.contains_key("type") && value.is_string() {
             fields.insert("type".to_owned(), json!("string"));
         }
@@ -246,6 +252,7 @@ fn nullable(property: &mut Value) {
     if let Some(Value::Array(options)) = fields.get_mut("enum")
         && !options.contains(&Value::Null)
     {
+        // An enum lists all values, so null has to be among them as well.
         options.push(Value::Null);
     }
     match fields.get_mut("type") {
@@ -330,6 +337,7 @@ fn inlined(schema: &Value, root: &Value, depth: usize) -> Value {
                 .and_then(|reference| reference.strip_prefix('#'))
                 .and_then(|pointer| root.pointer(pointer));
             match target {
+                // The depth is limited, because a recursive schema would be inlined forever.
                 Some(target) if depth < DEEPEST => inlined(target, root, depth + 1),
                 _ => Value::Object(
                     fields

@@ -33,6 +33,7 @@ impl SseReader {
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
+            // CRLF may be split between two chunks, so the CR is remembered.
             if byte == b'\n' && std::mem::take(&mut self.after_return) {
                 continue;
             }
@@ -42,6 +43,7 @@ impl SseReader {
             } else {
                 self.line.push(byte);
             }
+            // A server that never ends its line would otherwise fill the memory.
             if self.line.len() + self.event.data.len() > LONGEST {
                 return Err(TooLong);
             }
@@ -62,12 +64,14 @@ impl SseReader {
         let line = String::from_utf8_lossy(&line);
         let mut line = &*line;
         if !std::mem::replace(&mut self.begun, true) {
+            // The standard allows one byte order mark at the start.
             line = line.trim_start_matches('\u{feff}');
         }
         if line.is_empty() {
             return self.dispatch();
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        // Exactly one space belongs to the syntax; more are data.
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
             "event" => self.event.name = Some(value.to_owned()),
@@ -84,6 +88,7 @@ impl SseReader {
 
     fn dispatch(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
+        // An event without a data field is not dispatched, even if it has a name.
         std::mem::take(&mut self.has_data).then_some(event)
     }
 }

@@ -70,6 +70,7 @@ impl Transport {
         connect: Duration,
         tape: Option<WireTape>,
     ) -> Result<Self, Box<LlmError>> {
+        // No client is built for a replay: without certificates or a proxy it must work as well.
         if tape.as_ref().is_some_and(WireTape::replays) {
             return Ok(Self { client: None, tape });
         }
@@ -184,6 +185,7 @@ impl Incoming {
                 .map_err(|error| chain(&error)),
             Source::Recorded { chunks, broken } => match chunks.pop_front() {
                 Some(chunk) => Ok(Some(chunk.into_bytes())),
+                // A lost connection is part of the recording, so that tests can replay it.
                 None if *broken => Err("as recorded".to_owned()),
                 None => Ok(None),
             },
@@ -191,8 +193,10 @@ impl Incoming {
         match next {
             Ok(chunk) => {
                 if let (Some(kept), Some(chunk)) = (&mut self.kept, &chunk) {
+                    // Chunk by chunk, because the boundaries are what parsers get wrong.
                     kept.push(Chunk::new(chunk));
                 }
+                // Decides about the class below: lost before the answer, or in the middle of it.
                 self.begun |= chunk.is_some();
                 Ok(chunk)
             }
@@ -261,7 +265,9 @@ fn is_local(url: &Url) -> bool {
 
 fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     let host = url.host_str().unwrap_or_default();
+    // Asked before `without_url` consumes the error.
     let (builder, timeout) = (error.is_builder(), error.is_timeout());
+    // The URL may carry a key in its query.
     let why = chain(&error.without_url());
     if builder {
         return LlmError::new(Class::Setup, format!("cannot build the request: {why}"))
@@ -288,6 +294,7 @@ fn chain(error: &reqwest::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
+        // Wrapped errors often repeat their cause's message.
         if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }

@@ -42,6 +42,7 @@ impl GitChanges {
         if ended.code == 0 {
             return Ok(ended.said);
         }
+        // Only the first line, without git's prefix: it becomes the tail of one error message.
         Err(ended
             .complaint
             .lines()
@@ -82,6 +83,8 @@ impl GitChanges {
             "--",
             ".",
         ])?;
+        // `--cached` also lists deleted files. Symlinks and submodules are left out as in the
+        // commit.
         let is_file = |path: &&str| {
             self.root
                 .join(path)

@@ -53,12 +53,17 @@ const SETTINGS: &[&str] = &[
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_ATTR_NOSYSTEM", "1"),
+    // No context lines: hunk headers then count exactly the changed lines.
     ("GIT_DIFF_OPTS", "-u0"),
     ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"),
+    // File names may contain pathspec magic such as `*` or `:(top)`.
     ("GIT_LITERAL_PATHSPECS", "1"),
+    // A partial clone would download missing objects in the middle of a hook.
     ("GIT_NO_LAZY_FETCH", "1"),
+    // `git status` would refresh the index and hold its lock while the user's own git needs it.
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    // The headings of the long status format are parsed, and git translates them.
     ("LC_ALL", "C"),
 ];
 
@@ -186,6 +191,7 @@ pub(super) fn empty_tree(place: &Place) -> &'static str {
 
 /// Returns the first git in PATH that is not inside the project or its repository.
 fn git_program(place: &Place) -> Result<&'static Path, StoreFault> {
+    // Searched once per process: it costs several system calls for every entry of PATH.
     static INSTALLED: OnceLock<Vec<InstalledGit>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| installed_gits(std::env::var_os("PATH").as_deref()));
     let found = installed

@@ -121,6 +121,7 @@ pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
         return Ok(TakenUp::Not { unlike });
     }
     if !others.is_empty() {
+        // Untracked files are counted here without a process; git counts the tracked ones only.
         let is_new = |path: &&String| {
             kept.files
                 .get(*path)
@@ -359,6 +360,7 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
             };
             for entry in folder {
                 let seen = entry.seen();
+                // The stat data of a submodule is its folder's, which changes with any file in it.
                 if entry.left_alone || seen.mode == REPOSITORY {
                     continue;
                 }

@@ -68,9 +68,11 @@ pub(super) fn head(place: &Place) -> Result<Head, StoreFault> {
                 "it names neither a commit nor a ref",
             ));
         };
+        // Reftable is a binary format that changes with git; a process is slower but always right.
         if target == IN_TABLES {
             return from_tables(place);
         }
+        // A linked working tree has its own bisect refs, but shares the branches.
         let folder = if OWN.iter().any(|own| target.starts_with(own)) {
             &place.own
         } else {
@@ -99,6 +101,7 @@ fn packed(place: &Place, name: &str) -> Result<Option<String>, StoreFault> {
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(fault(action(), error)),
     };
+    // Not parsed completely: packed-refs can have tens of thousands of lines, and one is needed.
     let mut file = BufReader::with_capacity(64 * 1024, file);
     let mut line = Vec::new();
     while file

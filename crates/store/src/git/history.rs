@@ -1,7 +1,7 @@
 //! Moves of HEAD derived from the commit graph, for repositories without a reflog.
 //!
 //! The graph shows the result, not the commands: an amended commit looks like a commit, and after a
-//! reset nothing can be told.
+//! reset nothing is known.
 
 use domain::ports::{HeadMove, MoveKind, StoreFault};
 

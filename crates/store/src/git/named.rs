@@ -37,6 +37,8 @@ pub(super) fn uncommitted(
     place: &Place,
     paths: &[String],
 ) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
+    // The length of the commit's id gives the hash size, which the index parser needs. Before the
+    // first commit `git status` counts.
     let Head::At(commit) = head::head(place)? else {
         return Ok(None);
     };

@@ -34,6 +34,7 @@ impl Place {
     /// Finds the repository that contains the project. A `.git` directory that is not a repository
     /// is skipped, as git does.
     pub(super) fn find(root: &Path) -> Result<Option<Self>, StoreFault> {
+        // Links are resolved, because git names files by their real path below the working tree.
         let Ok(project) = root.canonicalize() else {
             return Ok(None);
         };
@@ -107,6 +108,7 @@ fn pointed_at(file: &Path, top: &Path) -> Result<PathBuf, StoreFault> {
 pub(super) fn first_line(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?
+        // A huge or endless file behind one of these names must not be read into memory.
         .take(MOST_BYTES)
         .read_to_string(&mut text)?;
     Ok(text.lines().next().unwrap_or_default().to_owned())

@@ -53,6 +53,7 @@ pub(super) fn run_without_attributes<T: Send + 'static>(
     arguments: &[&str],
     read: fn(BufReader<ChildStdout>) -> T,
 ) -> Result<Option<Ended<T>>, StoreFault> {
+    // Relaxed is enough: the flag only saves work, and a late thread merely tries once more.
     if has_own_attributes(place) || IS_OLD.load(Ordering::Relaxed) {
         return Ok(None);
     }
@@ -145,6 +146,7 @@ fn run_once<T: Send + 'static>(
     let complaint = child
         .stderr
         .take()
+        // Bounded, because a broken repository can make git print an error for every file.
         .map(|pipe| apart(move || text(pipe.take(MOST_COMPLAINT))));
     // The streams first, then the exit code: git blocks on a full pipe and would never exit.
     let left = || deadline.saturating_duration_since(Instant::now());
@@ -160,6 +162,8 @@ fn run_once<T: Send + 'static>(
         });
     ended.ok_or_else(|| {
         end(&mut child);
+        // The subcommand, for the message: the first argument that is neither an option nor a
+        // setting.
         let called = arguments
             .iter()
             .find(|argument| !argument.starts_with('-') && !argument.contains('='));

@@ -68,10 +68,12 @@ fn back_to<'log>(since: &str, entries: impl Iterator<Item = Entry<'log>>) -> Opt
     let mut moves = Vec::new();
     let mut found = false;
     for entry in entries {
+        // HEAD was at `since` after this entry, so the entry itself is older than the wanted moves.
         found = entry.to == since;
         if found {
             break;
         }
+        // HEAD was at `since` before this entry, so it is the first of the wanted moves.
         found = entry.from == since || (is_none(since) && entry.starts_history());
         moves.extend(entry.into_move());
         if found {

@@ -45,6 +45,7 @@ const STATUS: &[&str] = &[
     "-c",
     "core.bigFileThreshold=8m",
     "-c",
+    // Non-ASCII names unquoted; only names with quotes or control characters stay quoted.
     "core.quotePath=false",
     "-c",
     "diff.context=0",
@@ -57,6 +58,7 @@ const STATUS: &[&str] = &[
     "-c",
     "diff.relative=false",
     "-c",
+    // The other formats start a git inside the submodule.
     "diff.submodule=short",
     "-c",
     "status.displayCommentPrefix=false",
@@ -68,10 +70,13 @@ const STATUS: &[&str] = &[
     "status.submoduleSummary=false",
     "status",
     "--long",
+    // Files, not just their folders: the lines of each one are counted.
     "--untracked-files=all",
     "--ignored=matching",
     "--ignore-submodules=dirty",
+    // Both paths of a patch header are then equal, which makes it unambiguous to parse.
     "--no-renames",
+    // Comparing with the upstream branch walks history, for a line that is not read.
     "--no-ahead-behind",
     "--no-column",
 ];
@@ -294,6 +299,8 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
                 Part::Ignored => told
                     .ignored
                     .extend(plain(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
+                // Unmerged files are listed with no lines: their combined diff (`diff --cc`) is not
+                // counted.
                 Part::Conflicts => {
                     told.changed
                         .entry(plain(entry.get(CONFLICT_LABEL..).unwrap_or_default()))

@@ -58,6 +58,7 @@ impl Address {
     /// Connects, with `within` as the time limit unless the URL sets `connect_timeout`.
     pub(super) fn connect(&self, within: Duration) -> Result<Client, StoreFault> {
         let mut config = self.config.clone();
+        // A `connect_timeout` in the URL is the user's explicit choice.
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(within);
         }
@@ -71,6 +72,7 @@ impl Address {
     /// Converts a driver error into the fault for an unusable database.
     pub(super) fn unreachable(&self, error: &postgres::Error) -> StoreFault {
         let why = match (error.as_db_error(), std::error::Error::source(error)) {
+            // The server's own message, without the driver's prefix.
             (Some(told), _) => told.message().to_owned(),
             (None, Some(source)) => format!("{error}: {source}"),
             (None, None) => error.to_string(),
@@ -100,6 +102,7 @@ impl Address {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
         }
+        // Named explicitly: without a process-wide default, rustls' plain builder panics.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

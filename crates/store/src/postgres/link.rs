@@ -184,6 +184,7 @@ impl Link {
         let begun = Instant::now();
         loop {
             match self.run(&sql) {
+                // A connection that idled for long is often dead by now: reconnect and try again.
                 Err(StoreFault::Unreachable { .. }) if begun.elapsed() < self.patience => {}
                 Err(StoreFault::Unreachable { at, why }) => {
                     return Err(StoreFault::Unreachable { at, why });
@@ -233,6 +234,8 @@ impl Link {
             let Open {
                 client, statements, ..
             } = open;
+            // Keyed by the original text, so that a cache hit does not translate the statement
+            // again.
             if !statements.contains_key(sql) {
                 let statement = client.prepare(&in_our_words(sql))?;
                 statements.insert(sql.to_owned(), statement);
@@ -244,6 +247,7 @@ impl Link {
 
     /// Maps a database error to a fault with a known remedy.
     fn fault(&self, error: &postgres::Error) -> StoreFault {
+        // No error from the server means that the connection itself failed.
         let Some(told) = error.as_db_error() else {
             return self.address.unreachable(error);
         };
@@ -251,10 +255,12 @@ impl Link {
             what: told.message().to_owned(),
         };
         match *told.code() {
+            // All of these mean that another writer was in the way, and that a retry may succeed.
             SqlState::LOCK_NOT_AVAILABLE
             | SqlState::T_R_SERIALIZATION_FAILURE
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::QUERY_CANCELED => StoreFault::Locked { holder: None },
+            // A database without our schema is not damaged, it was never set up.
             SqlState::UNDEFINED_TABLE | SqlState::INVALID_SCHEMA_NAME => StoreFault::Missing,
             SqlState::DISK_FULL => StoreFault::Full {
                 path: self.address.shown.clone().into(),
@@ -290,6 +296,7 @@ impl Link {
             use postgres::fallible_iterator::FallibleIterator;
             let mut told = client.notifications();
             let mut told = told.timeout_iter(most);
+            // Notifications of other channels must not end the wait.
             while let Some(one) = told.next()? {
                 if one.channel() == channel {
                     break;
@@ -361,6 +368,7 @@ impl Sql for Link {
         let sql = "UPDATE standing SET status = $1, cause = $2, since = $3, standing_sum = c.new_sum \
                    FROM unnest($4::BIGINT[], $5::BIGINT[], $6::BIGINT[]) AS c (node, old_sum, new_sum) \
                    WHERE standing.node = c.node AND standing_sum = c.old_sum";
+        // Arrays, because a cascade over thousands of nodes has to be one round trip.
         let nodes: Vec<i64> = changes.iter().map(|change| change.node.0.into()).collect();
         let old: Vec<i64> = changes.iter().map(|change| change.old_sum).collect();
         let sums: Vec<i64> = changes.iter().map(|change| change.new_sum).collect();
@@ -386,6 +394,7 @@ impl Sql for Link {
 
     fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
         let mut time = None;
+        // Not `now()`, which stands still within a transaction.
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
         self.rows(sql, params![], &mut |row| {
             time = Some(Timestamp::from_millis(row.get(0)?));

@@ -63,6 +63,7 @@ fn locked(link: &Link) -> Result<(), StoreFault> {
         link,
         "SELECT coalesce(max(number), 0)::BIGINT FROM migration",
     )?;
+    // DDL is transactional in PostgreSQL: a failing step leaves the database as it was.
     for (step, name, sql) in STEPS.iter().filter(|(step, ..)| *step > done) {
         link.run(sql)?;
         link.execute(

@@ -254,6 +254,7 @@ impl PostgresStore {
         let Some(project) = found.project else {
             return Ok(None);
         };
+        // The update below needs the column `uid`.
         if found.format < PROJECT_ID {
             migrate::apply(&link)?;
         }
@@ -516,6 +517,7 @@ fn find_by_name(
     let mut found = Found {
         project: None,
         format: 0,
+        // The safe assumption: the restricted role keeps projects separate in any case.
         sees_all: true,
     };
     let mut named = None;
@@ -710,6 +712,7 @@ impl Store for PostgresStore {
         let mut findings = Vec::new();
         let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
         tables(view, &mut findings);
+        // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
         let mut state = MemoryState::new(view.store.store.clone());
         match view.entries() {
             Err(fault) => findings.push(damaged(fault.to_string())),

@@ -46,6 +46,7 @@ pub(super) fn search(
         .copied()
         .filter(|kind| SEARCHED_KINDS.contains(kind))
         .collect();
+    // A query without phrases would make an empty WHERE clause below.
     if kinds.is_empty() || query.is_empty() || most == 0 {
         return Ok(Vec::new());
     }

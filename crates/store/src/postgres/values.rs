@@ -112,6 +112,7 @@ impl<'r> FromSql<'r> for Column<'r> {
     fn from_sql(ty: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(match *ty {
             Type::INT8 => ValueRef::Integer(i64::from_be_bytes(raw.try_into()?)),
+            // Columns are BIGINT; INT comes from casts in our own statements.
             Type::INT4 => ValueRef::Integer(i32::from_be_bytes(raw.try_into()?).into()),
             Type::BYTEA => ValueRef::Blob(raw),
             _ => ValueRef::Text(raw),

@@ -34,6 +34,8 @@ pub(super) fn open(
     purpose: &Purpose,
     patience: Duration,
 ) -> Result<Connection, StoreFault> {
+    // NO_MUTEX: every thread has its own connection. NOFOLLOW: a link in a copied project could
+    // lead to another database.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
@@ -67,6 +69,7 @@ pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
 }
 
 fn escape_uri(path: &str) -> String {
+    // `%` first, or the escapes of the others would be escaped again.
     path.replace('%', "%25")
         .replace('?', "%3f")
         .replace('#', "%23")
@@ -119,6 +122,7 @@ pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
 
 /// Calls `act` with non-blocking lock attempts.
 pub(super) fn without_patience<T>(act: impl FnOnce() -> T) -> T {
+    // The previous value is restored, so that such calls may nest.
     let before = IN_A_HURRY.replace(true);
     let outcome = act();
     IN_A_HURRY.set(before);
@@ -180,6 +184,7 @@ fn wait_a_little(attempt: i32) -> bool {
         return false;
     }
     let now = Instant::now();
+    // SQLite passes only the number of the attempt, so the start of the wait is kept per thread.
     let since = WAITING_SINCE.with(|cell| {
         if attempt == 0 || cell.get().is_none() {
             cell.set(Some(now));
@@ -235,6 +240,7 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
         Some(ErrorCode::DiskFull) => StoreFault::Full {
             path: path.to_owned(),
         },
+        // SQLite has one code for a missing file and for missing permissions.
         Some(ErrorCode::CannotOpen) if !path.exists() => StoreFault::Missing,
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreFault::ReadOnly {
             path: path.to_owned(),

@@ -62,6 +62,7 @@ impl SqliteStore {
             })
             .map_err(fault)?;
         for (key, body) in notes {
+            // `Borrowed` means that nothing was masked; such notes are not rewritten.
             if let std::borrow::Cow::Owned(masked) = domain::secrets::mask(&body) {
                 connection
                     .execute("UPDATE note SET body = ?2 WHERE key = ?1", (key, masked))

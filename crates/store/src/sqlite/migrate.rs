@@ -49,6 +49,7 @@ pub(super) fn apply(connection: &Connection, path: &Path, from: i64) -> Result<(
     for (_, step) in STEPS.iter().filter(|(number, _)| *number > from) {
         script.push_str(step);
     }
+    // In the same transaction as the tables: a crash leaves either the old or the new format.
     script.push_str(&format!(
         "PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;\n"
     ));
@@ -68,6 +69,8 @@ pub(super) fn upgrade(
     let copy = layout.home.join(format!("state-before-format-{FORMAT}.db"));
     // A copy of an earlier, interrupted attempt stays: it is the unmigrated state.
     if !copy.exists() {
+        // VACUUM INTO makes a consistent copy that includes the write-ahead log; copying the file
+        // would not.
         let copy_text = copy.to_string_lossy().into_owned();
         connection
             .execute("VACUUM INTO ?1", [copy_text])

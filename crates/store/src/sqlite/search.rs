@@ -31,6 +31,7 @@ pub(super) fn replace(
     }
     if let Some(after) = after {
         connection
+            // This row provides the rowid for the FTS5 table, which has no unique keys of its own.
             .prepare_cached("INSERT INTO searched (kind, key) VALUES (?1, ?2)")?
             .execute([kind, key])?;
         let id = connection.last_insert_rowid();
@@ -57,6 +58,7 @@ pub(super) fn search(
     if kinds.is_empty() || query.is_empty() || most == 0 {
         return Ok(Vec::new());
     }
+    // `*` matches prefixes of the last word, as `strpos` does in PostgreSQL.
     let with = |operator: &str| {
         let phrases: Vec<String> = query
             .phrases

@@ -87,6 +87,7 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
         }
         None => return,
     }
+    // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
     let mut state = MemoryState::new(view.store.store.clone());
     for entry in &journal.entries {
         if entry.operation.id > view.store.head {

@@ -54,6 +54,7 @@ fn token(row: &Row<'_>) -> Result<Token, BadRow> {
         id: row.get::<i64>(0)?.cast_unsigned(),
         name: row.get(1)?,
         principal: principal(row, 2)?,
+        // An unknown scope is an error: guessing one could grant too much.
         scope: Scope::from_word(&scope)
             .ok_or_else(|| BadRow::new(format!("a token has the unknown scope `{scope}`")))?,
         hash: digest(row.get_ref(4)?)?,
@@ -119,6 +120,7 @@ impl Book<'_> {
         &self,
         mut work: impl FnMut(&dyn Sql) -> Result<T, StoreFault>,
     ) -> Result<T, StoreFault> {
+        // A trait object cannot return a generic value, so the result leaves through this variable.
         let mut outcome = T::default();
         self.0.look(&mut |sql| {
             outcome = work(sql)?;
@@ -245,6 +247,8 @@ impl AccessBook for Book<'_> {
                 "UPDATE access_token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id.cast_signed(), at.as_millis()],
             )?;
+            // Read again in the same transaction: it may have been revoked before, with another
+            // time.
             revoked = found(
                 sql,
                 &format!("{TOKEN} WHERE id = ?1"),

@@ -251,6 +251,7 @@ struct Columns<'r, const WIDTH: usize>([ValueRef<'r>; WIDTH]);
 
 impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
     fn of(row: &'r Row<'_>) -> Result<Self, BadRow> {
+        // On the stack: this runs for every row of a full scan.
         let mut values = [ValueRef::Null; WIDTH];
         for (index, value) in values.iter_mut().enumerate() {
             *value = row.get_ref(index)?;
@@ -340,6 +341,7 @@ pub(crate) fn read_node(
     let lineage = columns.0[LINEAGE]
         .as_blob()
         .map_err(|error| BadRow::new(error.to_string()))?;
+    // Subtree scans depend on the lineage, so it is checked against the id as well.
     if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
         return Err(BadRow::new(format!(
             "node {} has the lineage of another node",
@@ -357,6 +359,7 @@ pub(crate) fn read_node(
     };
     let content = match footing.text {
         TextFooting::Text { canonical, basis } => Content::Text {
+            // Numbers are positions in `NODE_COLUMNS`.
             version: columns.version(25)?,
             canonical,
             basis: parent_version(basis, 26)?,
@@ -442,6 +445,7 @@ fn footing_in<const WIDTH: usize>(
             "checksum mismatch in the status of node {id}"
         )));
     }
+    // The numbers are stored (see `from_node`) and must keep their meaning.
     let text = match columns.number(2)? {
         0 => TextFooting::Text {
             canonical: columns

@@ -30,6 +30,7 @@ impl Row<'_> {
     #[inline]
     pub(crate) fn get_ref(&self, index: usize) -> Result<ValueRef<'_>, BadRow> {
         match self {
+            // An enum instead of a trait object: this runs for every column of every row.
             Self::Sqlite(row) => Ok(row.get_ref(index)?),
             Self::Postgres(row) => row.get_ref(index),
         }

@@ -1,7 +1,7 @@
 //! Row checksums (CRC-32), verified on every read, and table totals that reveal missing rows.
 //!
-//! They detect damage (a flipped bit, a lost page), not tampering: whoever can write the file can
-//! recompute them. Tampering is what the operations' hash chain detects.
+//! They detect damage (a flipped bit, a lost page), not tampering: a program that can write the
+//! file can recompute them. Tampering is what the operations' hash chain detects.
 
 use rusqlite::types::{Value, ValueRef};
 

@@ -38,6 +38,8 @@ impl View<'_> {
         let recorded = self.recorded(OperationId(1), self.store.head)?;
         let mut entries = Vec::with_capacity(recorded.len());
         for operation in &recorded {
+            // Each operation names the hash of its predecessor, so a missing or exchanged one shows
+            // here.
             if operation.prev != prev {
                 let what = format!("broken hash chain at operation {}", operation.id);
                 return Err(StoreFault::Damaged { what });

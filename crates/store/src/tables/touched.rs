@@ -45,6 +45,7 @@ pub(crate) fn before(
         let (operation, stretches): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
         Ok(lies_in(&stretches, node).then_some(operation))
     })?;
+    // Operations of both tables interleave, so they are sorted and cut off together.
     found.extend(among_many.into_iter().flatten());
     found.sort_unstable_by(|a, b| b.cmp(a));
     found.truncate(most);

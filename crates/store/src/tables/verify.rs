@@ -53,6 +53,7 @@ fn text(view: &View<'_>, alias: &str, hash: VersionHash) -> Option<StoreFinding>
 /// Compares the tables with a replayed state; the error is the first difference.
 pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), String> {
     let faulty = |fault: StoreFault| fault.to_string();
+    // Compared as a whole; the search for the differing node runs only if there is one.
     let nodes = Tree::new(view.all_nodes().map_err(faulty)?);
     if nodes != state.tree {
         let ids = nodes

@@ -96,6 +96,7 @@ impl<'s> TableTransaction<'s> {
     /// Updates a row, or inserts it if there is none. Safe in two statements, because the write
     /// lock is held.
     fn put(&self, update: &str, insert: &str, values: Values<'_>) -> Result<(), StoreFault> {
+        // UPDATE first, because stamps and notes mostly exist already.
         if self.execute(update, values)? == 0 {
             self.execute(insert, values)?;
         }
@@ -105,8 +106,8 @@ impl<'s> TableTransaction<'s> {
     /// Applies an operation that already has its id and its place in the chain.
     pub(crate) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
         for (hash, text) in &recorded.texts {
-            // Large texts are written once and rarely read: level 1 takes half the time for slightly
-            // more bytes.
+            // Large texts are written once and rarely read: level 1 takes half the time for
+            // slightly more bytes.
             let level = if text.len() > 64 * 1024 { 1 } else { 3 };
             let packed = zstd::bulk::compress(text.as_bytes(), level)
                 .map_err(|error| io_fault("cannot compress", "a text".as_ref(), error))?;
@@ -177,6 +178,8 @@ impl<'s> TableTransaction<'s> {
     }
 
     fn leave_out_known_texts(&self, recorded: &mut Recorded) -> Result<(), StoreFault> {
+        // Many operations refer to a text that is stored already; it is repeated neither in the
+        // table nor in the journal.
         let mut fresh = Vec::with_capacity(recorded.texts.len());
         for (hash, text) in std::mem::take(&mut recorded.texts) {
             if !self.knows_text(hash)? {
@@ -189,6 +192,7 @@ impl<'s> TableTransaction<'s> {
 
     fn change_child_total(&mut self, parent: Option<NodeId>, child: NodeId) {
         if let Some(parent) = parent {
+            // XOR: a child that is added and removed in one operation cancels out.
             *self.child_changes.entry(parent).or_default() ^= share(Part::Children, child.0, 0);
         }
     }
@@ -281,6 +285,8 @@ impl Transaction for TableTransaction<'_> {
     }
 
     fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
+        // Before it is hashed: a secret in the hash chain could only be removed by rewriting
+        // history.
         let masked = mask_operation(&mut operation, &self.view)?;
         self.warnings.extend(masked_notice(operation.verb, &masked));
         let mut recorded = Recorded::new(
@@ -412,6 +418,7 @@ impl NodeTable for TableTransaction<'_> {
             None => Vec::new(),
             Some(parent) => self.lineage_of(parent)?,
         };
+        // Big-endian, so that comparing bytes compares ids.
         lineage.extend_from_slice(&node.id.0.to_be_bytes());
         let row = NodeValues::of(&node, &lineage)?;
         let share = row.share(node.id);
@@ -467,6 +474,7 @@ impl NodeTable for TableTransaction<'_> {
         new_top.extend_from_slice(&node.id.0.to_be_bytes());
         // The subtree query below verifies child totals, so pending ones are written first.
         self.write_child_totals()?;
+        // Every descendant's lineage starts with that of the moved node, so all their rows change.
         for before in Snapshot::subtree(&self.view, node.id)? {
             let old_lineage = self.lineage_of(before.id)?;
             let lineage = [&new_top, &old_lineage[old_top.len()..]].concat();
@@ -616,6 +624,8 @@ impl NodeTable for TableTransaction<'_> {
         after: Option<&Json>,
     ) -> Result<(), StoreFault> {
         let RecordKey { kind, key } = record;
+        // The fact names the value it replaces; another one means that the operation was made for a
+        // different state.
         if Snapshot::record_body(&self.view, kind, key)?.as_ref() != before {
             return Err(StoreFault::Damaged {
                 what: misplaced(record),
