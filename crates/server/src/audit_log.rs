@@ -18,49 +18,49 @@ use domain::token::Audited;
 use crate::middleware::RequestSource;
 
 /// How long lines are kept, and how many at most.
-const KEPT_MILLIS: i64 = 90 * 24 * 60 * 60 * 1000;
-const MOST_LINES: usize = 100_000;
+const RETENTION_MILLIS: i64 = 90 * 24 * 60 * 60 * 1000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// Lines of one kind within this time become one.
-const MINUTE: Duration = Duration::from_secs(60);
+const AGGREGATION_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the log is looked through for lines that are too old.
-const HOUR: Duration = Duration::from_secs(60 * 60);
+const PRUNE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// So many kinds are told apart in a minute; all others are one.
-const MOST_KINDS: usize = 256;
+const MAX_KEYS_PER_WINDOW: usize = 256;
 /// So many lines wait to be written; more are lost, and counted in the metrics.
-const MOST_WAITING: usize = 4_096;
+const MAX_QUEUED_ENTRIES: usize = 4_096;
 /// So many are written at once.
-const BATCH: usize = 256;
+const BATCH_SIZE: usize = 256;
 /// How long to wait before a book that could not be written is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How long the last lines may take when the server ends.
-const GOODBYE: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A line, with when it was.
 #[derive(Clone)]
-struct Line {
+struct TimedEntry {
     line: Audited,
     when: Instant,
 }
 
-enum Note {
-    Line(Line),
+enum WriterMessage {
+    Entry(TimedEntry),
     /// A token was used.
-    Used(u64, Instant),
-    End,
+    TokenUse(u64, Instant),
+    Stop,
 }
 
 /// What makes two lines the same kind.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Kind {
+struct EntryKey {
     token: Option<u64>,
     from: String,
     action: String,
     outcome: String,
 }
 
-impl Kind {
-    fn of(line: &Audited) -> Self {
+impl EntryKey {
+    fn from_entry(line: &Audited) -> Self {
         let Audited {
             token,
             from,
@@ -78,32 +78,32 @@ impl Kind {
 }
 
 /// The first line of a kind, and how many more there were.
-struct Counted {
-    line: Line,
+struct AggregatedEntry {
+    line: TimedEntry,
     more: u64,
 }
 
 #[derive(Default)]
-struct Minute {
-    kinds: HashMap<Kind, Counted>,
+struct AggregationWindow {
+    kinds: HashMap<EntryKey, AggregatedEntry>,
     /// When each token was last noted as used.
     used: HashMap<u64, Instant>,
 }
 
 /// Where lines are handed in.
 pub struct AuditLog {
-    out: SyncSender<Note>,
-    minute: Arc<Mutex<Minute>>,
+    out: SyncSender<WriterMessage>,
+    minute: Arc<Mutex<AggregationWindow>>,
     ended: Mutex<Option<Receiver<()>>>,
     lost: AtomicU64,
 }
 
 impl AuditLog {
     /// Begins to write the log of a project.
-    pub(crate) fn of(workspace: Arc<dyn Workspace>) -> Self {
-        let (out, notes) = sync_channel(MOST_WAITING);
+    pub(crate) fn start(workspace: Arc<dyn Workspace>) -> Self {
+        let (out, notes) = sync_channel(MAX_QUEUED_ENTRIES);
         let (end, ended) = sync_channel(1);
-        let minute = Arc::new(Mutex::new(Minute::default()));
+        let minute = Arc::new(Mutex::new(AggregationWindow::default()));
         let held = minute.clone();
         // Without a thread nothing is written, and nobody is held up.
         let _ = std::thread::Builder::new()
@@ -128,29 +128,37 @@ impl AuditLog {
     }
 
     /// Notes something that was changed.
-    pub fn note(
+    pub fn record(
         &self,
         who: &Admitted,
-        caller: &RequestSource,
+        source: &RequestSource,
         action: &str,
         outcome: &str,
         detail: &str,
     ) {
-        self.send(Note::Line(line(Some(who), caller, action, outcome, detail)));
+        self.send_to_writer(WriterMessage::Entry(timed_entry(
+            Some(who),
+            source,
+            action,
+            outcome,
+            detail,
+        )));
     }
 
     /// Notes something that may happen often: the first of its kind in a minute at once, the others as a number.
-    pub(crate) fn note_often(
+    pub(crate) fn record_aggregated(
         &self,
         who: Option<&Admitted>,
-        caller: &RequestSource,
+        source: &RequestSource,
         action: &str,
         outcome: &str,
     ) {
-        let Line { mut line, when } = line(who, caller, action, outcome, "");
+        let TimedEntry { mut line, when } = timed_entry(who, source, action, outcome, "");
         {
-            let mut minute = self.held();
-            if minute.kinds.len() >= MOST_KINDS && !minute.kinds.contains_key(&Kind::of(&line)) {
+            let mut minute = self.lock_window();
+            if minute.kinds.len() >= MAX_KEYS_PER_WINDOW
+                && !minute.kinds.contains_key(&EntryKey::from_entry(&line))
+            {
                 let (action, from) = ("others".to_owned(), "many".to_owned());
                 line = Audited {
                     principal: None,
@@ -161,7 +169,7 @@ impl AuditLog {
                     ..line
                 };
             }
-            match minute.kinds.entry(Kind::of(&line)) {
+            match minute.kinds.entry(EntryKey::from_entry(&line)) {
                 Entry::Occupied(mut counted) => {
                     let counted = counted.get_mut();
                     counted.more += 1;
@@ -169,8 +177,8 @@ impl AuditLog {
                     return;
                 }
                 Entry::Vacant(first) => {
-                    first.insert(Counted {
-                        line: Line {
+                    first.insert(AggregatedEntry {
+                        line: TimedEntry {
                             line: line.clone(),
                             when,
                         },
@@ -179,43 +187,43 @@ impl AuditLog {
                 }
             }
         }
-        self.send(Note::Line(Line { line, when }));
+        self.send_to_writer(WriterMessage::Entry(TimedEntry { line, when }));
     }
 
     /// Notes that a token was used, once a minute.
-    pub(crate) fn used(&self, token: u64) {
+    pub(crate) fn record_token_use(&self, token: u64) {
         let now = Instant::now();
         {
-            let used = &mut self.held().used;
+            let used = &mut self.lock_window().used;
             if used
                 .get(&token)
-                .is_some_and(|at| now.duration_since(*at) < MINUTE)
+                .is_some_and(|at| now.duration_since(*at) < AGGREGATION_INTERVAL)
             {
                 return;
             }
             used.insert(token, now);
         }
-        self.send(Note::Used(token, now));
+        self.send_to_writer(WriterMessage::TokenUse(token, now));
     }
 
     /// Writes what is left, for a moment at most.
-    pub(crate) fn finish(&self) {
-        self.send(Note::End);
+    pub(crate) fn flush_and_stop(&self) {
+        self.send_to_writer(WriterMessage::Stop);
         if let Some(ended) = self
             .ended
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
         {
-            let _ = ended.recv_timeout(GOODBYE);
+            let _ = ended.recv_timeout(FLUSH_TIMEOUT);
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, Minute> {
+    fn lock_window(&self) -> MutexGuard<'_, AggregationWindow> {
         self.minute.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn send(&self, note: Note) {
+    fn send_to_writer(&self, note: WriterMessage) {
         // A log that cannot keep up must not hold up what it is about.
         if self.out.try_send(note).is_err() {
             self.lost.fetch_add(1, Relaxed);
@@ -223,18 +231,18 @@ impl AuditLog {
     }
 
     /// Returns how many lines could not be kept.
-    pub(crate) fn lost(&self) -> u64 {
+    pub(crate) fn lost_entries(&self) -> u64 {
         self.lost.load(Relaxed)
     }
 }
 
-fn line(
+fn timed_entry(
     who: Option<&Admitted>,
-    caller: &RequestSource,
+    source: &RequestSource,
     action: &str,
     outcome: &str,
     detail: &str,
-) -> Line {
+) -> TimedEntry {
     let line = Audited {
         at: Timestamp::from_millis(0),
         principal: who.map(|who| who.principal.clone()),
@@ -242,11 +250,11 @@ fn line(
         action: action.to_owned(),
         outcome: outcome.to_owned(),
         detail: detail.to_owned(),
-        from: caller.from.clone(),
-        trace: caller.trace.clone(),
+        from: source.from.clone(),
+        trace: source.trace.clone(),
         times: 1,
     };
-    Line {
+    TimedEntry {
         line,
         when: Instant::now(),
     }
@@ -254,68 +262,69 @@ fn line(
 
 struct Writer {
     workspace: Arc<dyn Workspace>,
-    minute: Arc<Mutex<Minute>>,
-    waiting: Vec<Line>,
+    minute: Arc<Mutex<AggregationWindow>>,
+    waiting: Vec<TimedEntry>,
     uses: HashMap<u64, Instant>,
     pruned: Option<Instant>,
 }
 
 impl Writer {
-    fn run(mut self, notes: &Receiver<Note>) {
+    fn run(mut self, notes: &Receiver<WriterMessage>) {
         let mut turned = Instant::now();
         let mut ended = false;
         while !ended {
             let patience = if self.waiting.is_empty() {
-                MINUTE
+                AGGREGATION_INTERVAL
             } else {
-                AGAIN
+                RETRY_DELAY
             };
-            let mut next = notes.recv_timeout(
-                patience.min((turned + MINUTE).saturating_duration_since(Instant::now())),
-            );
+            let mut next = notes
+                .recv_timeout(patience.min(
+                    (turned + AGGREGATION_INTERVAL).saturating_duration_since(Instant::now()),
+                ));
             loop {
                 match next {
-                    Ok(Note::Line(line)) => self.waiting.push(line),
-                    Ok(Note::Used(token, when)) => drop(self.uses.insert(token, when)),
-                    Ok(Note::End) | Err(RecvTimeoutError::Disconnected) => ended = true,
+                    Ok(WriterMessage::Entry(line)) => self.waiting.push(line),
+                    Ok(WriterMessage::TokenUse(token, when)) => drop(self.uses.insert(token, when)),
+                    Ok(WriterMessage::Stop) | Err(RecvTimeoutError::Disconnected) => ended = true,
                     Err(RecvTimeoutError::Timeout) => break,
                 }
-                if ended || self.waiting.len() >= BATCH {
+                if ended || self.waiting.len() >= BATCH_SIZE {
                     break;
                 }
                 next = notes.try_recv().map_err(|_| RecvTimeoutError::Timeout);
             }
-            if ended || turned.elapsed() >= MINUTE {
+            if ended || turned.elapsed() >= AGGREGATION_INTERVAL {
                 turned = Instant::now();
-                self.count();
+                self.close_window();
             }
-            match self.write() {
+            match self.write_batch() {
                 // The engine keeps no book: then there is nothing to write into.
-                Ok(false) => self.forget(),
+                Ok(false) => self.clear_queue(),
                 Ok(true) => {}
                 Err(_) if ended => {}
                 // It is tried again; what is too much by then is lost.
                 Err(_) => {
-                    let too_many = self.waiting.len().saturating_sub(MOST_WAITING);
+                    let too_many = self.waiting.len().saturating_sub(MAX_QUEUED_ENTRIES);
                     self.waiting.drain(..too_many);
-                    std::thread::sleep(AGAIN);
+                    std::thread::sleep(RETRY_DELAY);
                 }
             }
         }
     }
 
-    fn forget(&mut self) {
+    fn clear_queue(&mut self) {
         self.waiting.clear();
         self.uses.clear();
     }
 
     /// Takes the numbers of the minute that is over.
-    fn count(&mut self) {
+    fn close_window(&mut self) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, Counted { line, more }) in
+        for (_, AggregatedEntry { line, more }) in
             minute.kinds.drain().filter(|(_, counted)| counted.more > 0)
         {
-            self.waiting.push(Line {
+            self.waiting.push(TimedEntry {
                 line: Audited {
                     times: more,
                     ..line.line
@@ -323,16 +332,18 @@ impl Writer {
                 when: line.when,
             });
         }
-        minute.used.retain(|_, at| at.elapsed() < MINUTE);
+        minute
+            .used
+            .retain(|_, at| at.elapsed() < AGGREGATION_INTERVAL);
     }
 
-    fn write(&mut self) -> Result<bool, application::Failure> {
-        let prune = self.pruned.is_none_or(|at| at.elapsed() >= HOUR);
+    fn write_batch(&mut self) -> Result<bool, application::Failure> {
+        let prune = self.pruned.is_none_or(|at| at.elapsed() >= PRUNE_INTERVAL);
         if self.waiting.is_empty() && self.uses.is_empty() {
             return Ok(true);
         }
         let (waiting, uses) = (&self.waiting, &self.uses);
-        let has_book = self.workspace.access(&mut |book, now| {
+        let has_store = self.workspace.access(&mut |store, now| {
             let at = |when: Instant| {
                 let ago = i64::try_from(when.elapsed().as_millis()).unwrap_or_default();
                 Timestamp::from_millis(now.as_millis().saturating_sub(ago))
@@ -350,12 +361,12 @@ impl Writer {
                 .iter()
                 .map(|(token, when)| (*token, to_the_minute(at(*when))))
                 .collect();
-            book.note(&lines, &uses)?;
+            store.note(&lines, &uses)?;
             if prune {
                 // What is too old now still is in an hour.
-                let _ = book.forget_audited(
-                    Timestamp::from_millis(now.as_millis() - KEPT_MILLIS),
-                    MOST_LINES,
+                let _ = store.forget_audited(
+                    Timestamp::from_millis(now.as_millis() - RETENTION_MILLIS),
+                    MAX_ENTRIES,
                 );
             }
             Ok(())
@@ -363,7 +374,7 @@ impl Writer {
         if prune {
             self.pruned = Some(Instant::now());
         }
-        self.forget();
-        Ok(has_book)
+        self.clear_queue();
+        Ok(has_store)
     }
 }

@@ -19,23 +19,23 @@ use domain::time::Timestamp;
 use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_of, secret_hash};
 
 /// How old what is known of the book may be.
-const FRESH: Duration = Duration::from_secs(1);
+const CACHE_TTL: Duration = Duration::from_secs(1);
 /// From when on it is no longer believed, although the book cannot be read.
-const TOO_OLD: Duration = Duration::from_secs(2);
+const MAX_CACHE_AGE: Duration = Duration::from_secs(2);
 /// The book is read anew for an unknown token, which may have been given a moment ago, but not more often than this.
-const BREATH: Duration = Duration::from_millis(100);
+const MIN_READ_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What a request shows of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown<'r> {
+pub(crate) enum Credential<'r> {
     Secret(&'r str),
     Cookie(&'r str),
-    Nothing,
+    Missing,
 }
 
-impl<'r> Shown<'r> {
+impl<'r> Credential<'r> {
     /// Returns the token in the headers.
-    pub(crate) fn token(headers: &'r HeaderMap) -> Self {
+    pub(crate) fn from_bearer_header(headers: &'r HeaderMap) -> Self {
         let bearer = |header: &'r str| {
             let (scheme, token) = header.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
@@ -44,11 +44,11 @@ impl<'r> Shown<'r> {
             .get(AUTHORIZATION)
             .and_then(|given| given.to_str().ok())
             .and_then(bearer);
-        given.map_or(Self::Nothing, Self::Secret)
+        given.map_or(Self::Missing, Self::Secret)
     }
 
     /// Returns the cookie of this name.
-    pub(crate) fn cookie(headers: &'r HeaderMap, name: &str) -> Self {
+    pub(crate) fn from_cookie(headers: &'r HeaderMap, name: &str) -> Self {
         let sent = headers
             .get_all(COOKIE)
             .iter()
@@ -58,23 +58,23 @@ impl<'r> Shown<'r> {
             .filter_map(|pair| pair.trim().split_once('='));
         pairs
             .find(|(key, _)| *key == name)
-            .map_or(Self::Nothing, |(_, value)| Self::Cookie(value))
+            .map_or(Self::Missing, |(_, value)| Self::Cookie(value))
     }
 }
 
 /// Why nobody is let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoEntry {
-    /// Nothing was shown, or something we do not know.
-    Unknown,
+pub(crate) enum AuthenticationError {
+    /// Nothing was credential, or something we do not know.
+    InvalidCredential,
     /// The book cannot be read.
-    Unsure,
+    TokenStoreUnavailable,
     /// So long is to be waited first.
-    TooOften(Duration),
+    RateLimited(Duration),
 }
 
 /// The good tokens, as they were when the book was read.
-struct Known {
+struct TokenCache {
     by_hash: HashMap<Digest32, Token>,
     by_cookie: HashMap<Digest32, Digest32>,
     /// Begun to be read then, which was this time of the book's clock.
@@ -82,39 +82,39 @@ struct Known {
     time: Timestamp,
 }
 
-impl Known {
+impl TokenCache {
     /// Returns what the book's clock shows.
-    fn now(&self) -> Timestamp {
+    fn store_time(&self) -> Timestamp {
         let passed = i64::try_from(self.read.elapsed().as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.time.as_millis().saturating_add(passed))
     }
 
-    fn find(&self, shown: Shown<'_>) -> Option<&Token> {
-        let hash = match shown {
-            Shown::Secret(secret) => secret_hash(secret),
-            Shown::Cookie(value) => *self.by_cookie.get(&secret_hash(value))?,
-            Shown::Nothing => return None,
+    fn find_valid(&self, credential: Credential<'_>) -> Option<&Token> {
+        let hash = match credential {
+            Credential::Secret(secret) => secret_hash(secret),
+            Credential::Cookie(value) => *self.by_cookie.get(&secret_hash(value))?,
+            Credential::Missing => return None,
         };
         self.by_hash
             .get(&hash)
-            .filter(|token| token.state(self.now()) == TokenState::Valid)
+            .filter(|token| token.state(self.store_time()) == TokenState::Valid)
     }
 }
 
-pub(crate) struct Door {
+pub(crate) struct Authenticator {
     workspace: Arc<dyn Workspace>,
     /// The digest of the secret we were started with; nothing when none is asked for.
     launch: Option<Digest32>,
     /// Whether whoever shows it decides as a person.
     decides: bool,
-    known: Mutex<Option<Arc<Known>>>,
+    known: Mutex<Option<Arc<TokenCache>>>,
     /// Held by who reads the book; with when that failed last.
     reading: tokio::sync::Mutex<Option<Instant>>,
     /// The engine keeps no book.
-    no_book: AtomicBool,
+    has_no_store: AtomicBool,
 }
 
-impl Door {
+impl Authenticator {
     pub(crate) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>, decides: bool) -> Self {
         Self {
             workspace,
@@ -122,39 +122,41 @@ impl Door {
             decides,
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
-            no_book: AtomicBool::new(false),
+            has_no_store: AtomicBool::new(false),
         }
     }
 
-    /// Finds out who shows this. `may_ask` is asked before an unknown token costs anything.
-    pub(crate) async fn enter(
+    /// Finds out who shows this. `check_rate` is asked before an unknown token costs anything.
+    pub(crate) async fn authenticate(
         &self,
-        shown: Shown<'_>,
-        may_ask: impl FnOnce() -> Result<(), Duration>,
-    ) -> Result<Admitted, NoEntry> {
-        if self.is_launch(shown) {
-            return Ok(self.operator());
+        credential: Credential<'_>,
+        check_rate: impl FnOnce() -> Result<(), Duration>,
+    ) -> Result<Admitted, AuthenticationError> {
+        if self.is_launch_credential(credential) {
+            return Ok(self.launch_principal());
         }
-        let found = match self.could_be(shown) {
-            true => self.look_up(shown, may_ask).await,
-            // Something was shown, and it is not what we were started with.
-            false if shown != Shown::Nothing => may_ask().map_err(NoEntry::TooOften).map(|()| None),
+        let found = match self.may_be_stored(credential) {
+            true => self.look_up_token(credential, check_rate).await,
+            // Something was credential, and it is not what we were started with.
+            false if credential != Credential::Missing => check_rate()
+                .map_err(AuthenticationError::RateLimited)
+                .map(|()| None),
             false => Ok(None),
         };
         match found {
             Ok(Some(admitted)) => Ok(admitted),
             // Where none is asked for, a wrong one is no worse than none.
-            _ if self.launch.is_none() => Ok(self.operator()),
-            Ok(None) => Err(NoEntry::Unknown),
+            _ if self.launch.is_none() => Ok(self.launch_principal()),
+            Ok(None) => Err(AuthenticationError::InvalidCredential),
             Err(no) => Err(no),
         }
     }
 
     /// Says whether a token of the book is still good.
-    pub(crate) async fn is_good(&self, token: u64) -> bool {
-        let known = self.known(None).await;
+    pub(crate) async fn is_token_valid(&self, token: u64) -> bool {
+        let known = self.cached_tokens(None).await;
         known.is_ok_and(|known| {
-            let now = known.now();
+            let now = known.store_time();
             known
                 .by_hash
                 .values()
@@ -163,10 +165,10 @@ impl Door {
     }
 
     /// Returns what a browser gets in place of a secret that was let in.
-    pub(crate) fn cookie_for(&self, secret: &str) -> String {
+    pub(crate) fn cookie_for_secret(&self, secret: &str) -> String {
         match self
             .launch_cookie()
-            .filter(|_| self.is_launch(Shown::Secret(secret)))
+            .filter(|_| self.is_launch_credential(Credential::Secret(secret)))
         {
             Some(cookie) => cookie,
             None => cookie_of(secret),
@@ -174,7 +176,7 @@ impl Door {
     }
 
     /// Returns whoever started the server: there is no token between us.
-    fn operator(&self) -> Admitted {
+    fn launch_principal(&self) -> Admitted {
         match self.decides {
             true => Admitted {
                 principal: self.workspace.person(),
@@ -198,56 +200,59 @@ impl Door {
         Some(Digest32::of(format!("a browser that showed {launch}").as_bytes()).to_string())
     }
 
-    fn is_launch(&self, shown: Shown<'_>) -> bool {
-        match shown {
-            Shown::Secret(secret) => self
+    fn is_launch_credential(&self, credential: Credential<'_>) -> bool {
+        match credential {
+            Credential::Secret(secret) => self
                 .launch
-                .is_some_and(|launch| same(&launch, &secret_hash(secret))),
-            Shown::Cookie(value) => self
-                .launch_cookie()
-                .is_some_and(|cookie| same(&secret_hash(&cookie), &secret_hash(value))),
-            Shown::Nothing => false,
+                .is_some_and(|launch| is_equal_constant_time(&launch, &secret_hash(secret))),
+            Credential::Cookie(value) => self.launch_cookie().is_some_and(|cookie| {
+                is_equal_constant_time(&secret_hash(&cookie), &secret_hash(value))
+            }),
+            Credential::Missing => false,
         }
     }
 
     /// Says whether this has the form of something in the book.
-    fn could_be(&self, shown: Shown<'_>) -> bool {
-        let digits = match shown {
-            Shown::Secret(secret) => secret.strip_prefix(SECRET_PREFIX),
-            Shown::Cookie(value) => Some(value),
-            Shown::Nothing => None,
+    fn may_be_stored(&self, credential: Credential<'_>) -> bool {
+        let digits = match credential {
+            Credential::Secret(secret) => secret.strip_prefix(SECRET_PREFIX),
+            Credential::Cookie(value) => Some(value),
+            Credential::Missing => None,
         };
         digits.is_some_and(|digits| digits.parse::<Digest32>().is_ok())
-            && !self.no_book.load(Ordering::Relaxed)
+            && !self.has_no_store.load(Ordering::Relaxed)
     }
 
-    async fn look_up(
+    async fn look_up_token(
         &self,
-        shown: Shown<'_>,
-        may_ask: impl FnOnce() -> Result<(), Duration>,
-    ) -> Result<Option<Admitted>, NoEntry> {
+        credential: Credential<'_>,
+        check_rate: impl FnOnce() -> Result<(), Duration>,
+    ) -> Result<Option<Admitted>, AuthenticationError> {
         let asked = Instant::now();
-        if let Some(token) = self.known(None).await?.find(shown) {
+        if let Some(token) = self.cached_tokens(None).await?.find_valid(credential) {
             return Ok(Some(token.admitted()));
         }
-        may_ask().map_err(NoEntry::TooOften)?;
+        check_rate().map_err(AuthenticationError::RateLimited)?;
         Ok(self
-            .known(Some(asked))
+            .cached_tokens(Some(asked))
             .await?
-            .find(shown)
+            .find_valid(credential)
             .map(Token::admitted))
     }
 
     /// Returns what is known, read anew where it is old, or begun to be read before `after`.
-    async fn known(&self, after: Option<Instant>) -> Result<Arc<Known>, NoEntry> {
+    async fn cached_tokens(
+        &self,
+        after: Option<Instant>,
+    ) -> Result<Arc<TokenCache>, AuthenticationError> {
         let held = || {
             self.known
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .clone()
         };
-        let fresh = |known: &Arc<Known>| {
-            known.read.elapsed() < FRESH && after.is_none_or(|after| known.read >= after)
+        let fresh = |known: &Arc<TokenCache>| {
+            known.read.elapsed() < CACHE_TTL && after.is_none_or(|after| known.read >= after)
         };
         if let Some(known) = held().filter(fresh) {
             return Ok(known);
@@ -258,15 +263,17 @@ impl Door {
             return Ok(known);
         }
         let still_good =
-            || held().filter(|known| after.is_none() && known.read.elapsed() < TOO_OLD);
-        if failed.is_some_and(|at| at.elapsed() < BREATH) {
-            return still_good().ok_or(NoEntry::Unsure);
+            || held().filter(|known| after.is_none() && known.read.elapsed() < MAX_CACHE_AGE);
+        if failed.is_some_and(|at| at.elapsed() < MIN_READ_INTERVAL) {
+            return still_good().ok_or(AuthenticationError::TokenStoreUnavailable);
         }
-        if let Some(rest) = held().and_then(|known| BREATH.checked_sub(known.read.elapsed())) {
+        if let Some(rest) =
+            held().and_then(|known| MIN_READ_INTERVAL.checked_sub(known.read.elapsed()))
+        {
             tokio::time::sleep(rest).await;
         }
         let workspace = self.workspace.clone();
-        match tokio::task::spawn_blocking(move || read(&*workspace)).await {
+        match tokio::task::spawn_blocking(move || read_tokens(&*workspace)).await {
             Ok(Ok(Some(known))) => {
                 let known = Arc::new(known);
                 *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
@@ -274,22 +281,22 @@ impl Door {
                 Ok(known)
             }
             Ok(Ok(None)) => {
-                self.no_book.store(true, Ordering::Relaxed);
-                Err(NoEntry::Unknown)
+                self.has_no_store.store(true, Ordering::Relaxed);
+                Err(AuthenticationError::InvalidCredential)
             }
             _ => {
                 *failed = Some(Instant::now());
-                still_good().ok_or(NoEntry::Unsure)
+                still_good().ok_or(AuthenticationError::TokenStoreUnavailable)
             }
         }
     }
 }
 
-fn read(workspace: &dyn Workspace) -> Result<Option<Known>, application::Failure> {
+fn read_tokens(workspace: &dyn Workspace) -> Result<Option<TokenCache>, application::Failure> {
     let (read, mut known) = (Instant::now(), None);
-    workspace.access(&mut |book, time| {
-        let good = book.good_tokens()?;
-        known = Some(Known {
+    workspace.access(&mut |store, time| {
+        let good = store.good_tokens()?;
+        known = Some(TokenCache {
             by_cookie: good
                 .iter()
                 .map(|token| (token.cookie, token.hash))
@@ -304,7 +311,7 @@ fn read(workspace: &dyn Workspace) -> Result<Option<Known>, application::Failure
 }
 
 /// Compares digests in a time that does not tell how much of them is the same.
-fn same(a: &Digest32, b: &Digest32) -> bool {
+fn is_equal_constant_time(a: &Digest32, b: &Digest32) -> bool {
     a.0.iter()
         .zip(b.0)
         .fold(0, |difference, (a, b)| difference | (a ^ b))

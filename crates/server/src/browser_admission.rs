@@ -1,4 +1,4 @@
-//! BrowserRoutes for people, served beside `/mcp`: the same front, with a cookie in place of the token.
+//! BrowserRoutes for people, served beside `/mcp`: the same state, with a cookie in place of the token.
 
 use std::sync::Arc;
 
@@ -12,11 +12,13 @@ use axum::response::Response;
 use domain::access::Scope;
 use serde_json::json;
 
-use crate::authentication::{NoEntry, Shown};
+use crate::authentication::{AuthenticationError, Credential};
 use crate::event_streams;
-use crate::metrics::Class;
-use crate::middleware::{Asked, Front, caller_of, no_entry};
-use crate::origin_check::{CookieRules, TurnedAway};
+use crate::metrics::RouteClass;
+use crate::middleware::{
+    RequestSummary, ServerState, authentication_error_response, request_source,
+};
+use crate::origin_check::{CookieAttributes, OriginRejection};
 use crate::routing::json_response;
 
 /// BrowserRoutes for people.
@@ -35,72 +37,84 @@ impl std::fmt::Debug for BrowserRoutes {
 
 /// Lets a request for a page in, takes a token from the address, or says why not.
 pub(crate) async fn admit_browser(
-    State(front): State<Arc<Front>>,
+    State(state): State<Arc<ServerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let (caller, asked) = (caller_of(&request), Asked::of(&request));
-    if let Err(reason) = front.guard.check(request.uri(), request.headers()) {
-        return front.turn_away(reason, &caller, asked.class);
-    }
-    let cookie = front.guard.cookie(request.uri(), request.headers());
-    if request.method() == Method::GET
-        && let Some(token) = token_in(request.uri())
+    let (source, summary) = (
+        request_source(&request),
+        RequestSummary::from_request(&request),
+    );
+    if let Err(reason) = state
+        .origin_check
+        .check_request(request.uri(), request.headers())
     {
-        return match front
-            .let_in(Shown::Secret(token), &caller, asked.class)
+        return state.reject_origin(reason, &source, summary.class);
+    }
+    let cookie = state
+        .origin_check
+        .cookie_attributes(request.uri(), request.headers());
+    if request.method() == Method::GET
+        && let Some(token) = token_in_query(request.uri())
+    {
+        return match state
+            .authenticate(Credential::Secret(token), &source, summary.class)
             .await
         {
-            Ok(_) => welcome(&cookie, &front.door.cookie_for(token), request.uri()),
-            Err(no) => unknown(no),
+            Ok(_) => redirect_with_cookie(
+                &cookie,
+                &state.authenticator.cookie_for_secret(token),
+                request.uri(),
+            ),
+            Err(no) => login_hint_response(no),
         };
     }
-    let token = Shown::token(request.headers());
-    let by_token = token != Shown::Nothing;
-    let shown = if by_token {
+    let token = Credential::from_bearer_header(request.headers());
+    let by_token = token != Credential::Missing;
+    let credential = if by_token {
         token
     } else {
-        Shown::cookie(request.headers(), &cookie.name)
+        Credential::from_cookie(request.headers(), &cookie.name)
     };
-    let admitted = match front.let_in(shown, &caller, asked.class).await {
+    let admitted = match state.authenticate(credential, &source, summary.class).await {
         Ok(admitted) => admitted,
-        Err(no) => return unknown(no),
+        Err(no) => return login_hint_response(no),
     };
     // A browser sends the cookie for any page; only a page of ours can say so in `Origin`, which was checked above.
-    if !by_token && asked.changes && !request.headers().contains_key(ORIGIN) {
-        return front.turn_away(TurnedAway::Origin, &caller, asked.class);
+    if !by_token && summary.changes && !request.headers().contains_key(ORIGIN) {
+        return state.reject_origin(OriginRejection::Origin, &source, summary.class);
     }
     request.extensions_mut().insert(admitted.clone());
-    let response = match asked.changes {
+    let response = match summary.changes {
         // What exactly it takes is said where it is done; who may only look never gets there.
         true if !admitted.scope.covers(Scope::Agent) => {
             let hint = "this token may only look: ask for one with a wider scope";
             json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
         }
         true => {
-            let max_bytes = match asked.class {
-                Class::Api => front.limits.api_body,
-                _ => front.limits.body,
+            let max_bytes = match summary.class {
+                RouteClass::Api => state.limits.api_body,
+                _ => state.limits.body,
             };
-            match front.limits.read_body(request, max_bytes).await {
-                Ok(request) => front.limits.await_response(next.run(request)).await,
+            match state.limits.read_body(request, max_bytes).await {
+                Ok(request) => state.limits.await_response(next.run(request)).await,
                 Err(response) => response,
             }
         }
-        false => front.limits.await_response(next.run(request)).await,
+        false => state.limits.await_response(next.run(request)).await,
     };
-    front.ended(&admitted, &caller, &asked, &response);
-    event_streams::watched(&front, admitted.token, response)
+    state.audit_response(&admitted, &source, &summary, &response);
+    event_streams::watch_stream(&state, admitted.token, response)
 }
 
-fn token_in(uri: &Uri) -> Option<&str> {
+fn token_in_query(uri: &Uri) -> Option<&str> {
     uri.query()?
         .split('&')
         .find_map(|pair| pair.strip_prefix("token="))
 }
 
 /// Gives the cookie for the token, and leads to the same page without the token in its address.
-fn welcome(cookie: &CookieRules, value: &str, uri: &Uri) -> Response {
+fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Response {
     let kept: Vec<&str> = uri
         .query()
         .unwrap_or_default()
@@ -122,7 +136,7 @@ fn welcome(cookie: &CookieRules, value: &str, uri: &Uri) -> Response {
     if let Ok(place) = HeaderValue::from_str(&place) {
         headers.insert(LOCATION, place);
     }
-    let CookieRules { name, secure } = cookie;
+    let CookieAttributes { name, secure } = cookie;
     let secure = if *secure { "; Secure" } else { "" };
     if let Ok(cookie) = HeaderValue::from_str(&format!(
         "{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}"
@@ -132,10 +146,10 @@ fn welcome(cookie: &CookieRules, value: &str, uri: &Uri) -> Response {
     response
 }
 
-/// Tells a person what to do: the one page that is shown to everybody.
-fn unknown(no: NoEntry) -> Response {
-    if no != NoEntry::Unknown {
-        return no_entry(no);
+/// Tells a person what to do: the one page that is credential to everybody.
+fn login_hint_response(no: AuthenticationError) -> Response {
+    if no != AuthenticationError::InvalidCredential {
+        return authentication_error_response(no);
     }
     let text = "Throughline: this page needs the address that `tl serve` printed, or a token you were given, \
                 with `?token=` in it.\n";

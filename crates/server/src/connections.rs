@@ -25,14 +25,14 @@ use crate::middleware::Peer;
 use crate::routing::json_response;
 
 /// How long one too many may take to say what it wants before it is told to come back later.
-const HEAD_OF_ONE_TOO_MANY: Duration = Duration::from_secs(1);
+const REJECTED_HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long those who are still being answered have when we are told to stop.
-const GOODBYE: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait when the machine has no more connections to give.
-const BREATH: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// Serves until `stopped`; then `closing` is told, since streams would go on for ever.
-pub(crate) async fn serve(
+pub(crate) async fn accept_connections(
     listener: TcpListener,
     app: Router,
     limits: Limits,
@@ -47,7 +47,7 @@ pub(crate) async fn serve(
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(_) => {
-                    tokio::time::sleep(BREATH).await;
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                     continue;
                 }
             },
@@ -61,21 +61,23 @@ pub(crate) async fn serve(
             Ok(place) => {
                 let (app, closing) = (app.clone(), closing.clone());
                 open.spawn(async move {
-                    converse(stream, Peer(from.ip()), app, limits.head, closing).await;
+                    serve_connection(stream, Peer(from.ip()), app, limits.head, closing).await;
                     drop(place);
                 });
             }
-            Err(_) => drop(open.spawn(send_away(stream, limits.connections))),
+            Err(_) => drop(open.spawn(reject_connection(stream, limits.connections))),
         }
     }
     drop(listener);
     closing.cancel();
-    let _ =
-        tokio::time::timeout(GOODBYE, async { while open.join_next().await.is_some() {} }).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, async {
+        while open.join_next().await.is_some() {}
+    })
+    .await;
 }
 
 /// Answers one connection's requests until it ends, or until the one that is being answered when we close.
-async fn converse(
+async fn serve_connection(
     stream: TcpStream,
     peer: Peer,
     app: Router,
@@ -104,10 +106,10 @@ async fn converse(
 }
 
 /// Tells one too many to come back later.
-async fn send_away(stream: TcpStream, most: usize) {
+async fn reject_connection(stream: TcpStream, max_connections: usize) {
     let full = service_fn(move |_: Request<Incoming>| {
         let hint = format!(
-            "{most} clients are connected, and no more are served at once: try again later"
+            "{max_connections} clients are connected, and no more are served at once: try again later"
         );
         ready(Ok::<_, Infallible>(json_response(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -116,7 +118,7 @@ async fn send_away(stream: TcpStream, most: usize) {
     });
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_OF_ONE_TOO_MANY)
+        .header_read_timeout(REJECTED_HEAD_TIMEOUT)
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), full)
         .await;

@@ -12,21 +12,21 @@ use axum::response::Response;
 use hyper::body::{Body as HttpBody, Frame};
 use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
 
-use crate::middleware::Front;
+use crate::middleware::ServerState;
 
 /// How often it is asked whether a token is still good.
-const LOOK: Duration = Duration::from_secs(1);
+const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The body of a stream.
-struct Stream {
+struct WatchedStream {
     inner: Body,
-    front: Arc<Front>,
+    state: Arc<ServerState>,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Tells who watches over it that it is gone.
     _gone: DropGuard,
 }
 
-impl HttpBody for Stream {
+impl HttpBody for WatchedStream {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -41,14 +41,18 @@ impl HttpBody for Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for WatchedStream {
     fn drop(&mut self) {
-        self.front.metrics.streams.fetch_sub(1, Relaxed);
+        self.state.metrics.streams.fetch_sub(1, Relaxed);
     }
 }
 
 /// Watches over an answer that is a stream; any other is returned as it is.
-pub(crate) fn watched(front: &Arc<Front>, token: Option<u64>, response: Response) -> Response {
+pub(crate) fn watch_stream(
+    state: &Arc<ServerState>,
+    token: Option<u64>,
+    response: Response,
+) -> Response {
     let kind = response
         .headers()
         .get(CONTENT_TYPE)
@@ -58,27 +62,37 @@ pub(crate) fn watched(front: &Arc<Front>, token: Option<u64>, response: Response
         return response;
     }
     let (end, gone) = (CancellationToken::new(), CancellationToken::new());
-    front.metrics.streams.fetch_add(1, Relaxed);
+    state.metrics.streams.fetch_add(1, Relaxed);
     if let Some(token) = token {
-        tokio::spawn(watch(front.clone(), token, end.clone(), gone.clone()));
+        tokio::spawn(end_on_revocation(
+            state.clone(),
+            token,
+            end.clone(),
+            gone.clone(),
+        ));
     }
     response.map(|inner| {
-        Body::new(Stream {
+        Body::new(WatchedStream {
             inner,
-            front: front.clone(),
+            state: state.clone(),
             ended: Box::pin(end.cancelled_owned()),
             _gone: gone.drop_guard(),
         })
     })
 }
 
-async fn watch(front: Arc<Front>, token: u64, end: CancellationToken, gone: CancellationToken) {
+async fn end_on_revocation(
+    state: Arc<ServerState>,
+    token: u64,
+    end: CancellationToken,
+    gone: CancellationToken,
+) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(REVOCATION_CHECK_INTERVAL) => {}
             () = gone.cancelled() => return,
         }
-        if !front.door.is_good(token).await {
+        if !state.authenticator.is_token_valid(token).await {
             return end.cancel();
         }
     }

@@ -16,23 +16,25 @@ use domain::ids::Principal;
 use domain::operation::Channel;
 use tokio::sync::Mutex;
 
-use crate::authentication::Shown;
-use crate::metrics::{Class, Elsewhere};
-use crate::middleware::{Front, RequestSource, caller_of, no_entry};
+use crate::authentication::Credential;
+use crate::metrics::{ExternalMetrics, RouteClass};
+use crate::middleware::{
+    RequestSource, ServerState, authentication_error_response, request_source,
+};
 
 /// How long an answer of the database counts. Everybody may ask, so it is not asked each time.
-const COUNTS: Duration = Duration::from_secs(1);
+const PROBE_TTL: Duration = Duration::from_secs(1);
 /// How long the database may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// When the database was last asked, and whether it answered.
 #[derive(Default)]
-struct Answered(Mutex<Option<(Instant, bool)>>);
+struct ReadinessProbe(Mutex<Option<(Instant, bool)>>);
 
-impl Answered {
-    async fn lately(&self, workspace: &Arc<dyn Workspace>) -> bool {
+impl ReadinessProbe {
+    async fn is_ready(&self, workspace: &Arc<dyn Workspace>) -> bool {
         let mut last = self.0.lock().await;
-        if let Some((_, answered)) = last.filter(|(at, _)| at.elapsed() < COUNTS) {
+        if let Some((_, answered)) = last.filter(|(at, _)| at.elapsed() < PROBE_TTL) {
             return answered;
         }
         let workspace = workspace.clone();
@@ -40,13 +42,16 @@ impl Answered {
             let head = &mut |ctx: &application::Context<'_>| Ok(ctx.store.read()?.head()?);
             workspace.ask(Channel::System, &Principal::System, head)
         });
-        let answered = matches!(tokio::time::timeout(PATIENCE, asked).await, Ok(Ok(Ok(_))));
+        let answered = matches!(
+            tokio::time::timeout(PROBE_TIMEOUT, asked).await,
+            Ok(Ok(Ok(_)))
+        );
         *last = Some((Instant::now(), answered));
         answered
     }
 }
 
-fn said(status: StatusCode, text: impl Into<Body>) -> Response {
+fn text_response(status: StatusCode, text: impl Into<Body>) -> Response {
     let mut response = Response::new(text.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -59,47 +64,57 @@ fn said(status: StatusCode, text: impl Into<Body>) -> Response {
 }
 
 /// Returns the three addresses. The first two are for everybody, and tell nothing but yes or no.
-pub(crate) fn router(front: Arc<Front>, workspace: Arc<dyn Workspace>) -> Router {
-    let answered = Arc::new(Answered::default());
+pub(crate) fn health_router(state: Arc<ServerState>, workspace: Arc<dyn Workspace>) -> Router {
+    let probe = Arc::new(ReadinessProbe::default());
     let asked = workspace.clone();
     let ready = move || async move {
-        match answered.lately(&asked).await {
-            true => said(StatusCode::OK, "ready\n"),
-            false => said(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+        match probe.is_ready(&asked).await {
+            true => text_response(StatusCode::OK, "ready\n"),
+            false => text_response(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
         }
     };
-    let counted = move |request: Request| async move {
-        let caller = caller_of(&request);
-        counted(&front, workspace, caller, request.into_parts().0).await
+    let metrics = move |request: Request| async move {
+        let source = request_source(&request);
+        serve_metrics(&state, workspace, source, request.into_parts().0).await
     };
     Router::new()
-        .route("/healthz", get(async || said(StatusCode::OK, "alive\n")))
+        .route(
+            "/healthz",
+            get(async || text_response(StatusCode::OK, "alive\n")),
+        )
         .route("/readyz", get(ready))
-        .route("/metrics", get(counted))
+        .route("/metrics", get(metrics))
 }
 
-async fn counted(
-    front: &Front,
+async fn serve_metrics(
+    state: &ServerState,
     workspace: Arc<dyn Workspace>,
-    caller: RequestSource,
+    source: RequestSource,
     request: Parts,
 ) -> Response {
-    if let Err(reason) = front.guard.check(&request.uri, &request.headers) {
-        return front.turn_away(reason, &caller, Class::Health);
+    if let Err(reason) = state
+        .origin_check
+        .check_request(&request.uri, &request.headers)
+    {
+        return state.reject_origin(reason, &source, RouteClass::Health);
     }
     // Every token has at least the scope this takes.
-    if let Err(no) = front
-        .let_in(Shown::token(&request.headers), &caller, Class::Health)
+    if let Err(no) = state
+        .authenticate(
+            Credential::from_bearer_header(&request.headers),
+            &source,
+            RouteClass::Health,
+        )
         .await
     {
-        return no_entry(no);
+        return authentication_error_response(no);
     }
     let store_waits = workspace.store_waits();
     let head = tokio::task::spawn_blocking(move || workspace.head()).await;
-    let elsewhere = Elsewhere {
+    let external = ExternalMetrics {
         head: head.ok().and_then(Result::ok),
         store_waits,
-        audit_lost: front.audit.lost(),
+        audit_lost: state.audit_log.lost_entries(),
     };
-    said(StatusCode::OK, front.metrics.text(&elsewhere))
+    text_response(StatusCode::OK, state.metrics.render_prometheus(&external))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Class {
+pub(crate) enum RouteClass {
     Mcp,
     Api,
     Action,
@@ -17,9 +17,9 @@ pub(crate) enum Class {
     Health,
 }
 
-impl Class {
+impl RouteClass {
     /// Returns the class of a path. Paths themselves would be as many as there are plans.
-    pub(crate) fn of(path: &str) -> Self {
+    pub(crate) fn from_path(path: &str) -> Self {
         let first = path
             .trim_start_matches('/')
             .split('/')
@@ -35,7 +35,7 @@ impl Class {
         }
     }
 
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
             Self::Api => "api",
@@ -48,31 +48,31 @@ impl Class {
 }
 
 /// Upper ends of the stretches of time that are told apart, in milliseconds.
-const ENDS: [u64; 11] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
+const BUCKET_BOUNDS_MILLIS: [u64; 11] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
 
 #[derive(Clone, Copy, Default)]
-struct Times {
+struct LatencyHistogram {
     /// How many took up to each end.
-    up_to: [u64; ENDS.len()],
+    up_to: [u64; BUCKET_BOUNDS_MILLIS.len()],
     number: u64,
     sum: Duration,
 }
 
 #[derive(Default)]
-struct Answers {
-    by_status: BTreeMap<(Class, u16), u64>,
-    times: BTreeMap<Class, Times>,
+struct ResponseCounts {
+    by_status: BTreeMap<(RouteClass, u16), u64>,
+    times: BTreeMap<RouteClass, LatencyHistogram>,
 }
 
 #[derive(Default)]
 pub(crate) struct Metrics {
-    answers: Mutex<Answers>,
+    answers: Mutex<ResponseCounts>,
     pub(crate) streams: AtomicI64,
     pub(crate) limited: AtomicU64,
 }
 
 /// What others have counted.
-pub(crate) struct Elsewhere {
+pub(crate) struct ExternalMetrics {
     pub(crate) head: Option<u64>,
     pub(crate) store_waits: (u64, Duration),
     pub(crate) audit_lost: u64,
@@ -80,11 +80,11 @@ pub(crate) struct Elsewhere {
 
 impl Metrics {
     /// Counts an answer; of a stream, its beginning.
-    pub(crate) fn answered(&self, class: Class, status: u16, took: Duration) {
+    pub(crate) fn record_response(&self, class: RouteClass, status: u16, took: Duration) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         *answers.by_status.entry((class, status)).or_default() += 1;
         let times = answers.times.entry(class).or_default();
-        for (count, end) in times.up_to.iter_mut().zip(ENDS) {
+        for (count, end) in times.up_to.iter_mut().zip(BUCKET_BOUNDS_MILLIS) {
             *count += u64::from(took <= Duration::from_millis(end));
         }
         times.number += 1;
@@ -92,7 +92,7 @@ impl Metrics {
     }
 
     /// Returns everything as text.
-    pub(crate) fn text(&self, elsewhere: &Elsewhere) -> String {
+    pub(crate) fn render_prometheus(&self, external: &ExternalMetrics) -> String {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: &str| {
             // Writing to a text cannot fail.
@@ -106,7 +106,7 @@ impl Metrics {
         {
             let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             for ((class, status), number) in &answers.by_status {
-                let labels = format!("class=\"{}\",status=\"{status}\"", class.word());
+                let labels = format!("class=\"{}\",status=\"{status}\"", class.as_str());
                 let _ = writeln!(
                     requests,
                     "throughline_http_requests_total{{{labels}}} {number}"
@@ -114,8 +114,8 @@ impl Metrics {
             }
             for (class, times) in &answers.times {
                 let name = "throughline_http_request_duration_seconds";
-                let class = format!("class=\"{}\"", class.word());
-                for (end, count) in ENDS.iter().zip(times.up_to) {
+                let class = format!("class=\"{}\"", class.as_str());
+                for (end, count) in BUCKET_BOUNDS_MILLIS.iter().zip(times.up_to) {
                     let end = Duration::from_millis(*end).as_secs_f64();
                     let _ = writeln!(seconds, "{name}_bucket{{{class},le=\"{end}\"}} {count}");
                 }
@@ -156,14 +156,14 @@ impl Metrics {
             "Requests that came too often.",
             &one("rate_limited_total", &limited),
         );
-        let lost = elsewhere.audit_lost;
+        let lost = external.audit_lost;
         family(
             "audit_lost_total",
             "counter",
             "Lines the audit log had no room for.",
             &one("audit_lost_total", &lost),
         );
-        if let Some(head) = elsewhere.head {
+        if let Some(head) = external.head {
             family(
                 "operations_head",
                 "gauge",
@@ -171,7 +171,7 @@ impl Metrics {
                 &one("operations_head", &head),
             );
         }
-        let (asked, waited) = elsewhere.store_waits;
+        let (asked, waited) = external.store_waits;
         let waits = format!(
             "throughline_store_wait_seconds_sum {}\nthroughline_store_wait_seconds_count {asked}\n",
             waited.as_secs_f64()
@@ -193,14 +193,22 @@ mod tests {
     #[test]
     fn what_is_counted_is_told() {
         let metrics = Metrics::default();
-        metrics.answered(Class::of("/api/tree"), 200, Duration::from_millis(3));
-        metrics.answered(
-            Class::of("/api/nodes/act-1"),
+        metrics.record_response(
+            RouteClass::from_path("/api/tree"),
+            200,
+            Duration::from_millis(3),
+        );
+        metrics.record_response(
+            RouteClass::from_path("/api/nodes/act-1"),
             200,
             Duration::from_millis(700),
         );
-        metrics.answered(Class::of("/do/approve"), 403, Duration::from_secs(9));
-        let text = metrics.text(&Elsewhere {
+        metrics.record_response(
+            RouteClass::from_path("/do/approve"),
+            403,
+            Duration::from_secs(9),
+        );
+        let text = metrics.render_prometheus(&ExternalMetrics {
             head: Some(7),
             store_waits: (2, Duration::from_millis(500)),
             audit_lost: 0,
@@ -223,15 +231,15 @@ mod tests {
     #[test]
     fn every_path_has_a_class() {
         for (path, class) in [
-            ("/", Class::Page),
-            ("/nodes/mcp", Class::Page),
-            ("/mcp", Class::Mcp),
-            ("/mcp/core", Class::Mcp),
-            ("//mcp", Class::Mcp),
-            ("/assets/app.js", Class::Asset),
-            ("/healthz", Class::Health),
+            ("/", RouteClass::Page),
+            ("/nodes/mcp", RouteClass::Page),
+            ("/mcp", RouteClass::Mcp),
+            ("/mcp/core", RouteClass::Mcp),
+            ("//mcp", RouteClass::Mcp),
+            ("/assets/app.js", RouteClass::Asset),
+            ("/healthz", RouteClass::Health),
         ] {
-            assert_eq!(Class::of(path), class, "{path}");
+            assert_eq!(RouteClass::from_path(path), class, "{path}");
         }
     }
 }

@@ -14,20 +14,20 @@ use domain::access::Admitted;
 use serde_json::json;
 
 use crate::audit_log::AuditLog;
-use crate::authentication::{Door, NoEntry, Shown};
+use crate::authentication::{AuthenticationError, Authenticator, Credential};
 use crate::limits::Limits;
-use crate::metrics::{Class, Metrics};
-use crate::origin_check::{Guard, TurnedAway};
-use crate::rate_limit::Rates;
+use crate::metrics::{Metrics, RouteClass};
+use crate::origin_check::{OriginCheck, OriginRejection};
+use crate::rate_limit::RateLimiter;
 use crate::routing::json_response;
 
 /// What all requests share.
-pub(crate) struct Front {
-    pub(crate) guard: Guard,
-    pub(crate) door: Door,
+pub(crate) struct ServerState {
+    pub(crate) origin_check: OriginCheck,
+    pub(crate) authenticator: Authenticator,
     pub(crate) limits: Limits,
-    pub(crate) rates: Rates,
-    pub(crate) audit: Arc<AuditLog>,
+    pub(crate) rate_limiter: RateLimiter,
+    pub(crate) audit_log: Arc<AuditLog>,
     pub(crate) metrics: Metrics,
 }
 
@@ -46,23 +46,23 @@ pub struct RequestSource {
 }
 
 impl RequestSource {
-    fn of(request: &Request) -> Self {
+    fn from_request(request: &Request) -> Self {
         let peer = request.extensions().get::<Peer>();
         let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-        let from = match forwarded(request.headers()) {
+        let from = match forwarded_address(request.headers()) {
             Some(said) => format!("{said} via {address}"),
             None => address.to_string(),
         };
         Self {
             address,
             from,
-            trace: trace(request.headers()),
+            trace: trace_id(request.headers()),
         }
     }
 }
 
 /// Returns the address that the nearest proxy says it got a request from.
-fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
+fn forwarded_address(headers: &HeaderMap) -> Option<IpAddr> {
     headers
         .get("x-forwarded-for")?
         .to_str()
@@ -75,7 +75,7 @@ fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
 }
 
 /// Returns the id of the trace in a W3C `traceparent`.
-fn trace(headers: &HeaderMap) -> Option<String> {
+fn trace_id(headers: &HeaderMap) -> Option<String> {
     let header = headers.get("traceparent")?.to_str().ok()?;
     let mut parts = header.split('-');
     let (version, id, span) = (parts.next()?, parts.next()?, parts.next()?);
@@ -90,72 +90,78 @@ fn trace(headers: &HeaderMap) -> Option<String> {
 }
 
 /// Times and counts a request.
-pub(crate) async fn receive(
-    State(front): State<Arc<Front>>,
+pub(crate) async fn measure_request(
+    State(state): State<Arc<ServerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let begun = Instant::now();
-    let class = Class::of(request.uri().path());
-    let caller = RequestSource::of(&request);
-    request.extensions_mut().insert(caller);
+    let class = RouteClass::from_path(request.uri().path());
+    let source = RequestSource::from_request(&request);
+    request.extensions_mut().insert(source);
     let response = next.run(request).await;
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
-        front.metrics.limited.fetch_add(1, Relaxed);
+        state.metrics.limited.fetch_add(1, Relaxed);
     }
-    front
+    state
         .metrics
-        .answered(class, response.status().as_u16(), begun.elapsed());
+        .record_response(class, response.status().as_u16(), begun.elapsed());
     response
 }
 
-impl Front {
+impl ServerState {
     /// Lets somebody in who shows this, unless they come too often; who is not let in is noted.
-    pub(crate) async fn let_in(
+    pub(crate) async fn authenticate(
         &self,
-        shown: Shown<'_>,
-        caller: &RequestSource,
-        class: Class,
-    ) -> Result<Admitted, NoEntry> {
-        let note = |who, no: NoEntry| {
-            self.audit
-                .note_often(who, caller, class.word(), no.status().as_str());
+        credential: Credential<'_>,
+        source: &RequestSource,
+        class: RouteClass,
+    ) -> Result<Admitted, AuthenticationError> {
+        let note = |who, no: AuthenticationError| {
+            self.audit_log.record_aggregated(
+                who,
+                source,
+                class.as_str(),
+                no.status_code().as_str(),
+            );
             no
         };
         let entered = self
-            .door
-            .enter(shown, || self.rates.stranger(caller.address))
+            .authenticator
+            .authenticate(credential, || {
+                self.rate_limiter.check_address(source.address)
+            })
             .await;
         let admitted = entered.map_err(|no| note(None, no))?;
         if let Some(token) = admitted.token {
-            self.audit.used(token);
-            self.rates
-                .request(token)
-                .map_err(|wait| note(Some(&admitted), NoEntry::TooOften(wait)))?;
+            self.audit_log.record_token_use(token);
+            self.rate_limiter
+                .check_token(token)
+                .map_err(|wait| note(Some(&admitted), AuthenticationError::RateLimited(wait)))?;
         }
         Ok(admitted)
     }
 
     /// Says why a request is not for us, and notes it.
-    pub(crate) fn turn_away(
+    pub(crate) fn reject_origin(
         &self,
-        reason: TurnedAway,
-        caller: &RequestSource,
-        class: Class,
+        reason: OriginRejection,
+        source: &RequestSource,
+        class: RouteClass,
     ) -> Response {
-        let response = not_for_us(reason);
-        self.audit
-            .note_often(None, caller, class.word(), response.status().as_str());
+        let response = origin_rejection_response(reason);
+        self.audit_log
+            .record_aggregated(None, source, class.as_str(), response.status().as_str());
         response
     }
 
     /// Notes how a request of somebody who was let in ended, if it is worth it. What the protocol carries is noted call by
     /// call, where it is known what became of it.
-    pub(crate) fn ended(
+    pub(crate) fn audit_response(
         &self,
         who: &Admitted,
-        caller: &RequestSource,
-        asked: &Asked,
+        source: &RequestSource,
+        summary: &RequestSummary,
         response: &Response,
     ) {
         let status = response.status();
@@ -164,43 +170,54 @@ impl Front {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
         );
         if refused {
-            self.audit
-                .note_often(Some(who), caller, &asked.what(), status.as_str());
-        } else if asked.changes && asked.class == Class::Action && !status.is_client_error() {
+            self.audit_log.record_aggregated(
+                Some(who),
+                source,
+                &summary.action_name(),
+                status.as_str(),
+            );
+        } else if summary.changes
+            && summary.class == RouteClass::Action
+            && !status.is_client_error()
+        {
             let led = response
                 .headers()
                 .get("location")
                 .and_then(|place| place.to_str().ok());
-            self.audit.note(
+            self.audit_log.record(
                 who,
-                caller,
-                &asked.what(),
+                source,
+                &summary.action_name(),
                 status.as_str(),
                 led.unwrap_or_default(),
             );
-        } else if asked.changes && asked.class != Class::Page {
+        } else if summary.changes && summary.class != RouteClass::Page {
             // Machines do this all day.
-            self.audit
-                .note_often(Some(who), caller, &asked.what(), status.as_str());
+            self.audit_log.record_aggregated(
+                Some(who),
+                source,
+                &summary.action_name(),
+                status.as_str(),
+            );
         }
     }
 }
 
-/// What a request asked for.
-pub(crate) struct Asked {
-    pub(crate) class: Class,
+/// What a request summary for.
+pub(crate) struct RequestSummary {
+    pub(crate) class: RouteClass,
     pub(crate) changes: bool,
     method: Method,
     path: String,
 }
 
-impl Asked {
-    pub(crate) fn of(request: &Request) -> Self {
+impl RequestSummary {
+    pub(crate) fn from_request(request: &Request) -> Self {
         let path: String = request.uri().path().chars().take(200).collect();
         let method = request.method().clone();
         let changes = !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS);
         Self {
-            class: Class::of(&path),
+            class: RouteClass::from_path(&path),
             changes,
             method,
             path,
@@ -208,62 +225,62 @@ impl Asked {
     }
 
     /// Returns it in one line. Only of what changes something is the path told: there are few of those.
-    fn what(&self) -> String {
-        match self.changes && self.class != Class::Page {
+    fn action_name(&self) -> String {
+        match self.changes && self.class != RouteClass::Page {
             true => format!("{} {}", self.method, self.path),
-            false => format!("{} {}", self.method, self.class.word()),
+            false => format!("{} {}", self.method, self.class.as_str()),
         }
     }
 }
 
 /// Returns what was found out about a request on its way in.
-pub(crate) fn caller_of(request: &Request) -> RequestSource {
+pub(crate) fn request_source(request: &Request) -> RequestSource {
     request
         .extensions()
         .get::<RequestSource>()
         .cloned()
-        .unwrap_or_else(|| RequestSource::of(request))
+        .unwrap_or_else(|| RequestSource::from_request(request))
 }
 
-impl NoEntry {
-    fn status(self) -> StatusCode {
+impl AuthenticationError {
+    fn status_code(self) -> StatusCode {
         match self {
-            Self::Unknown => StatusCode::UNAUTHORIZED,
-            Self::Unsure => StatusCode::SERVICE_UNAVAILABLE,
-            Self::TooOften(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::InvalidCredential => StatusCode::UNAUTHORIZED,
+            Self::TokenStoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::RateLimited(_) => StatusCode::TOO_MANY_REQUESTS,
         }
     }
 }
 
 /// Says to a program why it is not let in.
-pub(crate) fn no_entry(no: NoEntry) -> Response {
+pub(crate) fn authentication_error_response(no: AuthenticationError) -> Response {
     let (name, value, hint) = match no {
-        NoEntry::Unknown => (
+        AuthenticationError::InvalidCredential => (
             WWW_AUTHENTICATE,
             HeaderValue::from_static("Bearer realm=\"throughline\""),
             "send the token `tl serve` printed, or one of `tl token create`: Authorization: Bearer TOKEN".to_owned(),
         ),
-        NoEntry::Unsure => (
+        AuthenticationError::TokenStoreUnavailable => (
             RETRY_AFTER,
             HeaderValue::from_static("2"),
             "tokens cannot be checked now, because the database does not answer: try again later".to_owned(),
         ),
-        NoEntry::TooOften(wait) => {
+        AuthenticationError::RateLimited(wait) => {
             let seconds = wait.as_secs() + 1;
             (RETRY_AFTER, HeaderValue::from(seconds), format!("too many requests: try again in {seconds} s"))
         }
     };
-    let mut response = json_response(no.status(), &json!({ "error": hint }));
+    let mut response = json_response(no.status_code(), &json!({ "error": hint }));
     response.headers_mut().insert(name, value);
     response
 }
 
-fn not_for_us(reason: TurnedAway) -> Response {
+fn origin_rejection_response(reason: OriginRejection) -> Response {
     let hint = match reason {
-        TurnedAway::Host => {
-            "this is not the host you asked for: use the address `tl serve` printed, or start it with --public-url"
+        OriginRejection::Host => {
+            "this is not the host you summary for: use the address `tl serve` printed, or start it with --public-url"
         }
-        TurnedAway::Origin => "pages of other sites may not use this server",
+        OriginRejection::Origin => "pages of other sites may not use this server",
     };
     json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
 }
@@ -284,7 +301,7 @@ mod tests {
     #[test]
     fn only_a_trace_is_taken_for_one() {
         let id = "0af7651916cd43dd8448eb211c80319c";
-        let found = |value: &str| trace(&headers("traceparent", value));
+        let found = |value: &str| trace_id(&headers("traceparent", value));
         assert_eq!(
             found(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(),
             Some(id)
@@ -305,7 +322,7 @@ mod tests {
     #[test]
     fn of_proxies_only_the_nearest_is_believed() {
         let found = |value: &str| {
-            forwarded(&headers("x-forwarded-for", value)).map(|address| address.to_string())
+            forwarded_address(&headers("x-forwarded-for", value)).map(|address| address.to_string())
         };
         assert_eq!(found("192.0.2.1").as_deref(), Some("192.0.2.1"));
         assert_eq!(found("a lie, 192.0.2.1").as_deref(), Some("192.0.2.1"));

@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, Uri};
 
 /// Why a request is turned away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TurnedAway {
+pub(crate) enum OriginRejection {
     /// Meant for another host: a name that was made to lead here.
     Host,
     /// Sent by a page of somebody else.
@@ -32,7 +32,7 @@ impl PublicUrl {
     #[must_use]
     pub fn origin(&self) -> String {
         let scheme = if self.https { "https" } else { "http" };
-        match self.port == self.usual_port() {
+        match self.port == self.default_port() {
             true => format!("{scheme}://{}", self.host),
             false => format!("{scheme}://{}:{}", self.host, self.port),
         }
@@ -52,13 +52,13 @@ impl PublicUrl {
         )
     }
 
-    fn usual_port(&self) -> u16 {
+    fn default_port(&self) -> u16 {
         if self.https { 443 } else { 80 }
     }
 
-    fn is(&self, authority: &Authority) -> bool {
+    fn matches_authority(&self, authority: &Authority) -> bool {
         authority.host().eq_ignore_ascii_case(&self.host)
-            && authority.port_u16().unwrap_or(self.usual_port()) == self.port
+            && authority.port_u16().unwrap_or(self.default_port()) == self.port
             && !authority.as_str().contains('@')
     }
 }
@@ -96,7 +96,7 @@ impl FromStr for PublicUrl {
 
 /// What is meant for us.
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct OriginCheck {
     port: u16,
     /// Only this machine's own addresses.
     loopback_only: bool,
@@ -105,12 +105,12 @@ pub(crate) struct Guard {
 
 /// How a browser keeps a cookie of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CookieRules {
+pub(crate) struct CookieAttributes {
     pub(crate) name: String,
     pub(crate) secure: bool,
 }
 
-impl Guard {
+impl OriginCheck {
     pub(crate) fn new(port: u16, loopback_only: bool, public: Option<PublicUrl>) -> Self {
         Self {
             port,
@@ -120,12 +120,16 @@ impl Guard {
     }
 
     /// Checks that a request is meant for us, and sent by nobody else's page.
-    pub(crate) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
-        let Some(host) = host(uri, headers) else {
-            return Err(TurnedAway::Host);
+    pub(crate) fn check_request(
+        &self,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<(), OriginRejection> {
+        let Some(host) = request_host(uri, headers) else {
+            return Err(OriginRejection::Host);
         };
-        if !self.is_ours(&host) && !self.is_public(&host) {
-            return Err(TurnedAway::Host);
+        if !self.is_own_address(&host) && !self.is_public_host(&host) {
+            return Err(OriginRejection::Host);
         }
         // Only pages have an origin; a page of ours is on this very host and port.
         if let Some(origin) = headers.get(ORIGIN) {
@@ -134,12 +138,12 @@ impl Guard {
             };
             let of_proxy = |public: &PublicUrl| {
                 page(if public.https { "https://" } else { "http://" })
-                    .is_some_and(|page| public.is(&page))
+                    .is_some_and(|page| public.matches_authority(&page))
             };
-            if !page("http://").is_some_and(|page| self.is_ours(&page))
+            if !page("http://").is_some_and(|page| self.is_own_address(&page))
                 && !self.public.as_ref().is_some_and(of_proxy)
             {
-                return Err(TurnedAway::Origin);
+                return Err(OriginRejection::Origin);
             }
         }
         Ok(())
@@ -147,10 +151,13 @@ impl Guard {
 
     /// Says how the cookie is kept by a browser that asked for this host. Its name has our port in it, because cookies
     /// know none; behind a proxy all servers of it are one.
-    pub(crate) fn cookie(&self, uri: &Uri, headers: &HeaderMap) -> CookieRules {
+    pub(crate) fn cookie_attributes(&self, uri: &Uri, headers: &HeaderMap) -> CookieAttributes {
         match &self.public {
-            Some(public) if host(uri, headers).is_some_and(|host| public.is(&host)) => {
-                CookieRules {
+            Some(public)
+                if request_host(uri, headers)
+                    .is_some_and(|host| public.matches_authority(&host)) =>
+            {
+                CookieAttributes {
                     name: if public.https {
                         "__Host-throughline"
                     } else {
@@ -160,21 +167,21 @@ impl Guard {
                     secure: public.https,
                 }
             }
-            _ => CookieRules {
+            _ => CookieAttributes {
                 name: format!("throughline-{}", self.port),
                 secure: false,
             },
         }
     }
 
-    fn is_public(&self, authority: &Authority) -> bool {
+    fn is_public_host(&self, authority: &Authority) -> bool {
         self.public
             .as_ref()
-            .is_some_and(|public| public.is(authority))
+            .is_some_and(|public| public.matches_authority(authority))
     }
 
     /// Says whether a host is this server: `localhost` or an address, which no name can be made to be, and our port.
-    fn is_ours(&self, authority: &Authority) -> bool {
+    fn is_own_address(&self, authority: &Authority) -> bool {
         let host = authority.host();
         let address = host
             .strip_prefix('[')
@@ -191,7 +198,7 @@ impl Guard {
     }
 }
 
-fn host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+fn request_host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
     match headers.get(HOST) {
         Some(host) => host.to_str().ok()?.parse().ok(),
         None => uri.authority().cloned(),
@@ -202,14 +209,17 @@ fn host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
 mod tests {
     use super::*;
 
-    fn checked(guard: &Guard, headers: &[(&'static str, &str)]) -> Result<(), TurnedAway> {
+    fn checked(
+        check: &OriginCheck,
+        headers: &[(&'static str, &str)],
+    ) -> Result<(), OriginRejection> {
         let pair = |(name, value): &(&'static str, &str)| {
             (
                 axum::http::HeaderName::from_static(name),
                 value.parse().expect("a header"),
             )
         };
-        guard.check(
+        check.check_request(
             &Uri::from_static("/mcp"),
             &headers.iter().map(pair).collect(),
         )
@@ -217,7 +227,7 @@ mod tests {
 
     #[test]
     fn only_our_own_host_is_let_in() {
-        let guard = Guard::new(7070, true, None);
+        let check = OriginCheck::new(7070, true, None);
         for host in [
             "localhost:7070",
             "LOCALHOST:7070",
@@ -225,7 +235,7 @@ mod tests {
             "127.0.0.2:7070",
             "[::1]:7070",
         ] {
-            assert_eq!(checked(&guard, &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(checked(&check, &[("host", host)]), Ok(()), "{host}");
         }
         for host in [
             "localhost",
@@ -237,25 +247,25 @@ mod tests {
             "[",
         ] {
             assert_eq!(
-                checked(&guard, &[("host", host)]),
-                Err(TurnedAway::Host),
+                checked(&check, &[("host", host)]),
+                Err(OriginRejection::Host),
                 "{host}"
             );
         }
-        assert_eq!(checked(&guard, &[]), Err(TurnedAway::Host));
-        let open = Guard::new(7070, false, None);
+        assert_eq!(checked(&check, &[]), Err(OriginRejection::Host));
+        let open = OriginCheck::new(7070, false, None);
         assert_eq!(checked(&open, &[("host", "192.168.0.1:7070")]), Ok(()));
         assert_eq!(
             checked(&open, &[("host", "evil.example:7070")]),
-            Err(TurnedAway::Host)
+            Err(OriginRejection::Host)
         );
     }
 
     #[test]
     fn pages_of_others_are_turned_away() {
-        let guard = Guard::new(7070, true, None);
+        let check = OriginCheck::new(7070, true, None);
         let from =
-            |origin: &str| checked(&guard, &[("host", "localhost:7070"), ("origin", origin)]);
+            |origin: &str| checked(&check, &[("host", "localhost:7070"), ("origin", origin)]);
         assert_eq!(from("http://localhost:7070"), Ok(()));
         assert_eq!(from("http://127.0.0.1:7070"), Ok(()));
         for origin in [
@@ -265,19 +275,19 @@ mod tests {
             "null",
             "http://localhost:7070.evil",
         ] {
-            assert_eq!(from(origin), Err(TurnedAway::Origin), "{origin}");
+            assert_eq!(from(origin), Err(OriginRejection::Origin), "{origin}");
         }
     }
 
     #[test]
     fn a_proxy_is_let_in_by_the_name_it_serves() {
-        let guard = Guard::new(
+        let check = OriginCheck::new(
             7070,
             true,
             Some("https://Plans.Example.org".parse().expect("an address")),
         );
         let local = checked(
-            &guard,
+            &check,
             &[
                 ("host", "localhost:7070"),
                 ("origin", "http://localhost:7070"),
@@ -285,13 +295,13 @@ mod tests {
         );
         assert_eq!(local, Ok(()), "this machine as before");
         let from =
-            |host: &str, origin: &str| checked(&guard, &[("host", host), ("origin", origin)]);
+            |host: &str, origin: &str| checked(&check, &[("host", host), ("origin", origin)]);
         for host in [
             "plans.example.org",
             "PLANS.example.org",
             "plans.example.org:443",
         ] {
-            assert_eq!(checked(&guard, &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(checked(&check, &[("host", host)]), Ok(()), "{host}");
             assert_eq!(from(host, "https://plans.example.org"), Ok(()), "{host}");
             for origin in [
                 "http://plans.example.org",
@@ -299,7 +309,7 @@ mod tests {
                 "https://evil.example",
                 "null",
             ] {
-                assert_eq!(from(host, origin), Err(TurnedAway::Origin), "{origin}");
+                assert_eq!(from(host, origin), Err(OriginRejection::Origin), "{origin}");
             }
         }
         for host in [
@@ -309,8 +319,8 @@ mod tests {
             "a@plans.example.org",
         ] {
             assert_eq!(
-                checked(&guard, &[("host", host)]),
-                Err(TurnedAway::Host),
+                checked(&check, &[("host", host)]),
+                Err(OriginRejection::Host),
                 "{host}"
             );
         }
@@ -318,25 +328,25 @@ mod tests {
 
     #[test]
     fn a_cookie_behind_https_is_for_https_alone() {
-        let guard = Guard::new(
+        let check = OriginCheck::new(
             7070,
             true,
             Some("https://plans.example.org".parse().expect("an address")),
         );
         let cookie = |host: &str| {
-            guard.cookie(
+            check.cookie_attributes(
                 &Uri::from_static("/"),
                 &[(HOST, host.parse().expect("a header"))]
                     .into_iter()
                     .collect(),
             )
         };
-        let public = CookieRules {
+        let public = CookieAttributes {
             name: "__Host-throughline".to_owned(),
             secure: true,
         };
         assert_eq!(cookie("plans.example.org"), public);
-        let local = CookieRules {
+        let local = CookieAttributes {
             name: "throughline-7070".to_owned(),
             secure: false,
         };

@@ -31,25 +31,25 @@ impl Default for RateLimit {
 }
 
 /// Unknown tokens from one address.
-const STRANGERS: RateLimit = RateLimit {
+const UNKNOWN_TOKEN_LIMIT: RateLimit = RateLimit {
     per_second: 5.0,
     burst: 20.0,
 };
 
 /// So many buckets are held; those that are full again are forgotten first.
-const MOST: usize = 10_000;
+const MAX_BUCKETS: usize = 10_000;
 
 struct Bucket {
     left: f64,
     at: Instant,
 }
 
-struct Buckets<K> {
+struct BucketMap<K> {
     rate: RateLimit,
     held: Mutex<HashMap<K, Bucket>>,
 }
 
-impl<K: Hash + Eq> Buckets<K> {
+impl<K: Hash + Eq> BucketMap<K> {
     fn new(rate: RateLimit) -> Self {
         Self {
             rate,
@@ -58,17 +58,17 @@ impl<K: Hash + Eq> Buckets<K> {
     }
 
     /// Takes one, or says how long to wait for it.
-    fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
+    fn take_one(&self, key: K, now: Instant) -> Result<(), Duration> {
         let RateLimit { per_second, burst } = self.rate;
         let filled = |bucket: &Bucket| {
             (bucket.left + now.saturating_duration_since(bucket.at).as_secs_f64() * per_second)
                 .min(burst)
         };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.len() >= MOST && !held.contains_key(&key) {
+        if held.len() >= MAX_BUCKETS && !held.contains_key(&key) {
             held.retain(|_, bucket| filled(bucket) < burst);
             // More than can be told apart are all asked to wait.
-            if held.len() >= MOST {
+            if held.len() >= MAX_BUCKETS {
                 return Err(Duration::from_secs(1));
             }
         }
@@ -88,32 +88,33 @@ impl<K: Hash + Eq> Buckets<K> {
     }
 }
 
-pub(crate) struct Rates {
-    tokens: Buckets<u64>,
-    strangers: Buckets<IpAddr>,
+pub(crate) struct RateLimiter {
+    tokens: BucketMap<u64>,
+    strangers: BucketMap<IpAddr>,
 }
 
-impl Rates {
+impl RateLimiter {
     pub(crate) fn new(rate: RateLimit) -> Self {
         Self {
-            tokens: Buckets::new(rate),
-            strangers: Buckets::new(STRANGERS),
+            tokens: BucketMap::new(rate),
+            strangers: BucketMap::new(UNKNOWN_TOKEN_LIMIT),
         }
     }
 
     /// Counts a request with a token.
-    pub(crate) fn request(&self, token: u64) -> Result<(), Duration> {
-        self.tokens.take(token, Instant::now())
+    pub(crate) fn check_token(&self, token: u64) -> Result<(), Duration> {
+        self.tokens.take_one(token, Instant::now())
     }
 
     /// Counts an unknown token.
-    pub(crate) fn stranger(&self, address: IpAddr) -> Result<(), Duration> {
-        self.strangers.take(neighbourhood(address), Instant::now())
+    pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), Duration> {
+        self.strangers
+            .take_one(network_prefix(address), Instant::now())
     }
 }
 
 /// One machine has many addresses of the newer kind: those of its network count together.
-fn neighbourhood(address: IpAddr) -> IpAddr {
+fn network_prefix(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {
@@ -129,29 +130,33 @@ mod tests {
 
     #[test]
     fn a_burst_is_let_through_and_then_the_rate() {
-        let buckets = Buckets::new(RateLimit {
+        let buckets = BucketMap::new(RateLimit {
             per_second: 10.0,
             burst: 3.0,
         });
         let start = Instant::now();
         for _ in 0..3 {
-            assert_eq!(buckets.take("a", start), Ok(()));
+            assert_eq!(buckets.take_one("a", start), Ok(()));
         }
-        let wait = buckets.take("a", start).expect_err("the bucket is empty");
+        let wait = buckets
+            .take_one("a", start)
+            .expect_err("the bucket is empty");
         assert_eq!(wait, Duration::from_millis(100));
-        assert_eq!(buckets.take("b", start), Ok(()), "each has its own");
+        assert_eq!(buckets.take_one("b", start), Ok(()), "each has its own");
         assert!(
             buckets
-                .take("a", start + Duration::from_millis(50))
+                .take_one("a", start + Duration::from_millis(50))
                 .is_err()
         );
         assert_eq!(
-            buckets.take("a", start + Duration::from_millis(101)),
+            buckets.take_one("a", start + Duration::from_millis(101)),
             Ok(())
         );
         let later = start + Duration::from_secs(60);
         assert_eq!(
-            (0..9).filter(|_| buckets.take("a", later).is_ok()).count(),
+            (0..9)
+                .filter(|_| buckets.take_one("a", later).is_ok())
+                .count(),
             3,
             "never more than a burst"
         );
@@ -159,17 +164,17 @@ mod tests {
 
     #[test]
     fn many_strangers_fill_no_memory() {
-        let buckets = Buckets::new(RateLimit {
+        let buckets = BucketMap::new(RateLimit {
             per_second: 1.0,
             burst: 2.0,
         });
         let start = Instant::now();
-        for key in 0..MOST {
-            assert_eq!(buckets.take(key, start), Ok(()));
+        for key in 0..MAX_BUCKETS {
+            assert_eq!(buckets.take_one(key, start), Ok(()));
         }
-        assert!(buckets.take(MOST, start).is_err());
+        assert!(buckets.take_one(MAX_BUCKETS, start).is_err());
         assert_eq!(
-            buckets.take(MOST, start + Duration::from_secs(2)),
+            buckets.take_one(MAX_BUCKETS, start + Duration::from_secs(2)),
             Ok(()),
             "those that waited are forgotten"
         );
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn addresses_of_one_network_count_together() {
-        let address = |text: &str| neighbourhood(text.parse().expect("an address"));
+        let address = |text: &str| network_prefix(text.parse().expect("an address"));
         assert_eq!(address("2001:db8:1:2::1"), address("2001:db8:1:2:ffff::9"));
         assert_ne!(address("2001:db8:1:2::1"), address("2001:db8:1:3::1"));
         assert_ne!(address("192.0.2.1"), address("192.0.2.2"));

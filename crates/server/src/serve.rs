@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit_log::AuditLog;
-use crate::authentication::Door;
+use crate::authentication::Authenticator;
 use crate::browser_admission::{BrowserRoutes, admit_browser};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::middleware::{Front, receive};
-use crate::origin_check::{Guard, PublicUrl};
-use crate::rate_limit::Rates;
+use crate::middleware::{ServerState, measure_request};
+use crate::origin_check::{OriginCheck, PublicUrl};
+use crate::rate_limit::RateLimiter;
 use crate::token_admission::admit_program;
 use crate::{connections, health};
 
@@ -101,17 +101,21 @@ async fn serve_until_stopped(
     let listener = TcpListener::bind(requested).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let limits = options.limits;
-    let audit_log = Arc::new(AuditLog::of(workspace.clone()));
-    let front = Arc::new(Front {
-        guard: Guard::new(
+    let audit_log = Arc::new(AuditLog::start(workspace.clone()));
+    let state = Arc::new(ServerState {
+        origin_check: OriginCheck::new(
             address.port(),
             !options.beyond_this_machine,
             options.public.clone(),
         ),
-        door: Door::new(workspace.clone(), options.token.as_deref(), options.decides),
+        authenticator: Authenticator::new(
+            workspace.clone(),
+            options.token.as_deref(),
+            options.decides,
+        ),
         limits,
-        rates: Rates::new(limits.rate),
-        audit: audit_log.clone(),
+        rate_limiter: RateLimiter::new(limits.rate),
+        audit_log: audit_log.clone(),
         metrics: Metrics::default(),
     });
     let context = ServerContext {
@@ -122,22 +126,22 @@ async fn serve_until_stopped(
     };
     let Routes { programs, browser } = mount(&context);
     let closing = context.closing;
-    let mut app = programs.layer(from_fn_with_state(front.clone(), admit_program));
+    let mut app = programs.layer(from_fn_with_state(state.clone(), admit_program));
     if let Some(BrowserRoutes { router, close }) = browser {
         let closing = closing.clone();
         tokio::spawn(async move {
             closing.cancelled().await;
             close();
         });
-        app = app.fallback_service(router.layer(from_fn_with_state(front.clone(), admit_browser)));
+        app = app.fallback_service(router.layer(from_fn_with_state(state.clone(), admit_browser)));
     }
     let app = app
-        .merge(health::router(front.clone(), workspace))
-        .layer(from_fn_with_state(front, receive));
+        .merge(health::health_router(state.clone(), workspace))
+        .layer(from_fn_with_state(state, measure_request));
     let stopped = stop_signal()?;
     on_ready(address);
-    connections::serve(listener, app, limits, closing, stopped).await;
-    audit_log.finish();
+    connections::accept_connections(listener, app, limits, closing, stopped).await;
+    audit_log.flush_and_stop();
     Ok(())
 }
 

@@ -10,31 +10,38 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::authentication::Shown;
+use crate::authentication::Credential;
 use crate::event_streams;
-use crate::metrics::Class;
-use crate::middleware::{Front, caller_of, no_entry};
+use crate::metrics::RouteClass;
+use crate::middleware::{ServerState, authentication_error_response, request_source};
 
 /// Authenticates a request and passes it on with its principal, or rejects it.
 pub(crate) async fn admit_program(
-    State(front): State<Arc<Front>>,
+    State(state): State<Arc<ServerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let caller = caller_of(&request);
-    if let Err(reason) = front.guard.check(request.uri(), request.headers()) {
-        return front.turn_away(reason, &caller, Class::Mcp);
+    let source = request_source(&request);
+    if let Err(reason) = state
+        .origin_check
+        .check_request(request.uri(), request.headers())
+    {
+        return state.reject_origin(reason, &source, RouteClass::Mcp);
     }
-    let admitted = match front
-        .let_in(Shown::token(request.headers()), &caller, Class::Mcp)
+    let admitted = match state
+        .authenticate(
+            Credential::from_bearer_header(request.headers()),
+            &source,
+            RouteClass::Mcp,
+        )
         .await
     {
         Ok(admitted) => admitted,
-        Err(no) => return no_entry(no),
+        Err(no) => return authentication_error_response(no),
     };
     let token = admitted.token;
     request.extensions_mut().insert(admitted);
-    let limits = &front.limits;
+    let limits = &state.limits;
     // Only `POST` carries a message; reading the body of others would delay them for nothing.
     if request.method() == Method::POST {
         request = match limits.read_body(request, limits.body).await {
@@ -43,5 +50,5 @@ pub(crate) async fn admit_program(
         };
     }
     let response = limits.await_response(next.run(request)).await;
-    event_streams::watched(&front, token, response)
+    event_streams::watch_stream(&state, token, response)
 }

@@ -322,7 +322,7 @@ impl Server {
             .find_map(|key| arguments.get(key)?.as_str())
             .unwrap_or_default();
         let about: String = clean_line(about).chars().take(100).collect();
-        audit.note(who, caller, &format!("mcp {tool}"), outcome, &about);
+        audit.record(who, caller, &format!("mcp {tool}"), outcome, &about);
     }
 
     /// Begins to tell a client of an older era what changes, unless that has begun.
