@@ -21,8 +21,9 @@ use serde_json::{Value, json};
 use server::generate_secret;
 
 use super::convert;
+use super::identity::is_modern;
 use super::log::NOTICE;
-use super::server::{Server, is_modern};
+use super::server::Server;
 use crate::surface::{Called, Question, failure_value};
 
 /// The name of the tool.
@@ -154,7 +155,7 @@ pub(super) async fn approve(
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
-    let Some(person) = server.person(ctx) else {
+    let Some(person) = server.deciding_person(ctx) else {
         return by_agent().await;
     };
     let only_people = server.surface().workspace().policy().approval.only_people();

@@ -8,10 +8,12 @@ mod changes;
 mod convert;
 mod frames;
 mod http;
+mod identity;
 mod log;
 mod pipe;
 mod server;
 mod stdio;
+mod subscriptions;
 mod wait;
 
 pub use self::http::{http_router, http_router_around};

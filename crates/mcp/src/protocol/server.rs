@@ -1,26 +1,25 @@
 //! One connection: what a client may ask, in either era.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use application::{Failure, FailureKind};
-use domain::access::{Admitted, Scope};
 use domain::ids::Principal;
-use domain::text::clean_line;
 use rmcp::ServerHandler;
 use rmcp::model::*;
-use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
-use server::routing::http::request::Parts;
-use server::{AuditLog, RequestSource};
-use tokio::sync::{Semaphore, mpsc};
+use server::AuditLog;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, APPROVE, Approvals};
-use super::changes::{Change, Changes, Listening};
+use super::changes::Changes;
 use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
+use super::identity::{authenticated, is_modern};
 use super::log::{DEBUG, Threshold, WARNING, about_call};
+use super::subscriptions::Subscriptions;
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
 use crate::surface::{Called, Question, Surface, failure_value};
@@ -99,39 +98,37 @@ pub struct Server {
     shared: Arc<Shared>,
     name: String,
     log: Threshold,
-    /// What a client of an older era listens to.
-    listening: Mutex<Option<Listening>>,
-    /// What clients of the newest era are about to be told that they listen to.
-    begun: Mutex<Vec<Begun>>,
-}
-
-/// A place among the listeners that was taken before the client hears that it has it.
-struct Begun {
-    requested: SubscriptionFilter,
-    listening: Listening,
-    heard: mpsc::UnboundedReceiver<Change>,
-}
-
-/// Says whether a request is of the newest era, where it speaks for itself.
-pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
-    ctx.protocol_version()
-        .is_some_and(|version| !version.has_initialize())
+    subscriptions: Subscriptions,
 }
 
 impl Server {
     /// Returns a server for a new connection.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
+            subscriptions: Subscriptions::new(shared.changes.clone()),
             shared,
             name: connection_name(),
             log: Threshold::default(),
-            listening: Mutex::default(),
-            begun: Mutex::default(),
         }
     }
 
     pub(super) fn surface(&self) -> &Surface {
         &self.shared.surface
+    }
+
+    /// Returns the audit log; none over stdio.
+    pub(super) fn audit_log(&self) -> Option<&Arc<AuditLog>> {
+        self.shared.audit.as_ref()
+    }
+
+    /// Returns the session name of this connection.
+    pub(super) fn connection_name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the session name that requests without a session share.
+    pub(super) fn process_name(&self) -> &str {
+        &self.shared.name
     }
 
     pub(super) fn approvals(&self) -> &Approvals {
@@ -181,7 +178,7 @@ impl Server {
         let surface = self.shared.surface.clone();
         tokio::task::spawn_blocking(move || guarded(&surface, work))
             .await
-            .unwrap_or_else(|_| Err(mistake()))
+            .unwrap_or_else(|_| Err(internal_error()))
     }
 
     /// Returns the number of the last operation; nothing while it cannot be read.
@@ -228,138 +225,9 @@ impl Server {
             .ok()
             .flatten()
     }
-
-    /// Returns who asks. With a token it is whoever that was given for, whatever the client says about itself.
-    fn actor(&self, ctx: &RequestContext<RoleServer>) -> Principal {
-        if let Some(Admitted {
-            principal,
-            token: Some(_),
-            ..
-        }) = admitted(ctx)
-        {
-            return principal.clone();
-        }
-        let host = ctx.client_info().map_or_else(
-            || "mcp".to_owned(),
-            |client| convert::host_name(&client.name),
-        );
-        let session = match ctx.extensions.get::<Parts>() {
-            // Without a session every request gets a server of its own: those of one process belong together.
-            Some(_) if is_modern(ctx) => &self.shared.name,
-            _ => &self.name,
-        };
-        Principal::Agent {
-            host,
-            session: session.clone(),
-        }
-    }
-
-    /// Returns whose word an answer to a question is: theirs who hold a token that may decide, or of who started the server.
-    /// Nobody's, where an agent would answer itself.
-    pub(super) fn person(&self, ctx: &RequestContext<RoleServer>) -> Option<Principal> {
-        match admitted(ctx) {
-            Some(Admitted {
-                principal, scope, ..
-            }) => Some(principal)
-                .filter(|who| who.is_human() && scope.covers(Scope::Approve))
-                .cloned(),
-            // Over HTTP everybody was let in as somebody.
-            None if self.is_over_http() => None,
-            _ => Some(self.shared.surface.workspace().person()),
-        }
-    }
-
-    fn is_over_http(&self) -> bool {
-        self.shared.audit.is_some()
-    }
-
-    /// Refuses a call that goes further than the token it is made with.
-    fn within_scope(&self, tool: &str, ctx: &RequestContext<RoleServer>) -> Result<(), Called> {
-        let Some(who) = admitted(ctx) else {
-            return if self.is_over_http() {
-                Err(Called::Failed(failure_value(&mistake())))
-            } else {
-                Ok(())
-            };
-        };
-        let Some(needed) = self.shared.surface.needs(&who.principal, tool) else {
-            return Ok(());
-        };
-        if who.scope.covers(needed) {
-            return Ok(());
-        }
-        let message = format!(
-            "`{tool}` needs a token of the scope `{needed}`, and this one has `{}`",
-            who.scope
-        );
-        let failure = Failure::new(FailureKind::Refused, message).step(format!(
-            "ask for a token: tl token create NAME --as {} --scope {needed}",
-            who.principal
-        ));
-        Err(Called::Failed(failure_value(&failure)))
-    }
-
-    /// Notes a call that may have changed something.
-    fn note(&self, tool: &str, outcome: &str, arguments: &Value, ctx: &RequestContext<RoleServer>) {
-        let Some(parts) = ctx.extensions.get::<Parts>() else {
-            return;
-        };
-        let known = (
-            parts.extensions.get::<Admitted>(),
-            parts.extensions.get::<RequestSource>(),
-        );
-        let (Some(audit), (Some(who), Some(caller))) = (&self.shared.audit, known) else {
-            return;
-        };
-        if matches!(
-            self.shared.surface.needs(&who.principal, tool),
-            None | Some(Scope::Read)
-        ) {
-            return;
-        }
-        let about = ["entity_id", "node", "id"]
-            .iter()
-            .find_map(|key| arguments.get(key)?.as_str())
-            .unwrap_or_default();
-        let about: String = clean_line(about).chars().take(100).collect();
-        audit.record(who, caller, &format!("mcp {tool}"), outcome, &about);
-    }
-
-    /// Begins to tell a client of an older era what changes, unless that has begun.
-    fn listen_for(&self, peer: &Peer<RoleServer>, then: impl FnOnce(&Listening) -> bool) -> bool {
-        let mut listening = self
-            .listening
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let listening = listening.get_or_insert_with(|| {
-            let (listening, mut heard) = self.shared.changes.listen(true, []);
-            let peer = peer.clone();
-            tokio::spawn(async move {
-                while let Some(change) = heard.recv().await {
-                    let told = match change {
-                        Change::List => peer.notify_resource_list_changed().await,
-                        Change::Content(uri) => {
-                            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri))
-                                .await
-                        }
-                    };
-                    if told.is_err() {
-                        return;
-                    }
-                }
-            });
-            listening
-        });
-        then(listening)
-    }
 }
 
-/// Returns who was let in over HTTP.
-fn admitted(ctx: &RequestContext<RoleServer>) -> Option<&Admitted> {
-    ctx.extensions.get::<Parts>()?.extensions.get()
-}
-
-fn mistake() -> Failure {
+pub(super) fn internal_error() -> Failure {
     Failure::new(
         FailureKind::Internal,
         "this is a mistake in Throughline itself",
@@ -371,7 +239,7 @@ fn guarded<T>(
     surface: &Surface,
     work: impl FnOnce(&Surface) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(|| work(surface))).unwrap_or_else(|_| Err(mistake()))
+    catch_unwind(AssertUnwindSafe(|| work(surface))).unwrap_or_else(|_| Err(internal_error()))
 }
 
 fn called(outcome: Result<Called, Failure>) -> Called {
@@ -463,7 +331,7 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.listen_for(&context.peer, |_| true);
+        self.subscriptions.with_listener(&context.peer, |_| true);
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -480,7 +348,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request)?;
         let mut tools = self.shared.tools.clone();
-        if let Some(who) = admitted(&context) {
+        if let Some(who) = authenticated(&context) {
             let needs = |tool: &Tool| self.shared.surface.needs(&who.principal, &tool.name);
             tools.retain(|tool| needs(tool).is_none_or(|needed| who.scope.covers(needed)));
         }
@@ -499,10 +367,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let begun = Instant::now();
-        let actor = self.actor(&context);
+        let actor = self.acting_principal(&context);
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
         let response = match (
-            self.within_scope(&request.name, &context),
+            self.check_scope(&request.name, &context),
             request.name.as_ref(),
         ) {
             (Err(refused), _) => approval::respond(refused),
@@ -522,7 +390,7 @@ impl ServerHandler for Server {
             Ok(_) => (DEBUG, "done"),
             Err(_) => (DEBUG, "not understood"),
         };
-        self.note(&request.name, outcome, &arguments, &context);
+        self.audit_call(&request.name, outcome, &arguments, &context);
         self.say(&context, level, || {
             about_call(&request.name, outcome, begun.elapsed())
         });
@@ -534,7 +402,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let actor = self.actor(&context);
+        let actor = self.acting_principal(&context);
         let cursor = request.and_then(|request| request.cursor);
         let page = self
             .aside(move |surface| surface.resources(&actor, cursor.as_deref()))
@@ -573,7 +441,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let actor = self.actor(&context);
+        let actor = self.acting_principal(&context);
         let uri = request.uri.clone();
         let found = self
             .aside(move |surface| surface.read(&actor, &uri))
@@ -615,7 +483,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let actor = self.actor(&context);
+        let actor = self.acting_principal(&context);
         let arguments = convert::prompt_arguments(request.arguments)?;
         let name = request.name.clone();
         let text = self
@@ -646,7 +514,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let actor = self.actor(&context);
+        let actor = self.acting_principal(&context);
         let values = self
             .aside(move |surface| complete_with(surface, &actor, &request))
             .await
@@ -674,7 +542,9 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         let mut taken = false;
         self.here(|_| {
-            taken = self.listen_for(&context.peer, |listening| listening.add(request.uri));
+            taken = self
+                .subscriptions
+                .with_listener(&context.peer, |listening| listening.add(request.uri));
             Ok(())
         })
         .map_err(|failure| convert::error(&failure))?;
@@ -693,10 +563,11 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.listen_for(&context.peer, |listening| {
-            listening.remove(&request.uri);
-            true
-        });
+        self.subscriptions
+            .with_listener(&context.peer, |listening| {
+                listening.remove(&request.uri);
+                true
+            });
         Ok(())
     }
 
@@ -704,56 +575,19 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // From the moment the client is told that it listens it may miss nothing: what changes between that word and
-        // our first look would be no change.
-        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
-        let list = requested.resources_list_changed == Some(true);
-        let begun = self.here(|_| Ok(self.shared.changes.listen(list, uris)));
-        if let Ok((listening, heard)) = begun {
-            let begun = Begun {
-                requested: requested.clone(),
-                listening,
-                heard,
-            };
-            self.begun
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(begun);
-        }
+        // Without a registration `listen` fails, which tells the client.
+        let _ = self.here(|_| {
+            self.subscriptions.accept(requested);
+            Ok(())
+        });
         // What we never send is taken out by what we say we can.
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let begun = {
-            let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-            let ours = begun
-                .iter()
-                .position(|begun| begun.requested == *context.requested());
-            ours.map(|place| begun.swap_remove(place))
-        };
-        let Some(Begun {
-            listening: _listening,
-            mut heard,
-            ..
-        }) = begun
-        else {
-            return Err(convert::error(&mistake()));
-        };
-        loop {
-            let change = tokio::select! {
-                change = heard.recv() => change,
-                () = context.cancelled() => None,
-                () = self.closing().cancelled() => None,
-            };
-            let told = match change {
-                None => return Ok(()),
-                Some(Change::List) => context.sink().notify_resource_list_changed().await,
-                Some(Change::Content(uri)) => context.sink().notify_resource_updated(uri).await,
-            };
-            if told.is_err() {
-                return Ok(());
-            }
+        match self.subscriptions.forward(context, self.closing()).await {
+            true => Ok(()),
+            false => Err(convert::error(&internal_error())),
         }
     }
 

@@ -1,0 +1,133 @@
+//! Identity and authorization of a request: the principal it acts as, and the scope its tool needs.
+
+use application::{Failure, FailureKind};
+use domain::access::{Admitted, Scope};
+use domain::ids::Principal;
+use domain::text::clean_line;
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+use server::RequestSource;
+use server::routing::http::request::Parts;
+
+use super::convert;
+use super::server::{Server, internal_error};
+use crate::surface::{Called, failure_value};
+
+/// Returns the principal that the server authenticated; none over stdio.
+pub(super) fn authenticated(ctx: &RequestContext<RoleServer>) -> Option<&Admitted> {
+    ctx.extensions.get::<Parts>()?.extensions.get()
+}
+
+/// Whether a request is of the newest era, in which each request carries its client's data.
+pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
+    ctx.protocol_version()
+        .is_some_and(|version| !version.has_initialize())
+}
+
+impl Server {
+    /// Returns the principal of a request: the token's, whatever the client says about itself, or an
+    /// agent named after the client.
+    pub(super) fn acting_principal(&self, ctx: &RequestContext<RoleServer>) -> Principal {
+        if let Some(Admitted {
+            principal,
+            token: Some(_),
+            ..
+        }) = authenticated(ctx)
+        {
+            return principal.clone();
+        }
+        let host = ctx.client_info().map_or_else(
+            || "mcp".to_owned(),
+            |client| convert::host_name(&client.name),
+        );
+        let session = match ctx.extensions.get::<Parts>() {
+            // The newest era has no sessions: every request gets a server of its own, and a session
+            // name per request would make each call another agent in the history.
+            Some(_) if is_modern(ctx) => self.process_name(),
+            _ => self.connection_name(),
+        };
+        Principal::Agent {
+            host,
+            session: session.to_owned(),
+        }
+    }
+
+    /// Returns the person in whose name the answer to a question counts: the token's, if its scope
+    /// allows decisions, or the user who started the server. `None` where an agent would answer its
+    /// own question.
+    pub(super) fn deciding_person(&self, ctx: &RequestContext<RoleServer>) -> Option<Principal> {
+        match authenticated(ctx) {
+            Some(Admitted {
+                principal, scope, ..
+            }) => Some(principal)
+                .filter(|who| who.is_human() && scope.covers(Scope::Approve))
+                .cloned(),
+            // Every HTTP request has a principal. Without one the check has failed, and the local
+            // user must not be assumed.
+            None if self.audit_log().is_some() => None,
+            None => Some(self.surface().workspace().person()),
+        }
+    }
+
+    /// Refuses a call whose tool needs more than the scope of the request's token.
+    pub(super) fn check_scope(
+        &self,
+        tool: &str,
+        ctx: &RequestContext<RoleServer>,
+    ) -> Result<(), Called> {
+        let Some(who) = authenticated(ctx) else {
+            return match self.audit_log() {
+                Some(_) => Err(Called::Failed(failure_value(&internal_error()))),
+                None => Ok(()),
+            };
+        };
+        let Some(needed) = self.surface().needs(&who.principal, tool) else {
+            return Ok(());
+        };
+        if who.scope.covers(needed) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{tool}` needs a token of the scope `{needed}`, and this one has `{}`",
+            who.scope
+        );
+        let failure = Failure::new(FailureKind::Refused, message).step(format!(
+            "ask for a token: tl token create NAME --as {} --scope {needed}",
+            who.principal
+        ));
+        Err(Called::Failed(failure_value(&failure)))
+    }
+
+    /// Records a call that may have changed something in the audit log.
+    pub(super) fn audit_call(
+        &self,
+        tool: &str,
+        outcome: &str,
+        arguments: &Value,
+        ctx: &RequestContext<RoleServer>,
+    ) {
+        let Some(parts) = ctx.extensions.get::<Parts>() else {
+            return;
+        };
+        let known = (
+            parts.extensions.get::<Admitted>(),
+            parts.extensions.get::<RequestSource>(),
+        );
+        let (Some(audit_log), (Some(who), Some(source))) = (self.audit_log(), known) else {
+            return;
+        };
+        if matches!(
+            self.surface().needs(&who.principal, tool),
+            None | Some(Scope::Read)
+        ) {
+            return;
+        }
+        let about = ["entity_id", "node", "id"]
+            .iter()
+            .find_map(|key| arguments.get(key)?.as_str())
+            .unwrap_or_default();
+        // Arguments are the client's: cleaned and cut, so that a call cannot forge or flood lines.
+        let about: String = clean_line(about).chars().take(100).collect();
+        audit_log.record(who, source, &format!("mcp {tool}"), outcome, &about);
+    }
+}
