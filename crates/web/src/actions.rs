@@ -1,6 +1,9 @@
-//! What a person decides on a page: forms, each one use case, each followed by a page that shows the result.
+//! Handlers of the dashboard's forms: one form, one use case, then a redirect to the page with the
+//! result.
 //!
-//! Everything is done in the name of who was let in: nothing a form says can change it.
+//! The principal is the authenticated one; no field of a form can change it. A form carries the
+//! version that was on its page, and the use case refuses it when that is no longer the current
+//! one.
 
 use application::approve::ApproveRequest;
 use application::invalidate::InvalidateRequest;
@@ -9,7 +12,7 @@ use application::reviews::judge::VerdictRequest;
 use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
 use application::undo::UndoTarget;
-use application::{Failure, FailureKind};
+use application::{Context, Failure, FailureKind};
 use axum::Extension as Who;
 use axum::extract::{Form, State};
 use axum::response::Redirect;
@@ -25,66 +28,34 @@ use serde::Deserialize;
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
-type Done = Result<Redirect, Refusal>;
+type Redirected = Result<Redirect, Refusal>;
 
-/// What a form sends; each uses some of it.
-#[derive(Clone, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Decision {
-    node: String,
-    /// The version that was on the page, and that of the plan above it.
-    version: String,
-    parent_version: String,
-    /// The version that a restored one replaces.
-    replaces: String,
-    /// Whether warnings were seen and are accepted.
-    force: Option<String>,
-    text: String,
-    operation: u64,
-    /// The review, and the check in it.
-    subject: String,
-    item: String,
-    /// The version of the check that was on the page.
-    item_version: u64,
-    /// The iteration of the review that was on the page.
-    iteration: Option<u32>,
-    tick: u64,
-    /// The time of the tick's record that was on the page, in milliseconds.
-    tick_at: Option<i64>,
+/// Runs a use case as `who` and redirects to `page`, which shows the message for the word the use
+/// case returns.
+async fn decide(
+    dashboard: &Dashboard,
+    who: Admitted,
+    page: String,
+    use_case: impl FnMut(&Context<'_>) -> Result<&'static str, Failure> + Send + 'static,
+) -> Redirected {
+    let done = dashboard.ask_as(who.principal, use_case).await;
+    let done = done.map_err(Refusal::on(page.clone()))?;
+    // A redirect, so that reloading the page does not send the form again.
+    Ok(Redirect::to(&format!("{page}?done={done}")))
 }
 
-impl Decision {
-    fn words(&self) -> Vec<String> {
-        vec![self.node.clone()]
-    }
-
-    fn force(&self) -> Force {
-        if self.force.is_some() {
-            Force::Yes
-        } else {
-            Force::No
-        }
-    }
-
-    fn tick_shown(&self) -> Option<Timestamp> {
-        self.tick_at.map(Timestamp::from_millis)
-    }
-
-    /// Returns what was on the page: a decision about another text is none.
-    fn shown(&self) -> Result<Shown, Failure> {
-        let parent = match self.parent_version.as_str() {
-            "" => None,
-            hash => Some(shown_hash(hash)?.into()),
-        };
-        Ok(Shown {
-            version: shown_hash(&self.version)?.into(),
-            parent,
-        })
-    }
+/// Rejects every form of a read-only server.
+pub(crate) async fn refuse_read_only() -> Refusal {
+    Failure::new(
+        FailureKind::Refused,
+        "this server is read-only: nothing can be decided on its pages",
+    )
+    .step("tl serve   # without --read-only")
+    .into()
 }
 
-/// Reads a version hash that a form sends: all of it, as the page had it.
-fn shown_hash(text: &str) -> Result<VersionHash, Failure> {
+/// Parses a version hash; a page sends all of its digits.
+fn parse_version(text: &str) -> Result<VersionHash, Failure> {
     text.parse().map(VersionHash).map_err(|_| {
         Failure::new(
             FailureKind::Invalid,
@@ -94,233 +65,293 @@ fn shown_hash(text: &str) -> Result<VersionHash, Failure> {
     })
 }
 
-/// Answers every decision where nothing can be decided.
-pub(crate) async fn only_shown() -> Refusal {
-    Failure::new(
-        FailureKind::Refused,
-        "this server only shows: nothing can be decided on its pages",
-    )
-    .step("tl serve   # without --read-only")
-    .into()
+/// Parses a version hash that a form may leave out.
+fn parse_optional_version(text: &str) -> Result<Option<VersionHash>, Failure> {
+    match text {
+        "" => Ok(None),
+        text => parse_version(text).map(Some),
+    }
 }
 
-fn back(node: &str, done: &str) -> Redirect {
-    Redirect::to(&format!("{}?done={done}", urls::node(node)))
+/// Parses the versions that were on the page of a plan. A root has no parent version.
+fn parse_shown(version: &str, parent_version: &str) -> Result<Shown, Failure> {
+    Ok(Shown {
+        version: parse_version(version)?.into(),
+        parent: parse_optional_version(parent_version)?.map(Into::into),
+    })
+}
+
+/// Approval or revalidation of a plan.
+#[derive(Deserialize)]
+pub(crate) struct ApprovalForm {
+    node: String,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    parent_version: String,
+    /// The checkbox to accept the warnings on the page; browsers send it only when it is checked.
+    force: Option<String>,
+}
+
+impl ApprovalForm {
+    fn force(&self) -> Force {
+        match self.force {
+            Some(_) => Force::Yes,
+            None => Force::No,
+        }
+    }
 }
 
 pub(crate) async fn approve(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let node = decision.node.clone();
-    let done = dashboard.ask_as(who.principal, move |ctx| {
+    Form(form): Form<ApprovalForm>,
+) -> Redirected {
+    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
         let request = ApproveRequest {
-            node: decision.words(),
-            force: decision.force(),
-            shown: Some(decision.shown()?),
+            node: vec![form.node.clone()],
+            force: form.force(),
+            shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
-        application::approve::approve(ctx, &request)
-    });
-    let outcome = done.await.map_err(Refusal::on(urls::node(&node)))?;
-    // Warnings stop an approval without being a failure.
-    if outcome.success {
-        Ok(back(&node, "approved"))
-    } else {
-        Ok(back(&node, "warned"))
-    }
+        application::approve::approve(ctx, &request).map(|_| "approved")
+    })
+    .await
 }
 
 pub(crate) async fn revalidate(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let node = decision.node.clone();
-    let done = dashboard.ask_as(who.principal, move |ctx| {
+    Form(form): Form<ApprovalForm>,
+) -> Redirected {
+    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
         let request = KeepRequest {
-            node: decision.words(),
-            force: decision.force(),
-            shown: Some(decision.shown()?),
+            node: vec![form.node.clone()],
+            force: form.force(),
+            shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
-        application::revalidate::keep_one(ctx, &request)
-    });
-    done.await.map_err(Refusal::on(urls::node(&node)))?;
-    Ok(back(&node, "kept"))
+        application::revalidate::keep_one(ctx, &request).map(|_| "kept")
+    })
+    .await
+}
+
+/// Condemnation of a plan, with a reason.
+#[derive(Deserialize)]
+pub(crate) struct CondemnForm {
+    node: String,
+    #[serde(default)]
+    version: String,
+    #[serde(default)]
+    parent_version: String,
+    #[serde(default)]
+    text: String,
 }
 
 pub(crate) async fn condemn(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let node = decision.node.clone();
-    let done = dashboard.ask_as(who.principal, move |ctx| {
+    Form(form): Form<CondemnForm>,
+) -> Redirected {
+    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
         let request = InvalidateRequest {
-            node: decision.words(),
-            reason: decision.text.trim().to_owned(),
-            shown: Some(decision.shown()?),
+            node: vec![form.node.clone()],
+            reason: form.text.trim().to_owned(),
+            shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
-        application::invalidate::invalidate(ctx, &request)
-    });
-    done.await.map_err(Refusal::on(urls::node(&node)))?;
-    Ok(back(&node, "condemned"))
+        application::invalidate::invalidate(ctx, &request).map(|_| "condemned")
+    })
+    .await
+}
+
+/// A comment on a plan. It has no version: a comment decides nothing.
+#[derive(Deserialize)]
+pub(crate) struct CommentForm {
+    node: String,
+    #[serde(default)]
+    text: String,
 }
 
 pub(crate) async fn comment(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let node = decision.node.clone();
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::comment::comment(ctx, &decision.words(), &decision.text)
-    });
-    done.await.map_err(Refusal::on(urls::node(&node)))?;
-    Ok(back(&node, "commented"))
+    Form(form): Form<CommentForm>,
+) -> Redirected {
+    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+        let node = [form.node.clone()];
+        application::comment::comment(ctx, &node, &form.text).map(|_| "commented")
+    })
+    .await
+}
+
+/// Restoring an earlier version of a plan.
+#[derive(Deserialize)]
+pub(crate) struct RestoreForm {
+    node: String,
+    /// The version to restore.
+    #[serde(default)]
+    version: String,
+    /// The current version; empty when the file is missing, and so no text was on the page.
+    #[serde(default)]
+    replaces: String,
 }
 
 pub(crate) async fn restore(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let node = decision.node.clone();
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        let words = [
-            decision.node.clone(),
-            shown_hash(&decision.version)?.to_string(),
-        ];
-        // A plan whose file is gone is restored from a page that shows no text.
-        let replaces = match decision.replaces.as_str() {
-            "" => None,
-            hash => Some(shown_hash(hash)?.into()),
-        };
+    Form(form): Form<RestoreForm>,
+) -> Redirected {
+    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+        let words = [form.node.clone(), parse_version(&form.version)?.to_string()];
+        let replaces = parse_optional_version(&form.replaces)?.map(Into::into);
         application::restore_version::restore_version(ctx, &words, replaces.as_ref())
-    });
-    done.await.map_err(Refusal::on(urls::node(&node)))?;
-    Ok(back(&node, "restored"))
+            .map(|_| "restored")
+    })
+    .await
+}
+
+/// Undoing an operation.
+#[derive(Deserialize)]
+pub(crate) struct UndoForm {
+    operation: u64,
 }
 
 pub(crate) async fn undo(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let target = UndoTarget::Operation(OperationId(decision.operation));
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::undo::undo(ctx, target)
-    });
-    done.await.map_err(Refusal::on("/timeline".to_owned()))?;
-    Ok(Redirect::to("/timeline?done=undone"))
+    Form(form): Form<UndoForm>,
+) -> Redirected {
+    decide(&dashboard, who, "/timeline".to_owned(), move |ctx| {
+        let target = UndoTarget::Operation(OperationId(form.operation));
+        application::undo::undo(ctx, target).map(|_| "undone")
+    })
+    .await
+}
+
+/// A verdict on one check of a review.
+#[derive(Deserialize)]
+pub(crate) struct CheckForm {
+    /// The node under review.
+    subject: String,
+    item: String,
+    /// Version of the check that was on the page.
+    item_version: u64,
+    /// The reason for accepting, or what is wrong; a pass has none.
+    #[serde(default)]
+    text: String,
+}
+
+impl CheckForm {
+    fn into_request(self, verdict: Verdict) -> VerdictRequest {
+        VerdictRequest {
+            of: Some(self.subject),
+            item: self.item,
+            verdict,
+            version: Some(self.item_version),
+            cost: 0,
+        }
+    }
 }
 
 /// Accepts a finding as it is, with a reason.
 pub(crate) async fn accept(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let shown = Some(decision.item_version);
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::reviews::accept::accept(
-            ctx,
-            Some(&decision.subject),
-            &decision.item,
-            decision.text.trim(),
-            shown,
-        )
-    });
-    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
-    Ok(Redirect::to("/reviews?done=accepted"))
-}
-
-/// Says that what was found is no longer so, or never was.
-pub(crate) async fn pass(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    judged(&dashboard, who, decision, |_| Verdict::Pass, "passed").await
-}
-
-/// Sends a finding back to the author, with words: one more iteration.
-pub(crate) async fn send_back(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    judged(
-        &dashboard,
-        who,
-        decision,
-        |finding| Verdict::Fail { finding },
-        "sent-back",
-    )
+    Form(form): Form<CheckForm>,
+) -> Redirected {
+    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+        let (subject, version) = (Some(form.subject.as_str()), Some(form.item_version));
+        application::reviews::accept::accept(ctx, subject, &form.item, form.text.trim(), version)
+            .map(|_| "accepted")
+    })
     .await
 }
 
-async fn judged(
-    dashboard: &Dashboard,
-    who: Admitted,
-    decision: Decision,
-    verdict: fn(String) -> Verdict,
-    word: &str,
-) -> Done {
-    let request = VerdictRequest {
-        of: Some(decision.subject),
-        item: decision.item,
-        verdict: verdict(decision.text.trim().to_owned()),
-        version: Some(decision.item_version),
-        cost: 0,
-    };
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::reviews::judge::judge(ctx, &request)
-    });
-    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
-    Ok(Redirect::to(&format!("/reviews?done={word}")))
+/// Passes a check: the finding is fixed, or was wrong.
+pub(crate) async fn pass(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(form): Form<CheckForm>,
+) -> Redirected {
+    let request = form.into_request(Verdict::Pass);
+    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+        application::reviews::judge::judge(ctx, &request).map(|_| "passed")
+    })
+    .await
 }
 
-/// Ends the present iteration of a review that no workflow drives.
+/// Fails a check with a finding, which starts another iteration.
+pub(crate) async fn send_back(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(form): Form<CheckForm>,
+) -> Redirected {
+    let finding = form.text.trim().to_owned();
+    let request = form.into_request(Verdict::Fail { finding });
+    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+        application::reviews::judge::judge(ctx, &request).map(|_| "sent-back")
+    })
+    .await
+}
+
+/// The end of a review's iteration.
+#[derive(Deserialize)]
+pub(crate) struct ConcludeForm {
+    subject: String,
+    /// The iteration that was on the page.
+    iteration: Option<u32>,
+}
+
+/// Ends the current iteration of a review that no workflow drives.
 pub(crate) async fn conclude(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::reviews::conclude::conclude(ctx, Some(&decision.subject), decision.iteration)
-    });
-    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
-    Ok(Redirect::to("/reviews?done=concluded"))
+    Form(form): Form<ConcludeForm>,
+) -> Redirected {
+    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+        application::reviews::conclude::conclude(ctx, Some(&form.subject), form.iteration)
+            .map(|_| "concluded")
+    })
+    .await
 }
 
-/// Runs a tick again, from the action that failed.
+/// A decision about a failed tick.
+#[derive(Deserialize)]
+pub(crate) struct TickForm {
+    tick: u64,
+    /// Time of the tick's record that was on the page, in milliseconds.
+    tick_at: Option<i64>,
+}
+
+impl TickForm {
+    fn shown(&self) -> Option<Timestamp> {
+        self.tick_at.map(Timestamp::from_millis)
+    }
+}
+
+/// Resumes a tick at the action that failed.
 pub(crate) async fn retry(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        retry_tick(ctx, decision.tick, decision.tick_shown())
-    });
-    let outcome = done.await.map_err(Refusal::on("/ticks".to_owned()))?;
-    // A tick that failed again is an outcome, and the page shows why.
-    Ok(Redirect::to(if outcome.status == TickStatus::Done {
-        "/ticks?done=retried"
-    } else {
-        "/ticks?done=failed-again"
-    }))
+    Form(form): Form<TickForm>,
+) -> Redirected {
+    decide(&dashboard, who, "/ticks".to_owned(), move |ctx| {
+        let outcome = retry_tick(ctx, form.tick, form.shown())?;
+        // A tick that fails again is an outcome, not a failure: the page shows its error.
+        Ok(match outcome.status {
+            TickStatus::Done => "retried",
+            _ => "failed-again",
+        })
+    })
+    .await
 }
 
-/// Goes on without a tick.
+/// Skips a tick; the loop continues without it.
 pub(crate) async fn skip(
     State(dashboard): State<Dashboard>,
     Who(who): Who<Admitted>,
-    Form(decision): Form<Decision>,
-) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| {
-        skip_tick(ctx, decision.tick, decision.tick_shown())
-    });
-    done.await.map_err(Refusal::on("/ticks".to_owned()))?;
-    Ok(Redirect::to("/ticks?done=skipped"))
+    Form(form): Form<TickForm>,
+) -> Redirected {
+    decide(&dashboard, who, "/ticks".to_owned(), move |ctx| {
+        skip_tick(ctx, form.tick, form.shown()).map(|_| "skipped")
+    })
+    .await
 }

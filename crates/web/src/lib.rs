@@ -7,12 +7,12 @@
 mod actions;
 mod api;
 mod assets;
+mod authorization;
 mod headers;
 mod live;
 mod lookout;
 mod markdown;
 mod pages;
-mod reach;
 mod refusal;
 mod sync;
 mod urls;
@@ -136,7 +136,7 @@ impl Dashboard {
             .route("/assets/{name}", get(assets::asset))
             .fallback(pages::nowhere);
         let decisions = if self.only_shows {
-            Router::new().route("/do/{what}", post(actions::only_shown))
+            Router::new().route("/do/{what}", post(actions::refuse_read_only))
         } else {
             Router::new()
                 .route("/do/approve", post(actions::approve))
@@ -150,11 +150,11 @@ impl Dashboard {
                 .route("/do/conclude", post(actions::conclude))
                 .route("/do/retry", post(actions::retry))
                 .route("/do/skip", post(actions::skip))
-                .route_layer(from_fn(reach::decides))
+                .route_layer(from_fn(authorization::require_approve))
                 .merge(
                     Router::new()
                         .route("/do/comment", post(actions::comment))
-                        .route_layer(from_fn(reach::speaks)),
+                        .route_layer(from_fn(authorization::require_agent)),
                 )
         };
         pages

@@ -134,9 +134,6 @@ pub(crate) fn done(word: Option<&str>) -> Markup {
         Some("failed-again") => "Run again, and failed again: the tick says why.",
         Some("skipped") => "Put aside. The loop goes on without it.",
         Some("undone") => "Undone. The log keeps both.",
-        Some("warned") => {
-            "Not approved: the warnings below were not there before. Look at them, then decide."
-        }
         _ => return html! {},
     };
     html! { p.notice role="status" { (text) } }

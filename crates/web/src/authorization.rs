@@ -1,4 +1,4 @@
-//! How far somebody may go here. Who they are was found out by the server, which put it into the request.
+//! Authorization middleware: the scope a form needs. The server has authenticated the request.
 
 use application::{Failure, FailureKind};
 use axum::Extension;
@@ -9,17 +9,25 @@ use domain::access::{Admitted, Scope};
 
 use crate::refusal::Refusal;
 
-/// Lets through who may do what agents do.
-pub(crate) async fn speaks(who: Extension<Admitted>, request: Request, next: Next) -> Response {
-    up_to(Scope::Agent, &who, request, next).await
+/// Requires the scope `agent`.
+pub(crate) async fn require_agent(
+    who: Extension<Admitted>,
+    request: Request,
+    next: Next,
+) -> Response {
+    require_scope(Scope::Agent, &who, request, next).await
 }
 
-/// Lets through who may decide.
-pub(crate) async fn decides(who: Extension<Admitted>, request: Request, next: Next) -> Response {
-    up_to(Scope::Approve, &who, request, next).await
+/// Requires the scope `approve`.
+pub(crate) async fn require_approve(
+    who: Extension<Admitted>,
+    request: Request,
+    next: Next,
+) -> Response {
+    require_scope(Scope::Approve, &who, request, next).await
 }
 
-async fn up_to(needed: Scope, who: &Admitted, request: Request, next: Next) -> Response {
+async fn require_scope(needed: Scope, who: &Admitted, request: Request, next: Next) -> Response {
     if who.scope.covers(needed) {
         return next.run(request).await;
     }
