@@ -159,6 +159,7 @@ impl Ledger {
 
     /// Records an internal error, to be reported once in the next reply.
     pub(crate) fn fault(&self, mut entry: Entry<'_>, why: &str) {
+        // An error may quote a path or a payload, and the text is later shown to an agent.
         let why = clean_line(&domain::secrets::mask(why));
         entry.fault = Some(why.clone());
         let line = format!("{} {why}\n", SystemClock.now().for_people());
@@ -174,6 +175,7 @@ impl Ledger {
     pub(crate) fn pending_faults(&self) -> Option<String> {
         let text = std::fs::read_to_string(&self.untold).ok()?;
         let mut lines = text.lines();
+        // First and last only: a broken disk can cause hundreds, and a briefing is bounded.
         let (first, last) = (lines.next()?, text.lines().last()?);
         Some(format!(
             "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was checked again now; details: tl doctor",
@@ -203,6 +205,8 @@ impl Ledger {
     pub(crate) fn latest(&self) -> Vec<Line> {
         let mut bytes = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {
+            // From the end: the file has up to 1 MiB, and this is read by hooks and every few
+            // seconds by the dashboard.
             let skipped = file.metadata()?.len().saturating_sub(LATEST_BYTES);
             file.seek(SeekFrom::Start(skipped))?;
             file.read_to_end(&mut bytes)

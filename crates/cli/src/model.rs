@@ -85,10 +85,15 @@ impl Mind {
     pub(crate) fn chosen() -> Result<Self, Failure> {
         let choice = user_choice()?;
         let provider = environment("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
+        // No default provider: a call costs money and sends the story to a third party, so it needs
+        // an explicit choice.
         let Some(provider) = provider.filter(|name| name != domain::tick::offline::NAME) else {
             return Ok(Self::Offline);
         };
         let catalogue = catalogue(&choice)?;
+        // The key itself cannot be in llm.toml, only the path of a file with it: configuration
+        // files get committed to dotfile repositories. Without both, the provider's usual variable
+        // is used.
         let key = match (environment("THROUGHLINE_LLM_API_KEY"), &choice.key_file) {
             (Some(key), _) => Secret::new(&key),
             (None, Some(file)) => {
@@ -108,6 +113,8 @@ impl Mind {
             }),
             key,
         };
+        // Passed in, because the `llm` crate does not read the environment; the provider `command`
+        // hands it on to its program.
         let environment = whole_environment();
         let wire_tape = wire_tape(&environment, selection.key.as_ref())?;
         let connection = Connection {
@@ -166,6 +173,7 @@ pub(crate) fn ask(
         Some(schema) => request.shaped(question.purpose, schema.clone()),
         None => request,
     };
+    // Retries are shown: a rate limit can take minutes, and silence looks like a hang.
     let watch = |event: &Event| match event {
         Event::Retrying {
             attempt,
@@ -205,6 +213,8 @@ pub(crate) fn ask(
             json: outcome.json,
             spent: outcome.ledger.iter().map(spending).collect(),
         }),
+        // A failed request can still have cost tokens (a truncated or invalid answer), so its
+        // ledger is kept as well.
         Err(error) => Err(Unanswered {
             cancelled: error.class == llm::Class::Cancelled,
             failure: failure(&error),
@@ -215,6 +225,7 @@ pub(crate) fn ask(
 
 /// Converts a ledger entry of the client into the domain's spending.
 fn spending(entry: &LedgerEntry) -> Spending {
+    // The class's serialised name, which is stable; the debug form is only a fallback.
     let word = |value: Result<Value, _>| {
         value
             .ok()
@@ -264,6 +275,8 @@ pub(crate) fn configuration_directory() -> Option<PathBuf> {
     };
     environment("THROUGHLINE_HOME")
         .map(PathBuf::from)
+        // Configuration, unlike trust, follows XDG_CONFIG_HOME: it is meant to be edited and shared
+        // between machines.
         .or_else(|| below("XDG_CONFIG_HOME", "throughline"))
         .or_else(|| below("HOME", ".config/throughline"))
         .filter(|directory| directory.is_absolute())
@@ -287,6 +300,7 @@ pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
 
 /// Returns the built-in provider catalogue with the user's own providers added.
 pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
+    // Back to text, because the catalogue has one parser with its own error messages.
     let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
     Catalogue::built_in()
         .with(&text)
@@ -338,6 +352,7 @@ fn cassette() -> Result<Option<(PathBuf, CassetteMode)>, Failure> {
         return Ok(None);
     };
     let mode = match environment("THROUGHLINE_LLM_CASSETTE_MODE").as_deref() {
+        // Replay is the default: forgetting the mode must not cost money.
         None | Some("replay") => CassetteMode::Replay,
         Some("record") => CassetteMode::Record,
         Some("replay-or-record") => CassetteMode::ReplayOrRecord,

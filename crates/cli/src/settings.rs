@@ -67,6 +67,8 @@ fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
             // The stored token is only sent to the server it was stored for.
             let known = chosen.filter(|chosen| chosen.url() == url.trim().trim_end_matches('/'));
             let token = environment("THROUGHLINE_TOKEN")
+                // The variable wins, so that a service can use its own token without touching the
+                // user's files.
                 .or_else(|| known.map(|known| known.reveal_token().to_owned()));
             server_address(&url, token)?
         }
@@ -125,6 +127,7 @@ fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failur
     if settings.storage != Storage::Postgres {
         return Ok(settings);
     }
+    // It is applied to the settings already, with the other variables.
     if environment("THROUGHLINE_DATABASE_URL").is_some() {
         return Ok(settings);
     }
@@ -148,6 +151,7 @@ fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failur
 /// Stores the database in `config.toml` as this user's choice, unless the environment names one.
 pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
     let settings = from_file(root)?;
+    // `tl adopt` is the person's decision that makes the URL of a cloned file usable.
     let by_file =
         settings.storage == Storage::Postgres && environment("THROUGHLINE_DATABASE_URL").is_none();
     match by_file && settings.database_url.is_given() {
@@ -184,6 +188,7 @@ fn from_file(root: &Path) -> Result<Settings, Failure> {
 
 /// Rejects settings with paths outside of the project.
 fn checked(settings: Settings) -> Result<Settings, Failure> {
+    // Checked after the environment was applied, because variables can set these paths too.
     for path in [
         &settings.database,
         &settings.log_file,
@@ -198,6 +203,8 @@ fn checked(settings: Settings) -> Result<Settings, Failure> {
 /// not make us write elsewhere.
 fn stays_inside(path: &str) -> Result<(), Failure> {
     let relative = Path::new(path);
+    // By components, without touching the disk: the path need not exist yet. `Normal` alone
+    // excludes a root, a drive prefix, `.` and `..`.
     let inside = relative
         .components()
         .all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -245,9 +252,12 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
             }
             Ok(profile)
         }
+        // A file wins over the built-in profile of the same name, so that it can be adapted.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => profile::built_in(name)
             .ok_or_else(|| {
                 let known: Vec<&str> = profile::BUILT_IN.iter().map(|(name, _)| *name).collect();
+                // Only built-in names: a misspelt name of an own profile would need a directory
+                // listing.
                 let near = domain::suggest::nearest(name, known.iter().copied(), 1);
                 let hint = near
                     .first()
@@ -293,6 +303,8 @@ pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Poli
         {
             person
         }
+        // An agent of the token's owner keeps its own name: its approvals must not count as a
+        // person's.
         (Some(Principal::Human(_)), here) => here,
         (Some(Principal::Agent { host, .. }), Principal::Agent { session, .. })
             if session != "unknown" =>
@@ -325,6 +337,8 @@ pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
         .map(PathBuf::from)
         .or_else(|| below("XDG_STATE_HOME", "throughline"))
         .or_else(|| below("HOME", ".local/state/throughline"))
+        // A relative one would give every directory a trust store of its own, which an agent could
+        // choose by changing its directory.
         .filter(|directory| directory.is_absolute())
         .ok_or_else(|| {
             Failure::new(

@@ -139,6 +139,7 @@ impl Demo {
         self.agent(ACT_FILE, ACT)?;
 
         self.heading("2. Nothing is planned below a plan that is not approved");
+        // Expected to fail: the refusal is what this step shows.
         self.command(&["plan", "chapter", "1"], ExitCode::Failed)?;
         self.command(&["approve", "act", "1"], ExitCode::Done)?;
         self.talk("Now the chapter may be planned, and the prompt carries the whole act plan.");
@@ -152,6 +153,8 @@ impl Demo {
         self.command(&["tree"], ExitCode::Done)?;
 
         self.heading("3. The act is edited, in whatever way: everything below is stale at once");
+        // Edited in the file and not by a command, because that is how it happens: the next command
+        // has to notice it by itself.
         let edited = ACT.replace(
             "She refuses to leave the ship.",
             "She leaves the ship for the first time in nine years.",
@@ -177,7 +180,10 @@ impl Demo {
         self.agent(SECOND_CHAPTER_FILE, SECOND_CHAPTER)?;
         self.command(&["status"], ExitCode::Done)?;
         self.talk("That chapter is not approved. The agent's host asks before it writes a scene below it:");
+        // A real hook process with a real event, so that the demo also proves that hooks work here.
         self.ask_the_hook(SECOND_SCENE_FILE)?;
+        // Printed instead of run: a server would block the demo, and opening a browser unasked is
+        // rude.
         self.talk("Decide in the browser. In one terminal, in the new directory:");
         self.ui
             .line(format_args!("  {}", styled(BOLD, "tl serve --open")));
@@ -310,6 +316,7 @@ impl Demo {
             styled(INFO, format!("{} | head -12", words.join(" ")))
         ));
         let app = App::new(self.ui, Some(self.root.clone()))?;
+        // Calls the use case directly: the command would print the whole prompt.
         let request = application::plan_node::PlanRequest {
             kind: words.get(1).copied().unwrap_or_default().to_owned(),
             id: words.get(2).copied().unwrap_or_default().to_owned(),
@@ -327,6 +334,7 @@ impl Demo {
     fn arguments(&self, words: &[&str]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> =
             vec!["tl".into(), "--project".into(), self.root.clone().into()];
+        // With `--json` only the summary at the end may be printed.
         if self.ui.silent {
             arguments.push("--silent".into());
         }

@@ -150,6 +150,7 @@ impl DocArgs {
                 let (change, which) = change.change()?;
                 apply(app, which.doc.as_deref(), &Edit::One(Box::new(change)))
             }
+            // As text: the use case parses it, so that an error names the line of the batch.
             What::Apply { file, which } => apply(
                 app,
                 which.doc.as_deref(),
@@ -205,6 +206,7 @@ impl DocArgs {
                 let found = app.run(|ctx| compare(ctx, older.as_deref(), which.doc.as_deref()))?;
                 shown::comparison(app, &found)
             }
+            // Works outside of a project too, for editors and code generators.
             What::Schema => {
                 let text = serde_json::to_string_pretty(domain::plan_document::schema());
                 app.ui.lines(&text.unwrap_or_default());
@@ -270,6 +272,7 @@ fn settled_line(
 /// Validates a document and prints its problems.
 fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
     let found = app.run(|ctx| validate(ctx, which.doc.as_deref()))?;
+    // Unfinished parts are not an error: a plan is validated many times while it is written.
     let code = if found.ok {
         ExitCode::Done
     } else {

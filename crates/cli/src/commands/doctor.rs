@@ -70,6 +70,8 @@ impl DoctorArgs {
         if self.trust.is_some() {
             trust(app.ui, &disk)?;
         }
+        // The hosts first, because their probes go into the ledger that the latencies are read
+        // from.
         let hosts: Vec<HostHealth> = Host::ALL
             .into_iter()
             .filter_map(|host| examine(&disk, host))
@@ -89,6 +91,7 @@ impl DoctorArgs {
         if !hosts.is_empty() {
             notes.extend(unfindable());
         }
+        // A note, not a problem: it works until two machines write at the same time.
         notes.extend(on_network_file_system(&project));
         let problems = hosts
             .iter()
@@ -135,6 +138,7 @@ fn untrusted(project: &Project, store: &dyn Store) -> Vec<Finding> {
         message,
         next_steps: steps.iter().map(|step| (*step).to_owned()).collect(),
     };
+    // Both are problems, not warnings: until a person decides, approvals cannot be relied upon.
     let history = store
         .history()
         .problem()
@@ -232,6 +236,7 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     for note in &outcome.notes {
         ui.say(format_args!("{}: {note}", styled(INFO, "note")));
     }
+    // Counted over all parts, because the exit code is 3 for each of them.
     let problems: usize = outcome
         .hosts
         .iter()
@@ -259,5 +264,7 @@ fn print_finding(ui: Ui, indent: &str, finding: &Finding) {
 }
 
 fn micros_as_ms(micros: u64) -> String {
+    // By integers with one decimal; more digits would suggest a precision that a single run has
+    // not.
     format!("{}.{} ms", micros / 1000, micros % 1000 / 100)
 }

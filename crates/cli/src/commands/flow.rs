@@ -116,6 +116,8 @@ impl FlowArgs {
                 subject,
                 new,
             } => {
+                // With `--new`, document and workflow start in one operation, and one undo removes
+                // both.
                 let view = app.run(|ctx| match new {
                     Some(title) => start_new(ctx, workflow, title),
                     None => start(ctx, workflow, subject.as_deref()),
@@ -136,6 +138,7 @@ impl FlowArgs {
                 if app.ui.json {
                     app.ui.value(&taken);
                 } else {
+                    // The milestone alone on stdout, for `tl focus enter $(tl flow take)`.
                     app.ui.line(&taken.claim.node);
                     app.ui.say(styled(
                         DIM,
@@ -226,6 +229,8 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
         app.ui.value(&outcome);
         return Ok(code);
     }
+    // Messages on stderr: what failed and was sent back explains the new position, which is the
+    // output.
     match &outcome.review {
         Some(Concluded::Retry {
             blocking,
@@ -251,6 +256,7 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
             "{} a person has to decide about {waiting}",
             styled(WARN, "waits:")
         ));
+        // The agent cannot continue here, so the steps are for the person it has to ask.
         app.ui.say("next: tl review escalated");
         app.ui.say(
             "next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back",

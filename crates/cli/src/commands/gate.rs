@@ -60,6 +60,7 @@ impl GateArgs {
 }
 
 fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, Failure> {
+    // One list of words, because a node has one or two of them: clap cannot tell where it ends.
     let (gate, node) = words
         .split_first()
         .ok_or_else(|| Failure::new(FailureKind::Invalid, "a gate is missing"))?;
@@ -102,6 +103,7 @@ fn views(project: &Project) -> Vec<GateView> {
             .iter()
             .any(|profile| profile.has_gate(gate.name)),
         stops: gate.text,
+        // Shown, because it decides what happens when the check itself fails.
         fails_closed: policy.fail_closed.iter().any(|name| name == gate.name),
     };
     GATES.iter().map(view).collect()
@@ -109,6 +111,7 @@ fn views(project: &Project) -> Vec<GateView> {
 
 fn show(app: &App, view: &GateView) {
     let mode = match (view.asked, view.mode) {
+        // A gate whose profile is not enabled never fires, whatever its mode is set to.
         (false, _) => "not used here",
         (true, GateMode::Block) => "block",
         (true, GateMode::Warn) => "warn",
@@ -153,6 +156,8 @@ fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
             })?)
         }
     };
+    // The present state matters more than the description: the usual question is "why am I
+    // blocked?".
     let open = app.run(where_am_i)?.gate;
     let explained = Explained { gate: view, open };
     if app.ui.json {
@@ -184,6 +189,7 @@ fn stats(app: &App) -> Result<ExitCode, Failure> {
         "{} events, {} that could not be checked",
         view.events, view.faults
     ));
+    // "Heeded" counts blocks after which the session did something else, not every block.
     for (gate, stats) in &view.gates {
         let gate = styled(BOLD, gate);
         app.ui.line(format_args!(

@@ -123,6 +123,8 @@ impl<'d> Desk<'d> {
                 Some(_) => (Action::Changed, Some(text)),
             },
         };
+        // Also for unchanged files: the next host must see that it was looked at, and `has_hooks`
+        // must not read a file again that is about to change.
         self.decided.insert(path.to_owned(), after.clone());
         Ok(FileChange {
             path: path.to_owned(),
@@ -154,6 +156,8 @@ pub(super) fn plan_install(
     setup: &Setup,
 ) -> Result<Vec<HostChange>, Failure> {
     let mut desk = Desk::new(disk);
+    // Planned in one go for all hosts, because they share files: `.mcp.json`, `.agents/skills` and
+    // Claude Code's settings are read by others as well.
     let mut wanted = hosts.to_vec();
     // Copilot runs Claude Code's hooks too: with both files every hook would run twice. Its own
     // ones are removed in the same run.
@@ -182,6 +186,8 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
     for piece in pieces(host, setup) {
         let existing = desk.read(&piece.path)?;
         if covered && piece.is_settings() {
+            // Only the hooks are covered. Copilot does not read `.claude/commands`, so its skills
+            // are still installed.
             change.covered_by = Some(hooks_path(Host::ClaudeCode));
             if let Some(text) = existing.filter(|text| found(host, text).is_some()) {
                 let after = piece
@@ -206,6 +212,8 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
         .files
         .first()
         .is_some_and(|file| file.action != Action::Unchanged);
+    // Codex trusts a hash per hook: every change of the command line makes it untrusted again, and
+    // Codex then skips it without a message.
     if host == Host::Codex && hooks_changed {
         change.notes.push(
             "Codex runs hooks only once they are trusted: open codex here, or `tl doctor --trust codex`".to_owned(),
@@ -244,6 +252,8 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
         notes: Vec::new(),
     };
     let hooks = desk.read(hooks_path(host))?;
+    // The installed program and strictness are read back from the file: comparing with today's
+    // defaults would not recognise entries of another installation as unchanged.
     let setup = hooks
         .as_deref()
         .and_then(|text| found(host, text))
@@ -263,6 +273,8 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
             change.files.push(kept);
             continue;
         }
+        // A file that is exactly what we create contains nothing of the user's, so it needs no
+        // backup.
         let ours = piece.install(None, &setup).ok() == Some(After::Text(existing.clone()));
         let after = if piece.is_settings()
             && let Some(original) = original(desk.disk, &piece, &existing, &setup)
@@ -283,6 +295,8 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
 
 /// Whether another installed host uses the same file.
 fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failure> {
+    // Measured on the hosts: Codex and Copilot both read `.agents/skills`, Claude Code and Copilot
+    // both read `.mcp.json`.
     let sharing = match (host, path) {
         (Host::Codex, path) if path.starts_with(".agents/") => Host::Copilot,
         (Host::Copilot, path) if path.starts_with(".agents/") => Host::Codex,
@@ -316,6 +330,8 @@ fn original(disk: &DiskFiles, piece: &Piece, existing: &str, setup: &Setup) -> O
     kept.reverse();
     kept.into_iter().find_map(|folder| {
         let copy = read(disk, &format!("{BACKUPS}/{}/{}", folder.name, piece.path)).ok()??;
+        // Both conditions: the backup must be from before the installation, and must explain the
+        // present file completely. An edit since then makes it unusable.
         let fits = found(piece.host, &copy).is_none()
             && piece.install(Some(&copy), setup).ok() == Some(After::Text(existing.to_owned()));
         fits.then_some(copy)
@@ -341,6 +357,8 @@ fn unreadable(piece: &Piece, problem: &Problem) -> Failure {
 /// Applies the planned changes. If a file cannot be written, the previous ones are rolled back.
 pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), Failure> {
     let folder = backup_folder(disk);
+    // Several files in several hosts cannot be replaced atomically. With the old text in hand a
+    // failure is rolled back, and after a crash a second run completes it.
     let mut done: Vec<(String, Option<String>)> = Vec::new();
     for file in changes
         .iter_mut()
@@ -370,6 +388,7 @@ pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), 
 }
 
 fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Failure> {
+    // The backup is complete before the file is touched.
     if let Some(before) = file.before.as_ref().filter(|_| file.precious) {
         let copy = format!("{BACKUPS}/{folder}/{}", file.path);
         disk.create(&copy, before)?;
@@ -409,6 +428,7 @@ fn backup_folder(disk: &DiskFiles) -> String {
         .into_iter()
         .map(|entry| entry.name)
         .collect();
+    // Two runs within a second must not share a directory: `create` would fail on the second.
     let mut name = stamp.clone();
     let mut number = 2;
     while taken.contains(&name) {
@@ -428,6 +448,8 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
         if change.files.is_empty() && change.covered_by.is_none() {
             ui.line(styled(DIM, "  nothing installed"));
         }
+        // Hooks decide what the agent may do, so each file is shown with its diff. Commands are a
+        // dozen similar files per host.
         let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) = change
             .files
             .iter()

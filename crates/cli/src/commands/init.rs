@@ -146,6 +146,8 @@ impl InitArgs {
             .and_then(|()| store::private::create_directory(&root.join(".throughline/profiles")))
             .map_err(cannot)?;
         let files = DiskFiles::open(root).map_err(cannot)?;
+        // `create` fails on an existing file, which makes a second run safe without looking first:
+        // a file that appears in between is kept as well.
         let mut lay = |path: &str, text: &str| -> Result<(), Failure> {
             match files.create(path, text) {
                 Ok(()) => outcome.made.push(path.to_owned()),
@@ -168,6 +170,8 @@ impl InitArgs {
             on_network: remote.is_some(),
             has_host: !self.host.is_empty(),
         };
+        // The project id is written with the first settings, before anything is shared: two clones
+        // of this repository must find the same project in a database.
         let written = lay(".throughline/config.toml", &config(&names, &start))
             .and_then(|()| lay(".throughline/.gitignore", IGNORED));
         let project = match written.and_then(|()| self.shared_project(root)) {
@@ -190,7 +194,11 @@ impl InitArgs {
                  engine `json` (`storage` in .throughline/config.toml)"
             ));
         }
+        // From the file, not from the arguments: an existing config.toml is kept, and then
+        // `--profile` is only checked against it.
         outcome.profiles = project.settings.profiles.clone();
+        // Adding the profile here would need an edit of a file the user may have changed; a step
+        // with the exact key is safer.
         let missing: Vec<&String> = self
             .profile
             .iter()
@@ -213,11 +221,15 @@ impl InitArgs {
             .iter()
             .any(|profile| !profile.work_phases.is_empty())
         {
+            // Guides are templates for the user to edit, so existing ones are kept.
             for (name, text) in guides::SHIPPED {
                 lay(&format!("{}/{name}", guides::FOLDER), text)?;
             }
         }
+        // The store is created after all files that a user might have to fix: what fails from here
+        // on is reported by later commands too, and repaired by them.
         let state = store::main_place(&project.layout, project.settings.storage);
+        // A foreign or damaged state is the user's to decide about: `tl init` never replaces one.
         let is_new = match project.open(app.ui, None) {
             // An interrupted `tl init` has created the store but recorded nothing.
             Ok(store) => store.read()?.head()? == OperationId(0),
@@ -243,6 +255,7 @@ impl InitArgs {
             settings::choose_database(root, Some(&shared.url))?;
         }
         if let Some(changes) = &mut changes {
+            // Last: a host that finds the hooks starts them at once, and they need the project.
             host_files::apply(&files, changes)?;
         }
         outcome.hosts = changes;
@@ -269,6 +282,8 @@ impl InitArgs {
                 false => Ok(project),
             };
         };
+        // The name only matters for finding an existing project; once the id is recorded, renaming
+        // the directory changes nothing.
         let mut layout = project
             .layout
             .in_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
@@ -342,6 +357,8 @@ impl InitArgs {
             program: self.program()?,
             strict: self.strict,
         };
+        // Hooks use an absolute path, but the agent's commands and the next steps in our messages
+        // call `tl` by name.
         outcome.notes.extend(unfindable());
         if self.program.is_none() && !hosts.is_empty() {
             outcome.notes.push(format!(
@@ -381,6 +398,7 @@ impl InitArgs {
                 })?
             }
         };
+        // Entries are recognised as ours by the program's name, for updates and for `tl uninstall`.
         if !is_program_name(&program) {
             return Err(Failure::new(
                 FailureKind::Invalid,
@@ -388,6 +406,8 @@ impl InitArgs {
             )
             .step("tl init --host … --program tl"));
         }
+        // A host may run hooks in any directory, and looking a program up relative to a cloned
+        // repository would run what the repository contains.
         if program.contains('/') && !Path::new(&program).is_absolute() {
             return Err(Failure::new(
                 FailureKind::Invalid,
@@ -494,6 +514,8 @@ fn config(profiles: &[String], start: &StartSettings) -> String {
     );
     let mut table = "";
     for key in keys() {
+        // Keys come grouped by table, so a heading is written whenever the table changes. Generated
+        // from the same list as the reference page, so the two cannot differ.
         let (section, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
         if section != table {
             text.push_str(&format!("\n[{section}]\n"));

@@ -82,6 +82,7 @@ impl MemoryArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
             What::Show { entry: None } => list(app, None)?,
+            // A kind wins over an entry of the same name; the entry is still found by its id.
             What::Show { entry: Some(name) } => match EntryKind::of_word(name) {
                 Some(kind) => list(app, Some(kind))?,
                 None => show(app, &app.run(|ctx| show_entry(ctx, name))?),
@@ -97,6 +98,8 @@ impl MemoryArgs {
                     most: *limit,
                     nearest: Vec::new(),
                 };
+                // Outside of the use case: a model call can take seconds, and the state must not be
+                // held for it.
                 request.nearest = nearest(app, &request)?;
                 let found = app.run(|ctx| search_memory(ctx, &request))?;
                 if app.ui.json {
@@ -174,6 +177,7 @@ fn index(app: &App) -> Result<(), Failure> {
             "set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md",
         ));
     };
+    // Lines instead of a bar: a batch takes seconds, and there are only a few of them.
     let told = |done: usize, of: usize| app.ui.say(styled(DIM, format!("embedded {done} of {of}")));
     let indexed = embedding.index(app, &told)?;
     if app.ui.json {
@@ -219,6 +223,7 @@ fn show(app: &App, entry: &EntryView) {
     }
     line(app, entry);
     for (field, value) in entry.entry.as_object().into_iter().flatten() {
+        // Texts without quotes, everything else as the JSON that `tl memory edit` accepts.
         let shown = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -244,6 +249,7 @@ fn kind_of(word: &str) -> Result<EntryKind, Failure> {
 
 fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Failure> {
     let (target, fields) = match (new, words.split_first()) {
+        // With `--new` all words are fields; otherwise the first one names the entry.
         (Some(kind), _) => (Target::New(kind_of(kind)?), words),
         (None, Some((entry, fields))) => (Target::Named(entry.clone()), fields),
         (None, None) => return Err(Failure::new(FailureKind::Invalid, "the entry is missing")),

@@ -72,6 +72,8 @@ impl NovelArgs {
 fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
     let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
     let folder = name.trim();
+    // Also no backslash, so that the project can be checked out on Windows; a leading dot would
+    // hide it.
     if folder.is_empty() || folder.starts_with('.') || folder.contains(['/', '\\', '\0']) {
         return Err(invalid(format!("`{name}` is not a valid directory name")));
     }
@@ -82,6 +84,8 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
         ..app.clone()
     };
     let shown = root.display();
+    // `create_dir` and not `create_dir_all`: it fails on an existing directory, without a race
+    // between looking and creating.
     match std::fs::create_dir(&root) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -103,6 +107,7 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
             ));
         }
     }
+    // The ordinary init, so that both ways give the same project.
     let ended = InitArgs::plain().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
@@ -117,6 +122,7 @@ fn is_half_made(inside: &App) -> Result<bool, Failure> {
     let Ok(entries) = std::fs::read_dir(&inside.start) else {
         return Ok(false);
     };
+    // `.tl-*` are temporary files of an interrupted write.
     let ours = |name: &std::ffi::OsStr| {
         name == ".throughline" || name.to_string_lossy().starts_with(".tl-")
     };
@@ -126,6 +132,7 @@ fn is_half_made(inside: &App) -> Result<bool, Failure> {
     {
         return Ok(false);
     }
+    // Killed before the settings were written: there is nothing to load yet.
     if !inside.start.join(".throughline/config.toml").exists() {
         return Ok(true);
     }
@@ -148,6 +155,7 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
     let view = &compiled.view;
     match out {
         Some(path) => {
+            // Atomically: a full disk must not replace a complete book by half of one.
             store::write_whole(path, &bytes).map_err(|error| {
                 Failure::new(
                     FailureKind::Unavailable,
@@ -217,6 +225,7 @@ fn stats(app: &App) -> Result<(), Failure> {
     );
     app.ui.line(format!("  scenes  {scenes}"));
     app.ui.line(format!("  words   {}", stats.words));
+    // Kinds are stored in the plural; the singular comes from the enum.
     let named = |kind: &str, many: usize| {
         let one = EntryKind::of_word(kind).map(EntryKind::word);
         count(many, one.unwrap_or(kind), kind)

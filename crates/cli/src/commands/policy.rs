@@ -63,6 +63,8 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
     let declared = project.declared();
     let defaults =
         domain::trust_policy::TrustPolicy::of(&domain::policy::Policy::default()).values();
+    // The three lists have the same keys in the same order, because each comes from
+    // `TrustPolicy::values`.
     let rows = trusted
         .in_force
         .values()
@@ -72,6 +74,8 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
     let values: Vec<ValueView> = rows
         .map(|(((key, value), (_, declared)), (_, default))| {
             let from = match () {
+                // A value that differs from the file can only be stricter: looser ones have no
+                // effect.
                 () if value != declared => held_by(trusted.authority),
                 () if value == default => "default",
                 () => "config.toml",

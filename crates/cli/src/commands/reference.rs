@@ -34,6 +34,7 @@ impl ReferenceArgs {
                 let message = format!("cannot write in `{}`: {error}", self.directory.display());
                 Failure::new(FailureKind::Unavailable, message)
             })?;
+        // All pages are rendered before the first is written, so that an error leaves no mixture.
         let pages = [
             ("commands.md", commands()),
             ("configuration.md", configuration()),
@@ -88,6 +89,7 @@ fn commands() -> String {
 }
 
 fn one_command(command: &Command) -> String {
+    // Cloned, because rendering needs a mutable command.
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ");
     let mut text = format!(
@@ -130,6 +132,7 @@ fn arguments<'a>(list: impl Iterator<Item = &'a Arg>) -> String {
             .or_else(|| argument.get_help())
             .map(ToString::to_string)
             .unwrap_or_default();
+        // clap lists possible values in `--help` by itself; here they have to be added.
         let words: Vec<String> = argument
             .get_possible_values()
             .iter()
@@ -183,6 +186,7 @@ fn examples(command: &Command) -> String {
     let Some(after) = command.get_after_help().map(ToString::to_string) else {
         return String::new();
     };
+    // Examples first, in a code block; a paragraph after them, such as the exit codes, is prose.
     let (shown, said) = after.split_once("\n\n").unwrap_or((&after, ""));
     let lines: Vec<&str> = shown
         .lines()
@@ -290,6 +294,8 @@ fn exit_codes() -> String {
     } });
     page.push_str(&serde_json::to_string_pretty(&form).unwrap_or_default());
     page.push_str("\n```\n\n| kind | meaning | exit code |\n| --- | --- | --- |\n");
+    // A list, not an iterator over the enum: `FailureKind` has none, and `meaning` is exhaustive,
+    // so a new kind does not go undocumented silently.
     for kind in KINDS {
         page.push_str(&format!(
             "| `{}` | {} | {} |\n",

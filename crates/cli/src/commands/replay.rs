@@ -103,6 +103,8 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             Failure::new(FailureKind::Invalid, format!("line {line_number}: {what}"))
         };
         let value: Value = serde_json::from_str(line).map_err(|error| broken(error.to_string()))?;
+        // Copilot's payloads do not name their event; it is an argument of the hook there, so a
+        // recording has to add it.
         let (name, payload) = match (
             value.get("event").and_then(Value::as_str),
             value.get("payload"),
@@ -115,6 +117,7 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             .map_err(|error| broken(error.to_string()))?;
         let Some(event) = event else {
             let event = name.unwrap_or_else(|| "?".to_owned());
+            // Listed all the same, so that the output has one entry per line of the recording.
             replayed.push(Replayed::passed_by(line_number, event));
             continue;
         };
@@ -123,6 +126,8 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             host: host.word().to_owned(),
             session: event.session.clone(),
         };
+        // The settings' policy, without pins: a replay decides nothing, and is often used to try a
+        // change of the settings.
         let policy = &project.settings.policy;
         let touched = touched_files(&files, &project.profiles, &event);
         let git = DiskGit::open(&project.root);
@@ -141,6 +146,7 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             plans: &plans,
             files: &touched,
             faults: None,
+            // The process that sent a recorded event is gone; ours is not its host.
             host_process: None,
         };
         let handled = handle_host_event(&ctx, &event, &surroundings)?;

@@ -66,12 +66,15 @@ impl RevalidateArgs {
                     ));
                 }
             }
+            // Without confirmation by version: what `--all` keeps is listed, each with its own
+            // check, and a person at a terminal has asked for all of them.
             (true, true) => {
                 let outcome = app.run(|ctx| keep_all(ctx, &self.node, force))?;
                 return kept(app.ui, &outcome);
             }
             (false, true) => {
                 let shown = match self.shown.shown() {
+                    // `--version` replaces the question: its caller has shown the text elsewhere.
                     None if asks_a_person(app)? => Some(confirm(app, &self.node)?),
                     shown => shown,
                 };
@@ -102,6 +105,7 @@ fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
         silent: false,
     };
     print(ui, &view);
+    // A missing or unreadable file has no version that a decision could be bound to.
     let Some(version) = view.version_hash else {
         return Err(Failure::new(
             FailureKind::Refused,
@@ -188,6 +192,7 @@ fn print(ui: Ui, view: &StaleView) {
     for warning in &view.warnings {
         ui.line(format_args!("  {}: {}", styled(WARN, "warning"), warning));
     }
+    // Commands to paste, including the ones for writing the plan again.
     for choice in &view.choices {
         ui.line(format_args!("    {}", styled(DIM, choice)));
     }

@@ -116,6 +116,8 @@ impl ReviewArgs {
                     scope: scope.clone(),
                     check: check.clone(),
                     severity: read_severity(severity)?,
+                    // Authors are given, because a review of plan text has no commits to read them
+                    // from; an author must not judge their own work.
                     authors: authors
                         .iter()
                         .map(|author| Principal::from(author.as_str()))
@@ -140,6 +142,8 @@ impl ReviewArgs {
                     cost: *cost,
                 };
                 let outcome = app.run(|ctx| judge(ctx, &request))?;
+                // Only the check's own status: whether the review blocks is decided when it is
+                // concluded.
                 let line = format!("{} is {}", outcome.item.id, outcome.item.status.word());
                 done(app, &outcome, &line)
             }
@@ -162,6 +166,8 @@ impl ReviewArgs {
                 let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref(), None))?;
                 let code = match &outcome.concluded {
                     Concluded::Complete { .. } => ExitCode::Done,
+                    // Exit code 3 for both: a script that drives the review has to stop, and reads
+                    // the cause in the output.
                     Concluded::Retry { .. } | Concluded::NeedsPerson { .. } => ExitCode::Findings,
                 };
                 if app.ui.json {
@@ -224,6 +230,7 @@ fn in_words(concluded: &Concluded) -> StyledLine {
 fn read_severity(word: &str) -> Result<Severity, Failure> {
     Severity::ALL
         .into_iter()
+        // Case-insensitive, although stored in capitals: models write `must` as often as `MUST`.
         .find(|severity| severity.word().eq_ignore_ascii_case(word))
         .ok_or_else(|| {
             let what = format!("`{word}` is not a severity: expected one of MUST, SHOULD, COULD");
@@ -276,6 +283,7 @@ fn line(app: &App, item: &Item) {
     if let Some(finding) = item
         .finding
         .as_ref()
+        // The finding of an earlier iteration is kept with the item; once it passes, it is history.
         .filter(|_| item.status != ItemStatus::Pass)
     {
         app.ui.line(format_args!(
@@ -307,6 +315,8 @@ fn waiting(app: &App) -> Result<ExitCode, Failure> {
         app.ui.say("no escalated checks");
     }
     for one in &items {
+        // The command is printed with its subject: escalated items come from all reviews, and their
+        // ids are unique only within one.
         app.ui.line(styled(BOLD, &one.subject));
         line(app, &one.item);
         let (id, subject) = (&one.item.id, &one.subject);

@@ -92,6 +92,8 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     project.refuse_on_replica()?;
     let (layout, storage) = (&project.layout, project.settings.storage);
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
+    // Rewriting changes hashes that other machines have recorded as known; alone on one machine it
+    // is safe.
     if storage == Storage::Postgres {
         return Err(refuse(
             "a history in PostgreSQL cannot be rewritten in place, because others work on it"
@@ -101,6 +103,8 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         .step("tl secret purge")
         .step("tl move --to postgres   # then drop the quarantined project from the database"));
     }
+    // Under every policy: a rewritten history cannot be compared with the old one afterwards, so it
+    // is never an agent's decision.
     if let Some(why) = project.why_no_person() {
         return Err(refuse(format!(
             "rewriting the history needs a person's decision, and {why}"
@@ -125,6 +129,7 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     if !answered_yes() {
         return Err(refuse("not purged; nothing was changed".to_owned()));
     }
+    // It takes the lock itself and scans again under it: the answer to the question took a while.
     let Some(purged) = purge_secrets(layout, storage, actor(), SystemClock.now())? else {
         return Err(Failure::new(
             FailureKind::Conflict,
@@ -149,6 +154,8 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
             "operations": purged.operations,
             "files": purged.files,
             "removed": purged.removed,
+            // The head that was replaced, so that an archived journal can be matched with this
+            // purge.
             "superseded": { "head": purged.superseded.0, "hash": purged.superseded.1 },
             "operation": purged.operation,
             "left": left.iter().map(|found| &found.place).collect::<Vec<_>>(),

@@ -61,6 +61,7 @@ impl TickArgs {
             let outcome = app.run(|ctx| retry_tick(ctx, tick, None))?;
             return Ok(shown(app, &[outcome]));
         }
+        // After `--skip` and `--retry`, which need no model and must work when it is misconfigured.
         let mind = Mind::chosen()?;
         if self.dry_run {
             return self.rehearse(app, &mind);
@@ -75,6 +76,8 @@ impl TickArgs {
                 if !app.ui.json {
                     progress.aside(|| tell(app, &outcome));
                 }
+                // Bounded: after `policy.tick` failures in a row a tick is parked, and a parked one
+                // is not failed.
                 let again = outcome.status == TickStatus::Failed && self.count > 1;
                 outcomes.push(outcome);
                 if !again {
@@ -102,6 +105,8 @@ impl TickArgs {
                 if self.show_prompt {
                     app.ui.say_lines(&question.prompt);
                 }
+                // A plan that stays invalid is recorded as a failed tick, so that its cost and its
+                // error are visible and count towards parking.
                 match planned(app, mind, progress, &question, submit_plan)? {
                     Ok(outcome) => Ok(outcome),
                     Err((answer, why)) => app.run(|ctx| plan_failed(ctx, &answer, &why)),
@@ -130,6 +135,8 @@ impl TickArgs {
                 }
             }
             NextTick::Ask(question) => {
+                // The same path as a real tick, with the check in place of the submission: a dry
+                // run that skips the corrections would show other plans.
                 let checked = |ctx: &Context<'_>, answer: &PlanAnswer| {
                     check_plan(ctx, &answer.plan).map(|_| answer.clone())
                 };
@@ -194,6 +201,7 @@ fn planned<T>(
             Ok(answered) => answered,
             Err(unanswered) => {
                 answer.spent.extend(unanswered.spent);
+                // Ctrl-C is not a failure of the tick: it must not count towards parking it.
                 if unanswered.cancelled {
                     app.run(|ctx| keep_spending(ctx, &answer.spent))?;
                     return Err(Failure::new(
@@ -208,6 +216,7 @@ fn planned<T>(
         answer.spent.extend(answered.spent);
         answer.plan = answered.json.unwrap_or(Value::Null);
         match app.run(|ctx| take(ctx, &answer)) {
+            // Only an invalid plan is the model's to correct. A conflict or a full disk is not.
             Err(failure) if failure.kind == FailureKind::Invalid => {
                 mending += 1;
                 if mending > MENDINGS {
@@ -237,6 +246,7 @@ fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
 
 /// Returns the exit code: failed if a tick failed or was parked and no later attempt completed it.
 fn ending(outcomes: &[TickOutcome]) -> ExitCode {
+    // With `--count` a tick may fail, be planned again and succeed; then the run is a success.
     let settled = |failed: &TickOutcome| {
         outcomes
             .iter()

@@ -48,8 +48,12 @@ impl WriteArgs {
         } else {
             self.scene.clone()
         };
+        // After the scene is resolved: a wrong name is the more common mistake, and its message the
+        // more useful one.
         let mind = Mind::chosen()?;
         let started = app.run(|ctx| start_generation(ctx, &scene))?;
+        // `start_generation` returns an unfinished one instead of starting again: its steps were
+        // paid for.
         if started.step != domain::generation::Step::Write {
             app.ui.say(format_args!(
                 "{} {} at step {}",
@@ -70,6 +74,8 @@ pub(super) fn carry_on(
     show_prompt: bool,
 ) -> Result<ExitCode, Failure> {
     let progress = Progress::new(app.ui, 0);
+    // Each step is one operation, and the model is called between them: the state is not locked for
+    // minutes, and a kill loses at most one call.
     let mut next = app.run(|ctx| next_step(ctx, scene))?;
     loop {
         let question = match next {
@@ -105,6 +111,8 @@ fn answered(
         writer: mind.name(),
         ..StepAnswer::default()
     };
+    // The nonce binds the answer to the question: if another process advances the generation
+    // meanwhile, the submission fails instead of overwriting its step.
     let Mind::Model { model, cancel } = mind else {
         answer.answer = app.run(|ctx| offline_answer(ctx, scene))?;
         return Ok(answer);
@@ -144,6 +152,7 @@ fn rest(app: &App, generation: &GenerationView) -> ExitCode {
         GenerationStatus::Complete | GenerationStatus::Running | GenerationStatus::Cancelled => {
             ExitCode::Done
         }
+        // Held means that revisions ran out and a person has to decide; a script must not go on.
         GenerationStatus::Failed | GenerationStatus::Held => ExitCode::Failed,
     }
 }

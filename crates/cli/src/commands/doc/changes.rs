@@ -183,6 +183,8 @@ impl ChangeArgs {
                 Change::Set {
                     id: id.clone(),
                     version: *version,
+                    // Not validated here: `domain::plan_document` knows the fields of every entity,
+                    // and reports all problems of a change with their paths.
                     fields: read_fields(fields)?,
                 },
                 which,
@@ -262,6 +264,8 @@ impl ChangeArgs {
                 delegate,
                 which,
             } => {
+                // Flags for the common parts of a test plan only; the rest is set with `tl doc set`
+                // or in a batch.
                 let tests = TestPlan {
                     files: test_files.clone(),
                     skip_reason: skip_tests.clone(),
@@ -310,6 +314,8 @@ impl ChangeArgs {
                 let change = Change::AddChange {
                     intent_ref: intent.clone(),
                     file: file.clone(),
+                    // From a file or stdin: a diff as an argument would need quoting that no shell
+                    // gets right.
                     diff: text_of(diff)?,
                     context_lines: context_lines.clone(),
                     why_comments: why_comments.clone(),
@@ -323,6 +329,8 @@ impl ChangeArgs {
                 text,
                 which,
             } => {
+                // Not a clap `ValueEnum`: domain types do not know clap, and a second enum would
+                // have to follow.
                 let found = DocPlace::ALL.iter().find(|(word, _)| word == place);
                 let (_, place) = found.ok_or_else(|| {
                     let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();

@@ -80,6 +80,7 @@ impl Codex {
             calls: 0,
         };
         let client = json!({ "name": "throughline", "title": "Throughline", "version": env!("CARGO_PKG_VERSION") });
+        // As in the protocol: a request before this one is answered with an error.
         codex.call("initialize", &json!({ "clientInfo": client }))?;
         codex.send(&json!({ "method": "initialized" }))?;
         Ok(codex)
@@ -98,6 +99,7 @@ impl Codex {
         self.send(&json!({ "method": method, "id": id, "params": params }))?;
         let start = Instant::now();
         loop {
+            // A deadline for the whole call, not per line: notifications would extend it endlessly.
             let left = PATIENCE.saturating_sub(start.elapsed());
             let line = self
                 .lines
@@ -202,6 +204,7 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     }
     let wanted: Vec<&Listed> = listed
         .iter()
+        // Matched by the exact command line: a foreign hook in the same file stays untrusted.
         .filter(|hook| !hook.trusted && lines.contains(&hook.command))
         .collect();
     if wanted.is_empty() {
@@ -231,6 +234,8 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
             )
         })
         .collect();
+    // `upsert` keeps the trust of other projects' hooks. The hash is the one that Codex has listed,
+    // so a file that changes meanwhile is not trusted by mistake.
     let edit = json!({ "keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert" });
     codex
         .call(
@@ -260,6 +265,8 @@ fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
         .step("tl init --host codex"));
     };
     let program = &ours.setup.program;
+    // The program is checked as well as the line: the line is what we would write for any program
+    // named `tl`, also for one in the repository.
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {

@@ -57,6 +57,8 @@ fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
             );
         }
     }
+    // The project's own settings can enable the plugin too, so they are searched for it, but not
+    // for hooks, which belong there.
     for (file, text) in others.iter().chain([&own]) {
         if text.as_deref().is_some_and(has_claude_plugin) {
             health.problem(

@@ -98,6 +98,8 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         findings: Vec::new(),
     };
     let again = format!("tl init --host {}", host.word());
+    // A host without a file is not installed, which is no finding. A file that cannot be read is
+    // one, because the host cannot read it either.
     let text = match read(disk, file) {
         Ok(text) => text?,
         Err(Failure { message, .. }) => {
@@ -134,8 +136,12 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let all = pieces(host, &ours.setup);
     let current = entries(&mut health, &all, &text, &ours.setup, &again);
     commands(&mut health, disk, &all, &ours.setup, &again);
+    // Duplicates are a problem even if each works: two hooks per call double the latency, and the
+    // second reports a block that the first has reported already.
     twice(&mut health, disk);
     if let Some(program) = program(&mut health, &ours.setup.program, &again) {
+        // Probed only if the entries are exactly ours: a command line that was edited could be
+        // anything.
         if current && may_be_fired(&program) {
             prove(&mut health, disk.root(), &ours, &text);
         } else if current {
@@ -243,6 +249,7 @@ pub(super) fn may_be_fired(program: &Path) -> bool {
 /// Sends a probe event through the configured command line.
 fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
     let host = health.host;
+    // The event before a tool call, because blocking depends on it; the hosts name it differently.
     let gate = match host {
         Host::ClaudeCode | Host::Codex => "PreToolUse",
         Host::Gemini => "BeforeTool",
@@ -261,6 +268,7 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
     {
         fired.push(fire_plugin(&node, text, root));
     }
+    // The hooks' program also serves MCP, so one probe covers the server entry of every host.
     fired.push(list_tools(&ours.setup.program, root));
     for one in fired {
         match one {
@@ -301,6 +309,8 @@ fn codex(health: &mut HostHealth, root: &Path) {
                 "codex   # or here, where it asks",
             ],
         ),
+        // A warning: without an answer it is not known whether the hooks run, and most Codex
+        // versions without `app-server` run them.
         Err(why) => health.warning(
             format!("codex cannot be asked whether it trusts the hooks: {why}"),
             &[],

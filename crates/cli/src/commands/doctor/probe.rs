@@ -32,6 +32,7 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
         Call::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
         Call::Program(program, arguments) => (program.clone(), arguments.clone()),
     };
+    // OpenCode's plugin passes the event in the payload; the others name it.
     let what = match event {
         "" => "answered".to_owned(),
         event => format!("answered {event}"),
@@ -43,6 +44,8 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
         payload(host, root).to_string().as_bytes(),
     )?;
     let answer = ran.stdout.trim();
+    // No output means "no objection". Anything else has to be JSON: hosts let the call pass if it
+    // is not, so a stray line would switch the gates off.
     if !answer.is_empty() && serde_json::from_str::<Value>(answer).is_err() {
         return Err(format!("the hook did not print JSON: {}", short(answer)));
     }
@@ -85,6 +88,7 @@ pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Prob
 
 /// Starts the MCP server as a host would, and requests its tools.
 pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
+    // The full handshake of a real client; a server that only starts could still fail there.
     let hello = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {
@@ -122,6 +126,7 @@ pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
 /// Returns a probe event in the host's own format.
 fn payload(host: Host, root: &Path) -> Value {
     let root = root.display().to_string();
+    // A file that does not exist and matches no plan: the gates have nothing to object to.
     let file = format!("{root}/throughline-doctor.txt");
     match host {
         Host::ClaudeCode | Host::Codex => json!({
@@ -193,6 +198,8 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
         // On a thread: a program that does not read its input must not block us.
         std::thread::spawn(move || pipe.write_all(&input));
     }
+    // Output first, exit code second: a process that has exited may have left children that keep
+    // the pipes open, and a hook that does so hangs its host.
     let mut texts = [String::new(), String::new()];
     let mut status = None;
     let too_long = || format!("the hook did not end within {} s", PATIENCE.as_secs());
