@@ -68,6 +68,7 @@ impl Embedding {
         let Some(embedder) = chosen()? else {
             return Ok(None);
         };
+        // The file is bound to the model's name: vectors of different models cannot be compared.
         let file = VectorFile::new(&app.project()?.layout.vectors, &embedder.name());
         Ok(Some(Self {
             embedder,
@@ -100,6 +101,8 @@ impl Embedding {
     /// Embeds new and changed entries. Batches that are finished survive an interruption.
     pub(crate) fn index(&self, app: &App, told: &dyn Fn(usize, usize)) -> Result<Indexed, Failure> {
         let texts = app.run(entry_texts)?;
+        // Compared by a digest of the text, so that an entry that was edited and reverted costs
+        // nothing.
         let known = self.file.known();
         let records: HashSet<&RecordKey> = texts.iter().map(|entry| &entry.record).collect();
         let new: Vec<_> = texts

@@ -87,6 +87,7 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
             (None, _) => {}
         }
     }
+    // Overrides are operations, not hook events, so they are counted from the log.
     for operation in recorded_history(ctx, usize::MAX, None)? {
         if operation.verb == Verb::Override
             && let Some(gate) = operation.summary.split_whitespace().nth(1)

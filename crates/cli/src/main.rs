@@ -68,13 +68,13 @@ struct Everywhere {
 
 const AFTER_HELP: &str = "\
 Examples:
-  tl init                      make this directory a project
+  tl init                      create a project in this directory
   tl plan chapter 2            print the prompt for planning chapter 2
-  tl approve chapter 2         approve exactly the text that is there now
+  tl approve chapter 2         approve the plan exactly as it is now
   tl why scene 0204            why is this scene stale?
 
 A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two words (chapter 2).
-Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor).";
+Exit codes: 0 done, 1 failed or refused, 2 usage error, 3 problems found (check, doctor).";
 
 fn main() -> process::ExitCode {
     // Set first: everything that formats a time, also a panic message, reads the zone from there.

@@ -22,6 +22,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Creates a bar over `steps` steps, or a spinner for at most one.
     pub(crate) fn new(ui: Ui, steps: u64) -> Self {
+        // On stderr, so that the output can be piped while a bar is shown.
         let watched = !ui.silent && !ui.json && io::stderr().is_terminal();
         let bar = watched.then(|| {
             let template = if steps > 1 { BAR } else { SPINNER };
@@ -84,6 +85,8 @@ impl Progress {
     pub(crate) fn rest(&self) {
         if let Some(bar) = &self.bar {
             bar.disable_steady_tick();
+            // An empty suspension clears the line; the bar would otherwise stay above a streamed
+            // text.
             bar.suspend(|| {});
         }
     }

@@ -42,6 +42,8 @@ pub(crate) const fn styled<T: Display>(style: Style, text: T) -> Styled<T> {
 
 impl<T: Display> Display for Styled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The assertion finds a `format!` in tests; in a release build a lost colour is no reason
+        // to panic.
         let outer = STYLE.get();
         debug_assert!(
             outer.is_some(),
@@ -82,6 +84,8 @@ impl fmt::Write for StyledLine {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let style = STYLE.get().unwrap_or_default();
         match self.0.last_mut() {
+            // `write_str` is called for every piece of a format string; merging keeps the vector
+            // short.
             Some(last) if last.style == style => last.text.push_str(text),
             _ => self.0.push(styled(style, text.to_owned())),
         }
@@ -183,6 +187,7 @@ impl fmt::Write for Pen<'_> {
         while let Some((clean, c, after)) = split_at_unprintable(rest) {
             self.push_printable(clean);
             match c {
+                // Tabs are harmless and appear in code; every other control character is dropped.
                 '\t' => self.push_printable("\t"),
                 '\n' if self.keeps_breaks => self.out.push('\n'),
                 '\n' => self.broke = true,

@@ -263,6 +263,8 @@ impl Project {
             (Preflight::read_from(&*state)?, Caller::find_in(&*state))
         };
         let trusted = self.trusted_after(store, &preflight)?;
+        // Resolved per use case, because on a replica the server's answer may have changed our
+        // principal.
         let actor = settings::in_name_of(store.caller(), caller.principal(), &trusted.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = caller.session_name(&actor);
@@ -293,6 +295,7 @@ impl Project {
         for warning in store.take_warnings() {
             ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
+        // After the use case, so that notices of a retried attempt are printed once.
         for noticed in ctx.take_noticed_in_short() {
             say_noticed(ui, &noticed);
         }

@@ -32,6 +32,7 @@ impl BackupArgs {
         // Reading makes a replica fetch new operations from its server first.
         drop(store.read()?);
         drop(store);
+        // Loaded without the store, in the portable form that every engine can be built from.
         let cargo = store::load(&project.layout, project.settings.storage)?;
         let bytes = store::write_backup(&self.file, &cargo)?;
         let head = cargo.head();

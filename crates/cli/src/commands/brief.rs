@@ -39,6 +39,7 @@ impl BriefArgs {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
         }
+        // Exactly the bytes an agent gets, without decoration: it is used to debug briefings.
         if !self.explain {
             app.ui.lines(&outcome.text);
             return Ok(ExitCode::Done);
@@ -57,6 +58,7 @@ impl BriefArgs {
             "{} characters, about {} tokens",
             outcome.characters, outcome.tokens
         );
+        // The token count is an estimate by characters; no tokenizer fits the models of all hosts.
         list(&format!("included ({size})"), &outcome.kept);
         if !outcome.cut.is_empty() {
             list("cut to fit the budget", &outcome.cut);

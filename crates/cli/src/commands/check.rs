@@ -31,6 +31,7 @@ impl CheckArgs {
             accept_history(app)?;
         }
         let mut outcome = app.run(check_state)?;
+        // Permissions are checked here and not in the use case, which knows no file modes.
         outcome.add(exposed_directories(&app.project()?));
         if app.ui.json {
             app.ui.value(&outcome);
@@ -65,6 +66,7 @@ fn exposed_directories(project: &Project) -> Vec<FindingView> {
 fn accept_history(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
+    // Under every policy: an agent that rolled the history back could accept its own forgery.
     if let Some(why) = project.why_no_person() {
         return Err(refuse(&format!(
             "only a person at a terminal may accept a changed history, and {why}"

@@ -36,6 +36,7 @@ impl ChildrenArgs {
                 status(child.status)
             ));
         }
+        // On stderr: an empty stdout is the right answer for a script.
         if view.children.is_empty() {
             app.ui.say("no children");
         }

@@ -37,6 +37,7 @@ impl ClaimArgs {
             }
             return Ok(ExitCode::Done);
         }
+        // The node is optional for clap because of `--list`.
         if self.node.is_empty() {
             return Err(Failure::new(FailureKind::Invalid, "a node is missing")
                 .step("tl claim NODE")

@@ -53,6 +53,7 @@ impl CommentArgs {
 }
 
 fn tell(app: &App, said: &CommentView) {
+    // A comment is closed by a change of the plan or a decision, never by hand.
     let answered = if said.open { "" } else { " · answered" };
     let about = format!("{} · {}{answered}", said.by, said.at.for_people());
     app.ui.line(styled(DIM, &about));

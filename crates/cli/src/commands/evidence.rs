@@ -73,6 +73,8 @@ impl EvidenceArgs {
                 inputs,
                 command,
             } => {
+                // clap excludes combinations; nothing at all is left, because a command may be
+                // empty for it.
                 let asks = match (file, review, command.as_slice()) {
                     (Some(path), None, []) => Asks::File { path: path.clone() },
                     (None, Some(review), []) => Asks::Review {

@@ -56,6 +56,7 @@ impl FocusArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let request = match &self.what {
             None => {
+                // Without a subcommand the present focus is the only sensible answer.
                 let view = app.run(where_am_i)?;
                 if app.ui.json {
                     app.ui.value(&view)
@@ -91,6 +92,8 @@ fn show(app: &App, outcome: &FocusOutcome) {
     for path in &outcome.completed {
         app.ui.line(format!("{path} is complete"));
     }
+    // The exit was carried out, but evidence is missing: a warning, because leaving a node
+    // unfinished is allowed.
     if let Some(why) = &outcome.unproved {
         app.ui
             .line(format_args!("{}: {}", styled(WARN, "not complete"), why));
@@ -103,6 +106,7 @@ fn show(app: &App, outcome: &FocusOutcome) {
             format!("a {}: {reasons}", assessed.level.word()),
         ));
     }
+    // The context of the entered ticket: the agent needs no second command to start.
     if let Some(context) = &outcome.context {
         app.ui.line(String::new());
         app.ui.text(context);

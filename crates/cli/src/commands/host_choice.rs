@@ -81,6 +81,8 @@ fn unknown(word: &str, with_auto: bool) -> Failure {
 
 /// Detects hosts by their files in the project and their programs on PATH.
 pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
+    // A directory is weak evidence, because repositories keep settings for hosts that are not
+    // installed here; so the evidence is shown with each host.
     let find = |host: Host| {
         let (places, programs): (&[&str], &[&str]) = match host {
             Host::ClaudeCode => (&[".claude", "CLAUDE.md"], &["claude"]),

@@ -27,6 +27,7 @@ pub(crate) struct IntentArgs {
 
 impl IntentArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // The words are stored in the state, so they come from the domain and not from a clap enum.
         let mode = Mode::from_word(&self.mode).ok_or_else(|| {
             let words = Mode::ALL.map(Mode::word).join(", ");
             Failure::new(

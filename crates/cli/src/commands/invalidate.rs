@@ -48,6 +48,7 @@ impl InvalidateArgs {
             styled(WARN, "✗"),
             node
         ));
+        // Everything below is stale from now on; the list shows how far that reaches.
         print_transitions(app.ui, &outcome.invalidated_entities);
         Ok(ExitCode::Done)
     }

@@ -36,6 +36,7 @@ impl LogArgs {
             return Ok(ExitCode::Done);
         }
         for operation in &operations {
+            // Undone operations stay in the log, because the journal is append-only.
             let undone = operation
                 .undone_by
                 .map(|by| styled(WARN, format!("  (undone by {by})")))

@@ -47,6 +47,7 @@ fn pages_in(directory: &Path) -> std::io::Result<Vec<String>> {
     let mut pages = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let name = entry?.file_name().to_string_lossy().into_owned();
+        // The directory is usually shared with other programs' pages.
         if name.starts_with("tl") {
             pages.push(name);
         }

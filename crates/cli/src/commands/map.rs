@@ -35,6 +35,7 @@ pub(crate) struct MapArgs {
 
 impl MapArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // Not a clap enum: the message is for agents, which need the expected words in one line.
         let wrong = |what: &str, expected: &str| {
             Failure::new(
                 FailureKind::Invalid,

@@ -53,6 +53,7 @@ impl MemArgs {
         match &self.what {
             What::Save { shelf, text } => {
                 let request = MemRequest {
+                    // Words are joined, so that a note needs no quotes in a shell.
                     text: text.join(" "),
                     shelf: shelf.clone(),
                 };
@@ -78,6 +79,7 @@ impl MemArgs {
                 if app.ui.json {
                     app.ui.value(&found);
                 } else if found.is_empty() {
+                    // Not an error: an agent asks before it knows whether there is anything.
                     app.ui.say("no note matches");
                 } else {
                     found.iter().for_each(|mem| show(app, mem));

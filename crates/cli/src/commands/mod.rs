@@ -117,6 +117,9 @@ impl ShownArgs {
 }
 
 /// Declares every command once: variant, name, and arguments type.
+// A macro, because three places need the same list: the enum for clap's help, the dispatch, and the
+// parser of a single command. Written by hand, a command missing in one of them would only be found
+// by running it.
 macro_rules! commands {
     ($($variant:ident $name:literal => $module:ident::$args:ident),+ $(,)?) => {
         /// The subcommand to run.
@@ -153,6 +156,8 @@ macro_rules! commands {
     };
 }
 
+// In the order of `tl --help`: first steps, looking, planning, sessions, story, versions, care of
+// the state, documents, hosts and servers.
 commands! {
     Init "init" => init::InitArgs,
     Demo "demo" => demo::DemoArgs,

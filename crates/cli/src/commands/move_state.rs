@@ -55,6 +55,7 @@ impl MoveArgs {
             store::main_place(&project.layout, from),
             store::main_place(&layout, to),
         );
+        // Both are compared: SQLite and JSON share a directory, and two databases share an engine.
         if source == target && from == to {
             return Err(Failure::new(
                 FailureKind::Refused,

@@ -37,6 +37,7 @@ impl NextArgs {
         if view.ready.is_empty() {
             app.ui.say("nothing is ready; next: tl status");
         }
+        // Circular or unknown dependencies hide nodes from this list, so they are reported with it.
         for problem in &view.problems {
             app.ui
                 .say(format_args!("{}: {}", styled(WARN, "warning"), problem));

@@ -90,6 +90,7 @@ fn menu(app: &App) -> Result<ExitCode, Failure> {
         }
         match &entry.blocked {
             None => app.ui.line(format!("  {}", entry.command)),
+            // Blocked entries are listed too: the reason says what to approve first.
             Some(why) => app.ui.line(format_args!(
                 "  {}  {}",
                 styled(DIM, &entry.command),

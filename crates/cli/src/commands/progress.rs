@@ -27,6 +27,7 @@ impl ProgressArgs {
             .ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
         let progress = Progress::ALL
             .into_iter()
+            // Parsed by hand: node and state are one list of words, because a node has one or two.
             .find(|progress| progress.word() == state.to_lowercase())
             .ok_or_else(|| {
                 let words: Vec<&str> = Progress::ALL

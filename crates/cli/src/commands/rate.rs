@@ -29,6 +29,7 @@ impl RateArgs {
         if app.ui.json {
             app.ui.value(&outcome);
         } else {
+            // The average is of this session: a trend matters more than a single score.
             let (score, all) = (outcome.score, outcome.ratings);
             app.ui.line(format!(
                 "rated {score}; {:.1} on average of {all}",

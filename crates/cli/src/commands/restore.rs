@@ -58,6 +58,8 @@ impl RestoreArgs {
             ));
         }
         print_transitions(app.ui, &outcome.cascade.invalidated_entities);
+        // Early cutoff: children approved against the restored text are approved again by
+        // themselves.
         print_transitions(app.ui, &outcome.cascade.reinstated_entities);
         Ok(ExitCode::Done)
     }

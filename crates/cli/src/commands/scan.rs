@@ -29,6 +29,8 @@ impl ScanArgs {
         for line in view.tree.lines() {
             app.ui.line(line);
         }
+        // A long gap means that the context in which the older nodes were written is probably
+        // stale.
         for gap in &view.gaps {
             let span = span_for_people(gap.millis);
             app.ui.line(format_args!(
@@ -38,6 +40,7 @@ impl ScanArgs {
                 gap.to
             ));
         }
+        // A session that has not declared an intent sees the trail of the last one.
         if !view.own {
             let whose = view.session.as_deref().unwrap_or_default();
             app.ui.line(styled(

@@ -53,6 +53,7 @@ fn show(app: &App, view: &ScenariosView) {
     let head = format!("{} {}/{}", view.ticket, view.completed, view.total);
     app.ui.line(styled(BOLD, &head));
     for one in &view.scenarios {
+        // Marks as in Markdown task lists, so that the output can be pasted into one.
         let mark = match one.progress {
             Progress::Complete => "x",
             _ if one.current => ">",

@@ -117,6 +117,7 @@ impl ServeArgs {
             );
             app.ui.say(format_args!("{}: {what}", styled(WARN, "note")));
         }
+        // MCP and dashboard share one store pool: two would compete for the same locks.
         let surface = self.offered.surface(app)?;
         let hooks = Arc::new(Hooks {
             root: app.project()?.root,
@@ -138,6 +139,8 @@ impl ServeArgs {
         // server's token, which is printed and put into URLs.
         let is_remote = app.project()?.settings.storage == Storage::Remote;
         let given = settings::environment("THROUGHLINE_TOKEN").filter(|_| !is_remote);
+        // A new one at each start, unless it is set: a token that never changes stays valid in
+        // every browser history and script it got into.
         let token = (!self.no_token).then(|| given.unwrap_or_else(generate_secret));
         let address = SocketAddr::new(self.listen, self.port);
         let limits = Limits {

@@ -56,6 +56,8 @@ impl SessionArgs {
                 } else {
                     line(app, &detail.session);
                     let log = detail.log.join("\n");
+                    // The session file contains the log and more; without the file the log is what
+                    // is left.
                     let text = detail.text.as_deref().unwrap_or(&log);
                     app.ui.lines(text);
                 }
@@ -80,6 +82,7 @@ fn line(app: &App, session: &SessionView) {
     let what = session
         .trajectory
         .as_deref()
+        // `tl prune` removes finished trajectories but keeps their sessions.
         .unwrap_or("(trajectory removed)");
     let whose = styled(
         DIM,

@@ -64,6 +64,7 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
         field("version", &version.short());
     }
     if let Some(approval) = &view.approval {
+        // The approval of another text stays visible: it says what was approved last, and by whom.
         let holds = if approval.holds {
             ""
         } else {
@@ -79,6 +80,7 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
             ),
         );
         for warning in &approval.warnings {
+            // Recorded with the approval, so that it can be seen later what was accepted knowingly.
             field("", &format!("despite: {warning}"));
         }
     }

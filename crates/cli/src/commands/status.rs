@@ -34,6 +34,8 @@ impl StatusArgs {
 
 fn print(ui: Ui, view: &ProjectStatus) {
     match view.trail.as_deref() {
+        // An empty trail is not the same as none: the profile is enabled, so the next step is an
+        // intent.
         Some([]) => {
             ui.line("The trail is empty. Start with:  tl intent \"what this session is for\"")
         }
@@ -52,6 +54,7 @@ fn print(ui: Ui, view: &ProjectStatus) {
         None => {}
     }
     if view.nodes == 0 {
+        // A project with a trail alone has no plan files to create.
         if view.trail.is_none() || view.profiles.len() > 1 {
             ui.line("No plans yet. Start with:  tl plan");
         }
@@ -64,6 +67,8 @@ fn print(ui: Ui, view: &ProjectStatus) {
             .sum();
         let levels = count(total, &level.level, &format!("{}s", level.level));
         let mut line = styled_line!("{}: ", styled(BOLD, levels));
+        // Statuses without nodes are left out: four counts per level would hide the one that
+        // matters.
         let present = Status::ALL
             .into_iter()
             .filter(|one| level.status_counts.of(*one) > 0);
@@ -82,6 +87,7 @@ fn print(ui: Ui, view: &ProjectStatus) {
         ui.line("Nothing needs attention. What is ready:  tl next");
     } else {
         ui.line(styled(BOLD, "Needs attention"));
+        // After an edit near the root thousands of plans are stale; `--json` has all of them.
         const MOST: usize = 20;
         for attention in view.attention.iter().take(MOST) {
             let reason = attention

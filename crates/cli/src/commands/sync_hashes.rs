@@ -22,6 +22,8 @@ impl SyncHashesArgs {
             return Ok(ExitCode::Done);
         }
         let nodes = count(outcome.nodes, "node", "nodes");
+        // Every command observes changed files already; this one also reads those whose stat data
+        // is unchanged.
         match &outcome.summary {
             None => app
                 .ui

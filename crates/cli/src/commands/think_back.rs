@@ -42,6 +42,7 @@ impl ThinkBackArgs {
             app.ui
                 .line(format_args!("{} {}", styled(BOLD, "Next:"), next));
         }
+        // Last, because it is what the agent should react to.
         for signal in &view.signals {
             let (text, next) = (&signal.text, signal.next_step);
             app.ui.line(format_args!(

@@ -80,6 +80,7 @@ impl TicketArgs {
                 let request = NewTicket {
                     title: title.clone(),
                     id: id.clone(),
+                    // A node is named by one or two words elsewhere; ticket ids are always one.
                     parent: parent.clone().map(|parent| vec![parent]),
                     kind: kind.clone(),
                 };
@@ -93,6 +94,7 @@ impl TicketArgs {
                     return Ok(ExitCode::Done);
                 }
                 outcome.children.iter().for_each(|child| show(app, child));
+                // Splitting is followed by work on the first part, so that command is offered.
                 let first = outcome
                     .children
                     .first()
@@ -110,6 +112,8 @@ impl TicketArgs {
                 level,
                 reason,
             } => {
+                // Without a level the size is assessed again by the rules, and the reasons are
+                // printed below.
                 let level = level.as_deref().map(level_of).transpose()?;
                 let ticket = std::slice::from_ref(ticket);
                 show(

@@ -77,6 +77,7 @@ struct Given {
 fn lasting(text: &str) -> Result<i64, String> {
     let expected =
         || format!("`{text}` is not a duration: expected a number with m, h, d or w, as in 90d");
+    // No combined durations such as `1d12h`: the expiry of a token needs no such precision.
     let unit = text.chars().last().ok_or_else(expected)?;
     let minutes: i64 = match unit {
         'm' => 1,
@@ -199,6 +200,7 @@ fn words(token: &TokenView) -> StyledLine {
 
 /// Renders a line of the audit log.
 fn told(line: &AuditView) -> StyledLine {
+    // Requests with an unknown token are logged too, and have no principal.
     let who = line
         .principal
         .as_ref()

@@ -55,6 +55,7 @@ impl TraceArgs {
                 .iter()
                 .for_each(|file| app.ui.line(format!("  {file}")));
         }
+        // Not an error: stamps are minutes, and most minutes have nothing.
         if view.is_empty() {
             app.ui
                 .say(format!("nothing found with stamp {}", view.stamp));

@@ -24,6 +24,8 @@ impl TreeArgs {
         let forest = app.run(|ctx| show_tree(ctx, &self.node))?;
         if app.ui.json {
             match (self.node.is_empty(), forest.first()) {
+                // A named node is one object, the whole project a list, so that neither needs
+                // unwrapping.
                 (false, Some(tree)) => app.ui.value(tree),
                 _ => app.ui.value(&forest),
             }
@@ -43,6 +45,7 @@ fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
         .map(|title| format!("  {title}"))
         .unwrap_or_default();
     let progress = match node.progress {
+        // Pending is the default of every node and would only add noise.
         Progress::Pending => Styled::default(),
         progress => styled(DIM, format!("  [{progress}]")),
     };

@@ -33,6 +33,8 @@ impl UndoArgs {
         let target = match (self.operation, self.to) {
             (Some(operation), _) => UndoTarget::Operation(OperationId(operation)),
             (None, Some(to)) => UndoTarget::BackTo(OperationId(to)),
+            // The newest decision, not the newest operation: observed edits of files are not undone
+            // by this.
             (None, None) => UndoTarget::Newest,
         };
         let outcome = app.run(|ctx| undo(ctx, target))?;
@@ -51,6 +53,8 @@ impl UndoArgs {
         for file in &outcome.files {
             app.ui.line(format_args!("  reverted: {file}"));
         }
+        // A file that was edited after the operation is not overwritten: the edit is newer than
+        // what is undone.
         for file in &outcome.kept_files {
             app.ui.line(format_args!(
                 "  {} {} was changed since and is not reverted",

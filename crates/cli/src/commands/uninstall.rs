@@ -34,6 +34,8 @@ struct UninstallOutcome {
 
 impl UninstallArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // No `auto` here: removing from a host that happens to be detected should be said
+        // explicitly.
         let Choice::Named(hosts) = choice(&self.host, false)? else {
             return Err(
                 Failure::new(FailureKind::Invalid, "which hosts?").step("tl uninstall --host all")

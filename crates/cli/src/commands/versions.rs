@@ -27,6 +27,7 @@ impl VersionsArgs {
             return Ok(ExitCode::Done);
         }
         for version in &view.versions {
+            // `-1`, `-2`: the names that `tl diff` and `tl restore` accept.
             let name = version.back.as_deref().unwrap_or("now");
             let approved = styled(
                 GOOD,

@@ -83,6 +83,8 @@ impl WaitArgs {
         let mut view = await_decision(ctx, &request)?;
         if self.changed {
             request.status = Some(view.status.to_string());
+            // The first check only determines the status to compare with; it must not count as a
+            // change.
             view.done = false;
         }
         let begun = Instant::now();
@@ -91,6 +93,8 @@ impl WaitArgs {
             if view.done || left.is_zero() {
                 return Ok(view);
             }
+            // Returns early on a new operation, so that an approval in the browser wakes the agent
+            // at once.
             known = ctx.store.await_change(known, left.min(ASK))?;
             view = await_decision(ctx, &request)?;
         }

@@ -23,6 +23,7 @@ pub(crate) struct WhereArgs {
 
 impl WhereArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        // A small fixed schema for shell prompts and editors, which know a single active item.
         if self.flat && app.ui.json {
             app.ui.value(&app.run(where_flat)?);
             return Ok(ExitCode::Done);

@@ -37,6 +37,7 @@ fn print(ui: Ui, view: &Explanation) {
     ));
     ui.line(format!("  {}", view.summary));
     for (depth, link) in view.chain.iter().enumerate() {
+        // The chain goes up: each line is the cause of the one above it.
         let indent = "  ".repeat(depth);
         ui.line(format!(
             "  {indent}└ {} is {}: {}",
@@ -65,6 +66,8 @@ fn print(ui: Ui, view: &Explanation) {
                 heading
             ));
         }
+        // Sections first, then the lines: a cascade is decided by sections, a person reads the
+        // lines.
         diff::print(ui, changes);
     }
     for step in &view.next_steps {

@@ -42,7 +42,7 @@ fn the_help_lists_every_command_and_the_exit_codes() {
     assert_eq!(listed, COMMANDS);
     assert!(output.stdout.contains("Examples:\n  tl "));
     assert!(output.stdout.contains(
-        "Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor)."
+        "Exit codes: 0 done, 1 failed or refused, 2 usage error, 3 problems found (check, doctor)."
     ));
 }
 

@@ -49,6 +49,7 @@ pub(super) fn list(app: &App) -> Result<ExitCode, Failure> {
             .say("there is no plan document yet: tl doc new \"TITLE\"");
     }
     for one in &documents {
+        // As `git branch` marks the current one.
         let mark = if one.current { "*" } else { " " };
         let title = one.title.as_deref().unwrap_or("?");
         let mut notes: Vec<String> = Vec::new();

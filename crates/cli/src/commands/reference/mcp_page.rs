@@ -67,6 +67,7 @@ pub(super) fn page() -> Result<String, Failure> {
 }
 
 fn one_tool(tool: &Offered) -> String {
+    // From the hints that clients get as well, so that page and protocol agree.
     let kind = match (tool.hints.read_only, tool.hints.destructive) {
         (true, _) => "reads",
         (false, true) if tool.hints.open_world => {
