@@ -101,8 +101,8 @@ impl Embedding {
     /// Embeds new and changed entries. Batches that are finished survive an interruption.
     pub(crate) fn index(&self, app: &App, told: &dyn Fn(usize, usize)) -> Result<Indexed, Failure> {
         let texts = app.run(entry_texts)?;
-        // Compared by a digest of the text, so that an entry that was edited and reverted costs
-        // nothing.
+        // Compared by a digest of the text, so that an entry that only moved or was saved again is
+        // not sent to the model.
         let known = self.file.known();
         let records: HashSet<&RecordKey> = texts.iter().map(|entry| &entry.record).collect();
         let new: Vec<_> = texts

@@ -77,7 +77,7 @@ A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two wo
 Exit codes: 0 done, 1 failed or refused, 2 usage error, 3 problems found (check, doctor).";
 
 fn main() -> process::ExitCode {
-    // Set first: everything that formats a time, also a panic message, reads the zone from there.
+    // Set first: everything that formats a time reads the zone from there.
     domain::time::local_zone_from(|| store::local_zone(settings::environment("TZ").as_deref()));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Before the parser: hooks run twice per tool call, and a hook that concerns no plan costs

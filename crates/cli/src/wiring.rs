@@ -295,7 +295,7 @@ impl Project {
         for warning in store.take_warnings() {
             ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
-        // After the use case, so that notices of a retried attempt are printed once.
+        // A retried use case finds the same changes again; each notice is printed once per process.
         for noticed in ctx.take_noticed_in_short() {
             say_noticed(ui, &noticed);
         }

@@ -70,8 +70,6 @@ impl DoctorArgs {
         if self.trust.is_some() {
             trust(app.ui, &disk)?;
         }
-        // The hosts first, because their probes go into the ledger that the latencies are read
-        // from.
         let hosts: Vec<HostHealth> = Host::ALL
             .into_iter()
             .filter_map(|host| examine(&disk, host))

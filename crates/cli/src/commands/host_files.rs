@@ -123,8 +123,8 @@ impl<'d> Desk<'d> {
                 Some(_) => (Action::Changed, Some(text)),
             },
         };
-        // Also for unchanged files: the next host must see that it was looked at, and `has_hooks`
-        // must not read a file again that is about to change.
+        // Recorded for every file, so that the plan for the next host builds on the result of this
+        // one.
         self.decided.insert(path.to_owned(), after.clone());
         Ok(FileChange {
             path: path.to_owned(),

@@ -226,8 +226,7 @@ impl InitArgs {
                 lay(&format!("{}/{name}", guides::FOLDER), text)?;
             }
         }
-        // The store is created after all files that a user might have to fix: what fails from here
-        // on is reported by later commands too, and repaired by them.
+        // Created after the checks above: a refused `tl init` must not leave a store behind.
         let state = store::main_place(&project.layout, project.settings.storage);
         // A foreign or damaged state is the user's to decide about: `tl init` never replaces one.
         let is_new = match project.open(app.ui, None) {

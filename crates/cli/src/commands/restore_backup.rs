@@ -45,7 +45,7 @@ impl RestoreBackupArgs {
         )?;
         let (layout, storage) = (&project.layout, project.settings.storage);
         let cargo = store::read_backup(&self.file).map_err(|fault| match fault {
-            // It is the file that is damaged, not the state: `Damaged` would start a repair.
+            // It is the backup file that is damaged, not the state: there is nothing to repair.
             StoreFault::Damaged { what } => {
                 Failure::new(FailureKind::Invalid, format!("not a complete backup: {what}"))
             }

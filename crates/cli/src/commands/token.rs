@@ -91,7 +91,7 @@ fn lasting(text: &str) -> Result<i64, String> {
         .unwrap_or_default()
         .parse()
         .map_err(|_| expected())?;
-    // 100,000 weeks still fit into a timestamp; more could overflow.
+    // A limit, so that the expiry is always a date that can be stored and printed.
     if number == 0 || number > 100_000 {
         return Err(expected());
     }
