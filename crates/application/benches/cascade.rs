@@ -13,11 +13,11 @@ use divan::Bencher;
 use domain::approval::Approval;
 use domain::fact::Fact;
 use domain::ids::{NodeId, Principal, StoreId, VersionHash};
-use domain::node::{Content, Description, Node, ParentVersion, Progress, Standing, Status};
+use domain::node::{Content, Description, Node, NodeStatus, ParentVersion, Progress, Status};
 use domain::operation::{Channel, Verb};
 use domain::policy::{BackupPolicy, Policy};
 use domain::ports::{Clock, NewOperation, PlanFiles, Store};
-use domain::profile::built_in;
+use domain::profile::built_in_profile;
 use domain::settings::{DatabaseUrl, Settings, Storage};
 use domain::time::Timestamp;
 use domain::version::canonical_hash;
@@ -88,14 +88,14 @@ impl Project {
 
     fn store(&self, mirror: Mirror) -> Box<dyn Store> {
         let layout = Layout::new(self.directory.path(), &Settings::default());
-        let known = KnownStores::in_directory(&self.directory.path().join("user"));
+        let known = KnownStores::in_state_directory(&self.directory.path().join("user"));
         let mirror = matches!(mirror, Mirror::On);
         let settings = EngineSettings {
             mirror,
             ..EngineSettings::default()
         };
-        store::create(&layout, Storage::Sqlite, &known).expect("a store");
-        let opened = store::open(
+        store::create_store(&layout, Storage::Sqlite, &known).expect("a store");
+        let opened = store::open_store(
             &layout,
             Storage::Sqlite,
             &settings,
@@ -109,14 +109,14 @@ impl Project {
     fn store_in(&self, url: &str) -> Box<dyn Store> {
         let layout = Layout::new(self.directory.path(), &Settings::default());
         std::fs::create_dir_all(&layout.home).expect("a directory");
-        let layout = layout.in_database(DatabaseUrl::new(url), "bench");
-        let known = KnownStores::in_directory(&self.directory.path().join("user"));
+        let layout = layout.in_shared_database(DatabaseUrl::new(url), "bench");
+        let known = KnownStores::in_state_directory(&self.directory.path().join("user"));
         let settings = EngineSettings {
             mirror: false,
             ..EngineSettings::default()
         };
-        store::create(&layout, Storage::Postgres, &known).expect("a store");
-        let opened = store::open(
+        store::create_store(&layout, Storage::Postgres, &known).expect("a store");
+        let opened = store::open_store(
             &layout,
             Storage::Postgres,
             &settings,
@@ -129,11 +129,11 @@ impl Project {
 
     fn measure(&self, bencher: Bencher<'_, '_>, store: &dyn Store, chapters: usize, scenes: usize) {
         self.files
-            .replace(ACT_FILE, APPROVED)
+            .replace_file(ACT_FILE, APPROVED)
             .expect("the act can be written");
         plant(store, chapters, scenes);
         store.sync_mirror().expect("the mirror can be written");
-        let profiles = [built_in("story").expect("built in")];
+        let profiles = [built_in_profile("story").expect("built in")];
         // A readable backup for each edit would be another file with its own sync.
         let policy = Policy {
             backups: BackupPolicy::Off,
@@ -158,13 +158,13 @@ impl Project {
             .with_inputs(|| {
                 edited.set(!edited.get());
                 self.files
-                    .replace(ACT_FILE, if edited.get() { EDITED } else { APPROVED })
+                    .replace_file(ACT_FILE, if edited.get() { EDITED } else { APPROVED })
                     .expect("the act can be written");
             })
             .bench_local_values(|()| look());
 
-        let state = store.read().expect("readable");
-        let below = state.children(NodeId(1)).expect("readable");
+        let state = store.begin_read().expect("readable");
+        let below = state.load_children(NodeId(1)).expect("readable");
         let expected = if edited.get() {
             Status::RequiresRevalidation
         } else {
@@ -205,7 +205,7 @@ fn plant(store: &dyn Store, chapters: usize, scenes: usize) {
             ));
         }
     }
-    let mut tx = store.write().expect("the right to write");
+    let mut tx = store.begin_write().expect("the right to write");
     let operation = NewOperation {
         at: moment(),
         by: Principal::System,
@@ -221,7 +221,7 @@ fn plant(store: &dyn Store, chapters: usize, scenes: usize) {
             .collect(),
         texts: vec![APPROVED.to_owned()],
     };
-    tx.record(operation).expect("recorded");
+    tx.record_operation(operation).expect("recorded");
     tx.commit().expect("committed");
 }
 
@@ -233,8 +233,8 @@ fn node(
     order: usize,
     text: &str,
 ) -> Node {
-    let (version, canonical) = (VersionHash::of(text.as_bytes()), canonical_hash(text));
-    let basis: Option<ParentVersion> = parent.and_then(|parent| parent.content.as_parent());
+    let (version, canonical) = (VersionHash::of_bytes(text.as_bytes()), canonical_hash(text));
+    let basis: Option<ParentVersion> = parent.and_then(|parent| parent.content.as_parent_version());
     let path = if parent.is_none() {
         ACT_FILE.to_owned()
     } else {
@@ -267,7 +267,7 @@ fn node(
         )),
         condemnation: None,
         progress: Progress::Pending,
-        standing: Standing::plain(Status::Approved),
+        standing: NodeStatus::without_cause(Status::Approved),
         created_at: moment(),
         updated_at: moment(),
     }

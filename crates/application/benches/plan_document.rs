@@ -3,14 +3,14 @@
 use std::cell::Cell;
 
 use application::Context;
-use application::plan_documents::create::create;
-use application::plan_documents::edit::{Edit, edit};
+use application::plan_documents::create::create_document;
+use application::plan_documents::edit::{DocumentEdit, edit_document};
 use divan::Bencher;
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::plan_document::{Change, check, read, write};
+use domain::plan_document::{PlanChange, check_plan, read_plan, write_plan};
 use domain::policy::Policy;
-use domain::ports::{Clock, PlanFiles, Reading, Store};
+use domain::ports::{Clock, FileReadResult, PlanFiles, Store};
 use domain::settings::{Settings, Storage};
 use serde_json::json;
 use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
@@ -36,12 +36,12 @@ fn one_change_of_a_large_plan(bencher: Bencher<'_, '_>) {
             .as_object()
             .cloned()
             .unwrap_or_default();
-        let change = Change::Set {
+        let change = PlanChange::Set {
             id: "M-100".to_owned(),
             version: Some(version.get()),
             fields,
         };
-        edit(&ctx, None, &Edit::One(Box::new(change))).expect("changed");
+        edit_document(&ctx, None, &DocumentEdit::One(Box::new(change))).expect("changed");
         version.set(version.get() + 1);
     });
 }
@@ -53,16 +53,16 @@ fn read_check_and_write_alone(bencher: Bencher<'_, '_>) {
     let policy = Policy::default();
     let ctx = project.ctx(&policy);
     project.plant(&ctx);
-    let Reading::Text { text, .. } = project
+    let FileReadResult::Text { text, .. } = project
         .files
-        .read(".throughline/plans/large/plan.json", u64::MAX / 2)
+        .read_file(".throughline/plans/large/plan.json", u64::MAX / 2)
     else {
         panic!("no plan");
     };
     bencher.bench_local(|| {
-        let plan = read(&text).expect("a plan");
-        assert!(!check(&plan).is_empty());
-        write(&plan)
+        let plan = read_plan(&text).expect("a plan");
+        assert!(!check_plan(&plan).is_empty());
+        write_plan(&plan)
     });
 }
 
@@ -80,10 +80,10 @@ impl Project {
             TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
         let files = DiskFiles::open(directory.path()).expect("the directory can be opened");
         let layout = Layout::new(directory.path(), &Settings::default());
-        let known = KnownStores::in_directory(&directory.path().join("user"));
-        store::create(&layout, Storage::Sqlite, &known).expect("a store");
+        let known = KnownStores::in_state_directory(&directory.path().join("user"));
+        store::create_store(&layout, Storage::Sqlite, &known).expect("a store");
         let settings = EngineSettings::default();
-        let opened = store::open(
+        let opened = store::open_store(
             &layout,
             Storage::Sqlite,
             &settings,
@@ -115,7 +115,7 @@ impl Project {
 
     /// Makes a plan of 200 milestones with 2,000 intents and as many changes.
     fn plant(&self, ctx: &Context<'_>) {
-        create(ctx, "Large").expect("a document");
+        create_document(ctx, "Large").expect("a document");
         let mut lines = String::new();
         for milestone in 0..MILESTONES {
             let needs: Vec<String> = (milestone > 10)
@@ -141,7 +141,7 @@ impl Project {
                 json!({ "do": "add-change", "intent_ref": format!("@i{intent}"), "diff": diff });
             lines.push_str(&format!("{line}\n{change}\n"));
         }
-        edit(ctx, None, &Edit::Batch(lines)).expect("a large plan");
+        edit_document(ctx, None, &DocumentEdit::Batch(lines)).expect("a large plan");
         self.store.sync_mirror().expect("the mirror can be written");
     }
 }

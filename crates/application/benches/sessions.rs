@@ -1,7 +1,7 @@
 //! What a session asks for most: a briefing on a long trail, and a note among many.
 
 use application::Context;
-use application::brief::brief;
+use application::brief::compose_briefing;
 use application::sessions::map_context::{MapRequest, map_context};
 use application::sessions::recall_mems::{RecallRequest, recall_mems};
 use divan::Bencher;
@@ -12,9 +12,9 @@ use domain::node::Progress;
 use domain::operation::{Channel, Verb};
 use domain::policy::Policy;
 use domain::ports::{NewOperation, Store};
-use domain::profile::{Profile, built_in};
+use domain::profile::{Profile, built_in_profile};
 use domain::record;
-use domain::session::{CurrentSession, EntryKind, LogEntry, Mode, Session, Who};
+use domain::session::{CurrentSession, LogEntry, LogEntryKind, Session, SessionMode, SessionOwner};
 use domain::settings::{Settings, Storage};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
@@ -61,7 +61,7 @@ fn briefing(bencher: Bencher<'_, '_>) {
     world.trail(100, 99);
     world.notes(1_000);
     world.log(500);
-    bencher.bench_local(|| world.run(|ctx| brief(ctx, None)));
+    bencher.bench_local(|| world.run(|ctx| compose_briefing(ctx, None)));
 }
 
 /// The same while the tree is small.
@@ -69,7 +69,7 @@ fn briefing(bencher: Bencher<'_, '_>) {
 fn briefing_of_ten_nodes(bencher: Bencher<'_, '_>) {
     let world = World::new();
     world.trail(3, 2);
-    bencher.bench_local(|| world.run(|ctx| brief(ctx, None)));
+    bencher.bench_local(|| world.run(|ctx| compose_briefing(ctx, None)));
 }
 
 /// One step on the long trail: recorded, synced, the session's file rendered.
@@ -122,17 +122,17 @@ impl World {
         // Beside the build: a temporary directory may be in memory.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
         let layout = Layout::new(folder.path(), &Settings::default());
-        let known = KnownStores::in_directory(&folder.path().join("user"));
-        store::create(&layout, Storage::Sqlite, &known).expect("a store");
+        let known = KnownStores::in_state_directory(&folder.path().join("user"));
+        store::create_store(&layout, Storage::Sqlite, &known).expect("a store");
         let settings = EngineSettings {
             mirror: false,
             ..EngineSettings::default()
         };
         let now = Timestamp::from_millis(START);
-        let (store, _) =
-            store::open(&layout, Storage::Sqlite, &settings, &known, None, now).expect("open");
+        let (store, _) = store::open_store(&layout, Storage::Sqlite, &settings, &known, None, now)
+            .expect("open");
         let files = DiskFiles::open(folder.path()).expect("open");
-        let profiles = vec![built_in("trail").expect("built in")];
+        let profiles = vec![built_in_profile("trail").expect("built in")];
         Self {
             _folder: folder,
             store,
@@ -161,8 +161,8 @@ impl World {
     }
 
     fn record(&self, facts: Vec<Fact>, texts: Vec<String>) {
-        let mut tx = self.store.write().expect("the right to write");
-        tx.record(NewOperation {
+        let mut tx = self.store.begin_write().expect("the right to write");
+        tx.record_operation(NewOperation {
             at: Timestamp::from_millis(START),
             by: Principal::System,
             channel: Channel::System,
@@ -192,7 +192,7 @@ impl World {
                 id: NodeId(id),
                 parent,
                 level,
-                stamp: Stamp::at(at),
+                stamp: Stamp::from_timestamp(at),
                 content: &content,
                 progress: if parent.is_none() {
                     Progress::Active
@@ -203,7 +203,7 @@ impl World {
                 updated: at,
             };
             facts.push(Fact::NodeAdded {
-                node: Box::new(new.node()),
+                node: Box::new(new.into_node()),
             });
             texts.push(content);
             id
@@ -229,48 +229,56 @@ impl World {
             }
         }
         let now = Timestamp::from_millis(START);
-        let stamp = Stamp::at(now);
-        let mut session = Session::begin(
+        let stamp = Stamp::from_timestamp(now);
+        let mut session = Session::begin_session(
             stamp,
-            &Who {
+            &SessionOwner {
                 name: "s",
                 host: "bench",
             },
-            Mode::PlanDriven,
+            SessionMode::PlanDriven,
             NodeId(root),
             now,
         );
         session.cursor = NodeId(last);
         session.log_entries = 500;
-        facts.extend(record::changed(&stamp.to_string(), None, Some(&session)));
+        facts.extend(record::record_changed_fact(
+            &stamp.to_string(),
+            None,
+            Some(&session),
+        ));
         let current = CurrentSession { stamp };
         for key in [
-            CurrentSession::own("s"),
-            CurrentSession::of_host("bench"),
-            CurrentSession::LAST.to_owned(),
+            CurrentSession::session_key("s"),
+            CurrentSession::host_key("bench"),
+            CurrentSession::LATEST_KEY.to_owned(),
         ] {
-            facts.extend(record::changed(&key, None, Some(&current)));
+            facts.extend(record::record_changed_fact(&key, None, Some(&current)));
         }
         for number in 0..12 {
-            let stamp = Stamp::at(Timestamp::from_millis(START + number * 60_000));
+            let stamp = Stamp::from_timestamp(Timestamp::from_millis(START + number * 60_000));
             let anchor = Anchor {
                 stamp,
                 text: format!("anchor {number}"),
                 session_stamp: None,
                 at: now,
             };
-            facts.extend(record::changed(&stamp.to_string(), None, Some(&anchor)));
+            facts.extend(record::record_changed_fact(
+                &stamp.to_string(),
+                None,
+                Some(&anchor),
+            ));
         }
         self.record(facts, texts);
     }
 
     fn log(&self, entries: u32) {
-        let session = Stamp::at(Timestamp::from_millis(START));
+        let session = Stamp::from_timestamp(Timestamp::from_millis(START));
         let entry = |number: u32| {
             let kind = if number.is_multiple_of(5) {
-                EntryKind::Tactic
+                LogEntryKind::Tactic
             } else {
-                EntryKind::Action
+                LogEntryKind::Action
             };
             let at = Timestamp::from_millis(START + i64::from(number) * 60_000);
             let entry = LogEntry {
@@ -279,7 +287,7 @@ impl World {
                 text: format!("entry number {number}"),
                 about: None,
             };
-            record::changed(&LogEntry::key(&session, number), None, Some(&entry))
+            record::record_changed_fact(&LogEntry::entry_key(&session, number), None, Some(&entry))
         };
         self.record((1..=entries).filter_map(entry).collect(), Vec::new());
     }
@@ -296,13 +304,13 @@ impl World {
                 text.push_str(WORDS.get(pick).copied().unwrap_or("and"));
             }
             let mem = Mem {
-                stamp: Stamp::at(at),
+                stamp: Stamp::from_timestamp(at),
                 shelf: "work".to_owned(),
                 text,
                 context: None,
                 at,
             };
-            record::changed(&mem.stamp.to_string(), None, Some(&mem))
+            record::record_changed_fact(&mem.stamp.to_string(), None, Some(&mem))
         };
         let all: Vec<u32> = (0..count).collect();
         for some in all.chunks(5_000) {

@@ -7,11 +7,11 @@ use application::tick::submit_plan::{PlanAnswer, submit_plan};
 use divan::Bencher;
 use domain::fact::Fact;
 use domain::ids::Principal;
-use domain::memory::{Entry, EntryKind, Memory};
+use domain::memory::{Entry, EntryKind, StoryMemory};
 use domain::operation::{Channel, Verb};
 use domain::policy::Policy;
 use domain::ports::{Clock, NewOperation, PlanFiles, Store};
-use domain::profile::built_in;
+use domain::profile::built_in_profile;
 use domain::record::RecordKey;
 use domain::settings::{Settings, Storage};
 use domain::tick::TickStatus;
@@ -33,7 +33,7 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
     let mut scenes = Vec::new();
     for act in 1..=10 {
         files
-            .replace(
+            .replace_file(
                 &format!("acts/act-{act}/strategic-plan.md"),
                 "# Act\n\n## Characters\n- Person 1\n",
             )
@@ -41,12 +41,12 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
         for chapter in 1..=10 {
             let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}");
             files
-                .replace(&format!("{folder}/plan.md"), "# Chapter\n")
+                .replace_file(&format!("{folder}/plan.md"), "# Chapter\n")
                 .expect("written");
             for scene in 1..=10 {
                 let alias = format!("scene-{chapter:02}{scene:02}");
                 files
-                    .replace(
+                    .replace_file(
                         &format!("{folder}/scenes/{alias}-blueprint.md"),
                         &format!("# Scene {act} {alias}\n"),
                     )
@@ -79,7 +79,7 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
     });
     plant(&*store, remembered.chain(people).chain(loops));
     let (profiles, policy, clock) = (
-        [built_in("story").expect("built in")],
+        [built_in_profile("story").expect("built in")],
         Policy::default(),
         SystemClock,
     );
@@ -120,7 +120,7 @@ fn memory_search_over_100_000_entries(bencher: Bencher<'_, '_>) {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let store = open(&directory);
     plant(&*store, hundred_thousand());
-    let state = store.read().expect("readable");
+    let state = store.begin_read().expect("readable");
     let mut turn = 0;
     bencher.bench_local(|| {
         turn += 1;
@@ -147,7 +147,7 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let store = open(&directory);
     plant(&*store, hundred_thousand());
-    let state = store.read().expect("readable");
+    let state = store.begin_read().expect("readable");
     let file = VectorFile::new(&directory.path().join("vectors.bin"), "bench/384");
     let mut seed = 7_u32;
     let mut vector = move || -> Vec<f32> {
@@ -167,7 +167,7 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
             vector: vector(),
         })
         .collect();
-    file.put(&vectors, |_| true).expect("written");
+    file.upsert_vectors(&vectors, |_| true).expect("written");
     drop(vectors);
     let mut turn = 0;
     bencher.bench_local(|| {
@@ -183,7 +183,7 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
             most: 10,
             ..SearchMemoryRequest::default()
         };
-        let found = file.nearest(&vector(), &request.kind_words(), request.depth());
+        let found = file.find_nearest(&vector(), &request.kind_words(), request.search_depth());
         request.nearest = found.into_iter().map(|(record, _)| record).collect();
         search_stored(&*state, &request).expect("found").len()
     });
@@ -205,13 +205,13 @@ fn hundred_thousand() -> impl Iterator<Item = (EntryKind, usize, Value)> {
 
 fn open(directory: &TempDir) -> Box<dyn Store> {
     let layout = Layout::new(directory.path(), &Settings::default());
-    let known = KnownStores::in_directory(&directory.path().join("user"));
-    store::create(&layout, Storage::Sqlite, &known).expect("a store");
+    let known = KnownStores::in_state_directory(&directory.path().join("user"));
+    store::create_store(&layout, Storage::Sqlite, &known).expect("a store");
     let settings = EngineSettings {
         mirror: false,
         ..EngineSettings::default()
     };
-    store::open(
+    store::open_store(
         &layout,
         Storage::Sqlite,
         &settings,
@@ -224,13 +224,13 @@ fn open(directory: &TempDir) -> Box<dyn Store> {
 }
 
 fn plant(store: &dyn Store, entries: impl Iterator<Item = (EntryKind, usize, Value)>) {
-    let mut memory = Memory::default();
+    let mut memory = StoryMemory::default();
     for (kind, number, mut value) in entries {
-        value["id"] = json!(kind.id(u32::try_from(number).expect("few entries")));
-        memory.put(Entry::read(kind, value).expect("an entry"));
+        value["id"] = json!(kind.format_id(u32::try_from(number).expect("few entries")));
+        memory.put_entry(Entry::from_value(kind, value).expect("an entry"));
     }
-    let facts: Vec<Fact> = memory.changes();
-    let mut tx = store.write().expect("the right to write");
+    let facts: Vec<Fact> = memory.change_facts();
+    let mut tx = store.begin_write().expect("the right to write");
     let operation = NewOperation {
         at: SystemClock.now(),
         by: Principal::System,
@@ -241,6 +241,6 @@ fn plant(store: &dyn Store, entries: impl Iterator<Item = (EntryKind, usize, Val
         facts,
         texts: Vec::new(),
     };
-    tx.record(operation).expect("recorded");
+    tx.record_operation(operation).expect("recorded");
     tx.commit().expect("committed");
 }

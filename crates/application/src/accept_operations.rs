@@ -4,16 +4,18 @@
 //! follow the last one here, name a principal the token may act as, stay within its scope, apply to
 //! the state, and leave every status as the rules derive it. All of them are stored, or none.
 
-use domain::access::{Admitted, Scope, names_newly, needed_for};
 use domain::approval::Approval;
-use domain::exchange::{LineHead, MOST_MILLIS_OFF, Receipt, Sending};
+use domain::authorization::{
+    AuthenticatedPrincipal, Scope, newly_named_principals, required_scope,
+};
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
-use domain::ports::{NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction};
+use domain::ports::{NewOperation, SHARED_NOTE_PREFIXES, Snapshot, StoreFault, Transaction};
 use domain::record::Recorded;
 use domain::secrets::{MaskedText, find_secrets, mask_operation};
+use domain::sync_protocol::{JournalLineHead, MAX_CLOCK_SKEW_MS, PushHeader, PushOutcome};
 use domain::time::Timestamp;
 use domain::trust_policy::TrustPolicy;
 use domain::version::canonical_hash;
@@ -21,11 +23,11 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::record_policy::deciding_policy;
-use crate::settle::unsettled;
+use crate::record_policy::resolve_deciding_policy;
+use crate::status_cascade::find_wrong_statuses;
 
 /// Maximum number of shared notes accepted at once.
-const MOST_NOTES: usize = 100;
+const MAX_NOTES: usize = 100;
 
 /// Stores operations, given as journal lines, if the sender may make them.
 ///
@@ -33,75 +35,75 @@ const MOST_NOTES: usize = 100;
 /// When the sender is not authorized for them, or they do not apply.
 pub fn accept_operations(
     ctx: &Context<'_>,
-    admitted: &Admitted,
-    sending: &Sending,
+    admitted: &AuthenticatedPrincipal,
+    sending: &PushHeader,
     lines: &[String],
-) -> Result<Receipt, Failure> {
-    if !admitted.scope.covers(Scope::Agent) {
+) -> Result<PushOutcome, Failure> {
+    if !admitted.scope.is_sufficient_for(Scope::Agent) {
         return Err(
             Failure::new(FailureKind::Refused, "this token is read-only")
-                .step("ask for another one: tl token create"),
+                .with_step("ask for another one: tl token create"),
         );
     }
     let read = lines
         .iter()
-        .map(|line| read(line))
+        .map(|line| parse_line(line))
         .collect::<Result<Vec<_>, _>>()?;
     // A stale sender is answered without the write lock. When every replica that lost the race
     // waited for it, a server at a hundred commits a second fell behind and did not recover.
-    if let Some(receipt) = too_late(&*ctx.store.read()?, sending, &read)? {
+    if let Some(receipt) = detect_conflict(&*ctx.store.begin_read()?, sending, &read)? {
         return Ok(receipt);
     }
     // Checked again under the lock: another sender may have been first.
-    let mut tx = ctx.store.write()?;
-    if let Some(receipt) = too_late(&*tx, sending, &read)? {
+    let mut tx = ctx.store.begin_write()?;
+    if let Some(receipt) = detect_conflict(&*tx, sending, &read)? {
         return Ok(receipt);
     }
     // The clock of a shared database, if there is one: the servers in front of it may disagree.
-    let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
-    for (line, LineHead { op: operation, .. }) in lines.iter().zip(&read) {
-        check_words(ctx, &*tx, admitted, operation, now)?;
+    let now = tx.store_time()?.unwrap_or_else(|| ctx.clock.now());
+    for (line, JournalLineHead { op: operation, .. }) in lines.iter().zip(&read) {
+        check_authorization(ctx, &*tx, admitted, operation, now)?;
         check_secrets(&*tx, operation, line)?;
         // Recorded as the sent bytes, so that the hash chain of the sender and of the server stay
         // equal. Checks of the resulting state come after; an error drops the transaction.
-        tx.record_line(line)?;
+        tx.record_journal_line(line)?;
         check_outcome(ctx, &*tx, operation)?;
     }
-    keep_notes(&mut *tx, sending, now)?;
-    let head = tx.head()?;
+    save_notes(&mut *tx, sending, now)?;
+    let head = tx.last_operation_id()?;
     tx.commit()?;
-    Ok(Receipt::Kept { head })
+    Ok(PushOutcome::Kept { head })
 }
 
 /// Returns the receipt for operations that cannot be stored now: they are stored already, others
 /// were first (conflict), or the histories diverged.
-fn too_late(
+fn detect_conflict(
     state: &dyn Snapshot,
-    sending: &Sending,
-    sent: &[LineHead<Operation>],
-) -> Result<Option<Receipt>, StoreFault> {
+    sending: &PushHeader,
+    sent: &[JournalLineHead<Operation>],
+) -> Result<Option<PushOutcome>, StoreFault> {
     if state.chain_hash(sending.after)? != Some(sending.hash) {
         // The sender is behind or level with us: another history. It is ahead: our state was
         // restored from an earlier backup.
-        return Ok(Some(Receipt::Diverged {
+        return Ok(Some(PushOutcome::Diverged {
             after: sending.after,
         }));
     }
-    let head = state.head()?;
+    let head = state.last_operation_id()?;
     // Notes are not part of the history, so they cannot conflict.
     if head == sending.after || sent.is_empty() {
         return Ok(None);
     }
-    let kept = are_kept(state, sending.after, sent)?;
+    let kept = are_already_kept(state, sending.after, sent)?;
     Ok(Some(if kept {
-        Receipt::Kept { head }
+        PushOutcome::Kept { head }
     } else {
-        Receipt::Overtaken { head }
+        PushOutcome::Overtaken { head }
     }))
 }
 
 /// Parses one journal line.
-fn read(line: &str) -> Result<LineHead<Operation>, Failure> {
+fn parse_line(line: &str) -> Result<JournalLineHead<Operation>, Failure> {
     serde_json::from_str(line).map_err(|error| {
         Failure::new(
             FailureKind::Invalid,
@@ -112,14 +114,14 @@ fn read(line: &str) -> Result<LineHead<Operation>, Failure> {
 
 /// Whether exactly these operations follow `after` already: the sender lost our answer and asks
 /// again.
-fn are_kept(
+fn are_already_kept(
     state: &dyn Snapshot,
     after: OperationId,
-    sent: &[LineHead<Operation>],
+    sent: &[JournalLineHead<Operation>],
 ) -> Result<bool, StoreFault> {
     let mut place = after;
     for one in sent {
-        place = place.next();
+        place = place.next_id();
         if state.chain_hash(place)? != Some(one.hash) {
             return Ok(false);
         }
@@ -128,69 +130,69 @@ fn are_kept(
 }
 
 /// Builds the refusal of an operation.
-fn refuse(operation: &Operation, why: impl std::fmt::Display) -> Failure {
+fn refuse_operation(operation: &Operation, why: impl std::fmt::Display) -> Failure {
     Failure::new(
         FailureKind::Refused,
         format!(
             "operation {} ({}): {why}",
             operation.id,
-            operation.verb.word()
+            operation.verb.as_str()
         ),
     )
 }
 
 /// Checks authorization, policy and date of an operation before it is applied.
-fn check_words(
+fn check_authorization(
     ctx: &Context<'_>,
     state: &dyn Transaction,
-    admitted: &Admitted,
+    admitted: &AuthenticatedPrincipal,
     operation: &Operation,
     now: Timestamp,
 ) -> Result<(), Failure> {
-    let Admitted { principal, .. } = admitted;
+    let AuthenticatedPrincipal { principal, .. } = admitted;
     let by = &operation.by;
-    let reach = admitted.reach_as(by).ok_or_else(|| {
-        refuse(
+    let reach = admitted.scope_acting_as(by).ok_or_else(|| {
+        refuse_operation(
             operation,
             format!("it says it is by `{by}`, but the token is that of `{principal}`"),
         )
     })?;
-    let needed = needed_for(operation);
-    if !reach.covers(needed) {
+    let needed = required_scope(operation);
+    if !reach.is_sufficient_for(needed) {
         let why = format!(
             "only a person may decide this: `{by}` with this token has scope `{reach}`, and it needs `{needed}`"
         );
-        return Err(refuse(operation, why).step("ask a person to decide it"));
+        return Err(refuse_operation(operation, why).with_step("ask a person to decide it"));
     }
     // Records may name a principal inside. Without this check a token could attribute a comment or
     // a verdict to another person.
-    if let Some(other) = names_newly(operation)
+    if let Some(other) = newly_named_principals(operation)
         .into_iter()
         .find(|other| other.is_human() && other != by)
     {
-        return Err(refuse(
+        return Err(refuse_operation(
             operation,
             format!("it acts in the name of `{other}`"),
         ));
     }
     if operation.verb == Verb::Policy || operation.facts.iter().any(changes_policy) {
-        return Err(refuse(
+        return Err(refuse_operation(
             operation,
             "the policy is set on the server; a working copy can only be stricter",
         )
-        .step("ask the administrator of the server to change it there"));
+        .with_step("ask the administrator of the server to change it there"));
     }
-    let policy = deciding_policy(ctx, state)?.approval;
+    let policy = resolve_deciding_policy(ctx, state)?.approval;
     for (node, approval) in new_approvals(operation) {
-        if !policy.accepts(&approval.by) {
+        if !policy.accepts_approval_by(&approval.by) {
             let why = format!(
                 "only a person may approve here (policy.approval is `human`), and this is {}",
                 approval.by
             );
-            return Err(refuse(operation, why).step("ask a person to decide it"));
+            return Err(refuse_operation(operation, why).with_step("ask a person to decide it"));
         }
-        if approval.by != *by && !was_there_before(state, operation, node, approval)? {
-            return Err(refuse(
+        if approval.by != *by && !is_restored_approval(state, operation, node, approval)? {
+            return Err(refuse_operation(
                 operation,
                 format!("it approves in the name of `{}`", approval.by),
             ));
@@ -198,11 +200,11 @@ fn check_words(
     }
     // People read these dates, and leases and the log compare them across machines.
     let off = operation.at.as_millis().saturating_sub(now.as_millis());
-    if off.saturating_abs() > MOST_MILLIS_OFF {
+    if off.saturating_abs() > MAX_CLOCK_SKEW_MS {
         let why = format!("it is dated {}, but it is {now} here", operation.at);
-        return Err(refuse(operation, why).step("correct the clock of that machine"));
+        return Err(refuse_operation(operation, why).with_step("correct the clock of that machine"));
     }
-    check_numbers(state, operation)
+    check_node_ids(state, operation)
 }
 
 /// Whether a fact changes the trust policy.
@@ -211,15 +213,15 @@ fn changes_policy(fact: &Fact) -> bool {
 }
 
 /// Checks that new nodes get the next free ids; only restored nodes return under their own.
-fn check_numbers(state: &dyn Transaction, operation: &Operation) -> Result<(), Failure> {
+fn check_node_ids(state: &dyn Transaction, operation: &Operation) -> Result<(), Failure> {
     let added = operation.facts.iter().filter_map(|fact| match fact {
         Fact::NodeAdded { node } => Some(node.id),
         _ => None,
     });
-    let mut next = state.next_node()?;
+    let mut next = state.next_node_id()?;
     for id in added {
         if id > next {
-            return Err(refuse(
+            return Err(refuse_operation(
                 operation,
                 format!("the next new node is {next}, not {id}"),
             ));
@@ -228,7 +230,7 @@ fn check_numbers(state: &dyn Transaction, operation: &Operation) -> Result<(), F
             next = NodeId(
                 next.0
                     .checked_add(1)
-                    .ok_or_else(|| refuse(operation, "node ids are exhausted"))?,
+                    .ok_or_else(|| refuse_operation(operation, "node ids are exhausted"))?,
             );
         }
     }
@@ -249,7 +251,7 @@ fn new_approvals(operation: &Operation) -> impl Iterator<Item = (NodeId, &Approv
 }
 
 /// Whether an approval by another principal only restores one that the undone operations removed.
-fn was_there_before(
+fn is_restored_approval(
     state: &dyn Snapshot,
     operation: &Operation,
     wanted: NodeId,
@@ -263,7 +265,7 @@ fn was_there_before(
         _ => None,
     });
     for id in undone {
-        let Some(undone) = state.operation(id)? else {
+        let Some(undone) = state.load_operation(id)? else {
             continue;
         };
         let took_away = undone.facts.iter().any(|fact| match fact {
@@ -314,11 +316,11 @@ fn check_secrets(
     let masked = mask_operation(&mut sent, state)?;
     match masked.is_empty() {
         true => Ok(()),
-        false => Err(
-            refuse(operation, format!("it holds {masked}, which is not stored")).step(
-                "update tl on the machine that sent it: it masks secrets before they are sent",
-            ),
-        ),
+        false => Err(refuse_operation(
+            operation,
+            format!("it holds {masked}, which is not stored"),
+        )
+        .with_step("update tl on the machine that sent it: it masks secrets before they are sent")),
     }
 }
 
@@ -338,20 +340,20 @@ fn check_outcome(
     }
     // The sender derived the statuses itself. Deriving them again here is what keeps a modified
     // client from pushing `approved`.
-    let wrong = unsettled(ctx, tx, &operation.facts, operation.at)?;
+    let wrong = find_wrong_statuses(ctx, tx, &operation.facts, operation.at)?;
     let Some(group) = wrong.first() else {
         return Ok(());
     };
     let node = group.nodes.first().copied().unwrap_or(NodeId(0));
     let name = tx
-        .node(node)?
+        .load_node(node)?
         .map_or_else(|| node.to_string(), |node| node.alias);
     let why = format!(
         "it leaves `{name}` as `{}`, but by the rules it is `{}`",
         group.before.status, group.after.status
     );
-    Err(refuse(operation, why)
-        .step("use the same policy.cascade in .throughline/config.toml as the server"))
+    Err(refuse_operation(operation, why)
+        .with_step("use the same policy.cascade in .throughline/config.toml as the server"))
 }
 
 /// Checks that a text is present and has the hashes it claims: approvals are bound to them.
@@ -368,42 +370,50 @@ fn check_text(
     else {
         return Ok(());
     };
-    let Some(text) = tx.text(*version)? else {
-        return Err(refuse(
+    let Some(text) = tx.load_text(*version)? else {
+        return Err(refuse_operation(
             operation,
-            format!("the text {} is missing", version.short()),
+            format!("the text {} is missing", version.short_hex()),
         ));
     };
     // A text with secrets is sent masked under the hashes of the original, which stays on the
     // sender's machine. They cannot be verified here.
-    if MaskedText::read(tx, *version)?.is_some() {
+    if MaskedText::read_record(tx, *version)?.is_some() {
         return Ok(());
     }
-    let Some(node) = tx.node(id)? else {
+    let Some(node) = tx.load_node(id)? else {
         return Ok(());
     };
     let level = ctx
-        .profile(&node.profile)
-        .and_then(|profile| profile.level(&node.level));
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level));
     // The canonical hash of a level with state keys ignores them, so that progress does not end an
     // approval; plain texts are hashed whole.
     let as_level = level.map(|level| level.read_text(&text).0);
     if *canonical == canonical_hash(&text) || Some(*canonical) == as_level {
         return Ok(());
     }
-    Err(refuse(
+    Err(refuse_operation(
         operation,
         format!("hash mismatch in the text of `{}`", node.alias),
     ))
 }
 
 /// Saves the shared notes: when each session was last active.
-fn keep_notes(tx: &mut dyn Transaction, sending: &Sending, now: Timestamp) -> Result<(), Failure> {
-    let shared = |key: &str| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix));
+fn save_notes(
+    tx: &mut dyn Transaction,
+    sending: &PushHeader,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let shared = |key: &str| {
+        SHARED_NOTE_PREFIXES
+            .iter()
+            .any(|prefix| key.starts_with(prefix))
+    };
     for note in sending
         .notes
         .iter()
-        .take(MOST_NOTES)
+        .take(MAX_NOTES)
         .filter(|note| shared(&note.key))
     {
         // Limited to our present time: a sender with a fast clock could otherwise hold its claims
@@ -414,10 +424,10 @@ fn keep_notes(tx: &mut dyn Transaction, sending: &Sending, now: Timestamp) -> Re
             .ok()
             .map(|heard| heard.min(now.as_millis()));
         let known = tx
-            .note(&note.key)?
+            .load_note(&note.key)?
             .and_then(|body| body.parse::<i64>().ok());
         if let Some(heard) = heard.filter(|heard| known.is_none_or(|known| known < *heard)) {
-            tx.keep_note(&note.key, Some(&heard.to_string()), now)?;
+            tx.save_note(&note.key, Some(&heard.to_string()), now)?;
         }
     }
     Ok(())

@@ -2,25 +2,25 @@
 //!
 //! The rules are in `domain::approval`; the consistency warnings they need are collected here.
 
-use domain::approval::{Force, Request, decide};
-use domain::consistency::{Plan, check};
+use domain::approval::{ApprovalRequest, Force, decide_approval};
+use domain::consistency::{ComparedPlan, check_consistency};
+use domain::expected_version::ExpectedVersions;
 use domain::fact::Fact;
 use domain::ids::{OperationId, VersionHash};
 use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::policy::ConsistencyPolicy;
 use domain::ports::Snapshot;
-use domain::shown::Shown;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, nothing_left, parent, path_of};
-use crate::observe::{observed_node, with_node};
-use crate::record_policy::deciding_policy;
-use crate::settle::settle;
-use crate::survey::Scope;
-use crate::transitions::transitions;
+use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
+use crate::observe::{observe_node, with_observed_node};
+use crate::record_policy::resolve_deciding_policy;
+use crate::scan::ScanScope;
+use crate::status_cascade::cascade_statuses;
+use crate::transitions::collect_transitions;
 use crate::views::TransitionView;
 
 /// Request of [`approve`].
@@ -29,7 +29,7 @@ pub struct ApproveRequest {
     pub node: Vec<String>,
     pub force: Force,
     /// The versions shown to the person before the decision, if any were.
-    pub shown: Option<Shown>,
+    pub shown: Option<ExpectedVersions>,
 }
 
 /// Outcome of [`approve`], in MCP `approve_entity`.
@@ -50,20 +50,23 @@ pub struct ApproveOutcome {
 ///
 /// # Errors
 /// Every refusal of `domain::approval`, and errors of the store.
-pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOutcome, Failure> {
-    with_node(ctx, &request.node, |tx, id, rest| {
-        nothing_left(rest)?;
-        let node = get(&*tx, id)?;
-        let parent = parent(&*tx, &node)?;
-        let path = path_of(&*tx, &node)?;
+pub fn approve_node(
+    ctx: &Context<'_>,
+    request: &ApproveRequest,
+) -> Result<ApproveOutcome, Failure> {
+    with_observed_node(ctx, &request.node, |tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
+        let parent = load_parent(&*tx, &node)?;
+        let path = load_node_path(&*tx, &node)?;
         refuse_unavailable(ctx, &node)?;
-        refuse_circles(ctx, &*tx, &node, &path)?;
-        let warnings = warnings(ctx, &*tx, &node, parent.as_ref())?;
+        refuse_cyclic_needs(ctx, &*tx, &node, &path)?;
+        let warnings = collect_warnings(ctx, &*tx, &node, parent.as_ref())?;
         let now = ctx.clock.now();
         // Decided inside the write transaction, `shown` included: compared outside it, an approval
         // could be given to a text that another writer stored in between.
-        let approval = decide(
-            Request {
+        let approval = decide_approval(
+            ApprovalRequest {
                 node: &node,
                 parent: parent.as_ref(),
                 by: &ctx.actor,
@@ -72,7 +75,7 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
                 shown: request.shown.as_ref(),
                 warnings: warnings.clone(),
             },
-            &deciding_policy(ctx, &*tx)?,
+            &resolve_deciding_policy(ctx, &*tx)?,
         )?;
         let outcome = |message: String, changed_entities, operation| ApproveOutcome {
             success: true,
@@ -80,7 +83,7 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
             warnings: warnings.clone(),
             entity_id: node.alias.clone(),
             path: path.clone(),
-            version_hash: node.content.version(),
+            version_hash: node.content.version_hash(),
             changed_entities,
             operation,
         };
@@ -109,12 +112,12 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
         }
         // Before the transitions are collected: the statuses of the descendants belong to the same
         // operation, so that one undo reverts them together.
-        settle(ctx, tx, &mut facts, &[], now, None)?;
-        let changed = transitions(&*tx, &facts, Some(id))?;
-        let mut operation = ctx.operation(Verb::Approve, format!("approve {path}"));
+        cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
+        let changed = collect_transitions(&*tx, &facts, Some(id))?;
+        let mut operation = ctx.new_operation(Verb::Approve, format!("approve {path}"));
         operation.at = now;
         operation.facts = facts;
-        let operation = tx.record(operation)?;
+        let operation = tx.record_operation(operation)?;
         let changed = changed
             .reinstated
             .into_iter()
@@ -132,25 +135,26 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
 ///
 /// # Errors
 /// When there is no such node or the state cannot be read.
-pub fn check_plan(ctx: &Context<'_>, words: &[String]) -> Result<Vec<String>, Failure> {
-    let found = observed_node(ctx, words, Scope::Lineage)?;
-    nothing_left(found.rest)?;
-    let node = get(&*found.state, found.id)?;
-    let above = parent(&*found.state, &node)?;
-    warnings(ctx, &*found.state, &node, above.as_ref())
+pub fn collect_plan_warnings(ctx: &Context<'_>, words: &[String]) -> Result<Vec<String>, Failure> {
+    let found = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(found.rest)?;
+    let node = load_node(&*found.state, found.id)?;
+    let above = load_parent(&*found.state, &node)?;
+    collect_warnings(ctx, &*found.state, &node, above.as_ref())
 }
 
 /// Returns the consistency warnings of a node against its parent.
-pub(crate) fn warnings(
+pub(crate) fn collect_warnings(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
     parent: Option<&Node>,
 ) -> Result<Vec<String>, Failure> {
-    let (Some(parent), Some(profile)) = (parent, ctx.profile(&node.profile)) else {
+    let (Some(parent), Some(profile)) = (parent, ctx.find_profile(&node.profile)) else {
         return Ok(Vec::new());
     };
-    let (Some(version), Some(parent_version)) = (node.content.version(), parent.content.version())
+    let (Some(version), Some(parent_version)) =
+        (node.content.version_hash(), parent.content.version_hash())
     else {
         return Ok(Vec::new());
     };
@@ -158,27 +162,28 @@ pub(crate) fn warnings(
     if ctx.policy.consistency == ConsistencyPolicy::Off {
         return Ok(Vec::new());
     }
-    let (Some(text), Some(parent_text)) = (state.text(version)?, state.text(parent_version)?)
+    let (Some(text), Some(parent_text)) =
+        (state.load_text(version)?, state.load_text(parent_version)?)
     else {
         return Ok(Vec::new());
     };
-    let child = Plan {
+    let child = ComparedPlan {
         alias: &node.alias,
         level: &node.level,
         text: &text,
     };
-    let parent = Plan {
+    let parent = ComparedPlan {
         alias: &parent.alias,
         level: &parent.level,
         text: &parent_text,
     };
-    let mut found: Vec<String> = check(profile, child, parent)
+    let mut found: Vec<String> = check_consistency(profile, child, parent)
         .into_iter()
         .map(|warning| warning.message)
         .collect();
     // Broken front matter means that `needs` and the like are ignored, which the approving person
     // should know.
-    if let Some(problem) = domain::front_matter::read(&text).problem {
+    if let Some(problem) = domain::front_matter::parse_front_matter(&text).problem {
         found.push(format!("front matter, {problem}"));
     }
     Ok(found)
@@ -198,12 +203,12 @@ pub(crate) fn refuse_unavailable(ctx: &Context<'_>, node: &Node) -> Result<(), F
         node.alias
     );
     Err(Failure::new(FailureKind::Unavailable, what)
-        .step("try again")
-        .step("tl check"))
+        .with_step("try again")
+        .with_step("tl check"))
 }
 
 /// Refuses a plan in a cycle of `needs`, which could never become ready.
-fn refuse_circles(
+fn refuse_cyclic_needs(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
@@ -214,14 +219,14 @@ fn refuse_circles(
     }
     // Needs may point anywhere, so the whole tree is read; most plans have none and returned above.
     let tree = domain::tree::Tree::new(state.all_nodes()?);
-    let needs = domain::needs::Needs::of(&tree, ctx.profiles);
+    let needs = domain::needs::Needs::from_tree(&tree, ctx.profiles);
     let circle = needs.problems.iter().find(|problem| {
-        matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node() == path
+        matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node_path() == path
     });
     match circle {
         None => Ok(()),
         Some(problem) => Err(
-            Failure::new(FailureKind::Refused, problem.to_string()).step(format!(
+            Failure::new(FailureKind::Refused, problem.to_string()).with_step(format!(
                 "change `needs` in {}",
                 node.path.as_deref().unwrap_or("the plan")
             )),

@@ -3,19 +3,19 @@
 //! What goes in and in which order is decided in `domain::briefing`; this gathers the inputs and
 //! applies the size limit of the host.
 
-use domain::briefing::compositor::estimated_tokens;
-use domain::briefing::{Attention, Briefing, Budget, Line, compose};
+use domain::briefing::compositor::estimate_tokens;
+use domain::briefing::{self, Attention, Briefing, BriefingLine, TextBudget};
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::trail;
 use serde::Serialize;
 
-use crate::comment::open_comments;
+use crate::comment::list_open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::project_status::project_status;
-use crate::sessions::trail_briefing;
+use crate::project_status::load_project_status;
+use crate::sessions::gather_trail_briefing;
 
 /// Request of [`brief_explained`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,17 +34,17 @@ pub struct BriefOutcome {
     /// Estimated.
     pub tokens: usize,
     /// The included lines, with the reason for each.
-    pub kept: Vec<Line>,
+    pub kept: Vec<BriefingLine>,
     /// The lines left out for lack of space.
-    pub cut: Vec<Line>,
+    pub cut: Vec<BriefingLine>,
 }
 
 /// Composes a briefing within the policy's limit; `faults` are the hook errors since the last one.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
-    Ok(brief_explained(
+pub fn compose_briefing(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
+    Ok(compose_explained_briefing(
         ctx,
         BriefRequest {
             faults,
@@ -58,15 +58,15 @@ pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure>
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn brief_explained(
+pub fn compose_explained_briefing(
     ctx: &Context<'_>,
     request: BriefRequest<'_>,
 ) -> Result<BriefOutcome, Failure> {
-    let status = project_status(ctx)?;
+    let status = load_project_status(ctx)?;
     // Opened after the status, which takes the write lock if a file changed: a store gives one
     // snapshot at a time.
-    let trail = match trail::is_kept(ctx.profiles) {
-        true => Some(trail_briefing(ctx, &*ctx.store.read()?)?),
+    let trail = match trail::has_trail_profile(ctx.profiles) {
+        true => Some(gather_trail_briefing(ctx, &*ctx.store.begin_read()?)?),
         false => None,
     };
     // A project that keeps only a trail has nothing to approve, and its briefing leaves those lines
@@ -78,7 +78,7 @@ pub fn brief_explained(
     let hierarchies = ctx
         .profiles
         .iter()
-        .map(|profile| profile.hierarchy())
+        .map(|profile| profile.render_hierarchy())
         .collect();
     let levels = status
         .levels
@@ -86,7 +86,7 @@ pub fn brief_explained(
         .map(|counts| {
             (
                 counts.level.as_str(),
-                counts.status_counts.all(),
+                counts.status_counts.total(),
                 counts.status_counts.approved,
             )
         })
@@ -103,21 +103,21 @@ pub fn brief_explained(
         .collect();
     let policy = &ctx.policy.briefing;
     let budget = match request.budget {
-        None => Budget {
+        None => TextBudget {
             characters: policy.characters,
             tokens: policy.tokens,
         },
-        Some(0) => Budget::UNLIMITED,
-        Some(characters) => Budget::UNLIMITED.at_most(characters),
+        Some(0) => TextBudget::UNLIMITED,
+        Some(characters) => TextBudget::UNLIMITED.with_max_characters(characters),
     };
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.
-    let said = open_comments(ctx)?;
+    let said = list_open_comments(ctx)?;
     let comments = said
         .iter()
         .map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str()))
         .collect();
-    let untrusted = untrusted(ctx);
+    let untrusted = describe_untrusted(ctx);
     let briefing = Briefing {
         hierarchies,
         has_plans,
@@ -128,20 +128,21 @@ pub fn brief_explained(
         untrusted: untrusted.as_deref(),
         trail,
     };
-    let mut composed = compose(&briefing, budget);
+    let mut composed = briefing::compose_briefing(&briefing, budget);
     // A host may measure in bytes or UTF-16 units where the budget counts characters, so the text
     // is composed again with a smaller budget until it fits. Cutting it instead would drop its end,
     // which may be in the middle of a next step.
     if let Some(host) = host_of_hook(ctx) {
-        let mut characters = budget.characters.min(host.context_cap());
-        while host.size_of(&composed.text) > host.context_cap() {
+        let mut characters = budget.characters.min(host.max_context_size());
+        while host.context_size(&composed.text) > host.max_context_size() {
             characters = characters * 3 / 4;
-            composed = compose(&briefing, budget.at_most(characters));
+            composed =
+                briefing::compose_briefing(&briefing, budget.with_max_characters(characters));
         }
     }
     Ok(BriefOutcome {
         characters: composed.text.chars().count(),
-        tokens: estimated_tokens(&composed.text),
+        tokens: estimate_tokens(&composed.text),
         text: composed.text,
         kept: composed.kept,
         cut: composed.cut,
@@ -150,8 +151,13 @@ pub fn brief_explained(
 
 /// Returns what a person has to decide before policy and history can be trusted again, for the
 /// agent to pass on.
-fn untrusted(ctx: &Context<'_>) -> Option<String> {
-    let mut lines: Vec<String> = ctx.store.history().problem().into_iter().collect();
+fn describe_untrusted(ctx: &Context<'_>) -> Option<String> {
+    let mut lines: Vec<String> = ctx
+        .store
+        .history_state()
+        .describe_problem()
+        .into_iter()
+        .collect();
     if !ctx.waiting_policy.is_empty() {
         let changes: Vec<String> = ctx.waiting_policy.iter().map(ToString::to_string).collect();
         lines.push(format!(

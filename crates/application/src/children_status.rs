@@ -2,9 +2,9 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::nothing_left;
-use crate::observe::observed_node;
-use crate::survey::Scope;
+use crate::locate::reject_extra_words;
+use crate::observe::observe_node;
+use crate::scan::ScanScope;
 use crate::views::{ChildView, ChildrenView, StatusCounts};
 
 /// Returns the children of a node.
@@ -14,14 +14,14 @@ use crate::views::{ChildView, ChildrenView, StatusCounts};
 pub fn children_status(ctx: &Context<'_>, words: &[String]) -> Result<ChildrenView, Failure> {
     // The family includes the files of the children: their statuses are the answer, so they have to
     // be up to date as well.
-    let seen = observed_node(ctx, words, Scope::Family)?;
-    nothing_left(seen.rest)?;
-    let mut children = seen.state.children(seen.id)?;
+    let seen = observe_node(ctx, words, ScanScope::Family)?;
+    reject_extra_words(seen.rest)?;
+    let mut children = seen.state.load_children(seen.id)?;
     children.sort_by(domain::tree::sibling_order);
     let mut status_counts = StatusCounts::default();
     children
         .iter()
-        .for_each(|child| status_counts.add(child.status()));
+        .for_each(|child| status_counts.add_status(child.status()));
     Ok(ChildrenView {
         total_children: children.len(),
         status_counts,

@@ -3,9 +3,9 @@
 //! A comment is open until its plan changes or is decided. Nothing is deleted; the history keeps
 //! every comment.
 
-use domain::comment::{self, Comment, LONGEST_COMMENT};
+use domain::comment::{self, Comment, MAX_COMMENT_CHARS};
 use domain::ids::{NodeId, OperationId, Principal};
-use domain::memory::kept_text;
+use domain::memory::validate_note_text;
 use domain::operation::Verb;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
@@ -15,9 +15,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{get, nothing_left, path_of};
-use crate::observe::{observed_node, with_node};
-use crate::survey::Scope;
+use crate::locate::{load_node, load_node_path, reject_extra_words};
+use crate::observe::{observe_node, with_observed_node};
+use crate::scan::ScanScope;
 
 /// A comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,15 +35,19 @@ pub struct CommentView {
 ///
 /// # Errors
 /// When there is no such node, the text is empty or too long, or the state cannot be written.
-pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<CommentView, Failure> {
-    let text = kept_text(text, LONGEST_COMMENT)?;
-    with_node(ctx, words, |tx, id, rest| {
-        nothing_left(rest)?;
-        let node = get(&*tx, id)?;
-        let path = path_of(&*tx, &node)?;
+pub fn add_comment(
+    ctx: &Context<'_>,
+    words: &[String],
+    text: &str,
+) -> Result<CommentView, Failure> {
+    let text = validate_note_text(text, MAX_COMMENT_CHARS)?;
+    with_observed_node(ctx, words, |tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
+        let path = load_node_path(&*tx, &node)?;
         // The number of the operation is part of the record's key, so it is needed before the
         // operation is recorded. Under the write lock it cannot change.
-        let operation = tx.next_operation()?;
+        let operation = tx.next_operation_id()?;
         let said = Comment {
             node: id,
             operation,
@@ -53,10 +57,13 @@ pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<Commen
         };
         // The summary is one line of the log; the whole text is in the record.
         let start: String = clean_line(&said.text).chars().take(120).collect();
-        let mut new = ctx.operation(Verb::Comment, format!("comment on {path}: {start}"));
-        new.facts
-            .extend(record::changed(&said.key(), None, Some(&said)));
-        tx.record(new)?;
+        let mut new = ctx.new_operation(Verb::Comment, format!("comment on {path}: {start}"));
+        new.facts.extend(record::record_changed_fact(
+            &said.record_key(),
+            None,
+            Some(&said),
+        ));
+        tx.record_operation(new)?;
         Ok(CommentView {
             path,
             by: said.by,
@@ -73,27 +80,28 @@ pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<Commen
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn list_comments(ctx: &Context<'_>, words: &[String]) -> Result<Vec<CommentView>, Failure> {
-    let seen = observed_node(ctx, words, Scope::Lineage)?;
-    nothing_left(seen.rest)?;
-    Ok(comments_of(&*seen.state, Some(seen.id))?)
+    let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
+    Ok(load_comments(&*seen.state, Some(seen.id))?)
 }
 
 /// Returns the comments on one node or on all, latest first.
-pub(crate) fn comments_of(
+pub(crate) fn load_comments(
     state: &dyn Snapshot,
     node: Option<NodeId>,
 ) -> Result<Vec<CommentView>, StoreFault> {
     let mut found = Vec::new();
-    for (_, said) in
-        record::read_all::<Comment>(state, &node.map(comment::prefix).unwrap_or_default())?
-    {
+    for (_, said) in record::read_records::<Comment>(
+        state,
+        &node.map(comment::comment_key_prefix).unwrap_or_default(),
+    )? {
         // The node may have been removed; its comments remain in the log only.
-        let Some(node) = state.node(said.node)? else {
+        let Some(node) = state.load_node(said.node)? else {
             continue;
         };
         // Not stored: any later change of the node counts as the answer, so there is no flag to
         // forget.
-        let (path, open) = (path_of(state, &node)?, said.is_open(&node));
+        let (path, open) = (load_node_path(state, &node)?, said.is_open(&node));
         found.push(CommentView {
             path,
             by: said.by,
@@ -111,8 +119,8 @@ pub(crate) fn comments_of(
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn open_comments(ctx: &Context<'_>) -> Result<Vec<CommentView>, Failure> {
-    let mut found = comments_of(&*ctx.store.read()?, None)?;
+pub fn list_open_comments(ctx: &Context<'_>) -> Result<Vec<CommentView>, Failure> {
+    let mut found = load_comments(&*ctx.store.begin_read()?, None)?;
     found.retain(|said| said.open);
     Ok(found)
 }

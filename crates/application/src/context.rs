@@ -11,7 +11,7 @@ use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
-    Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store,
+    Clock, CommandRunner, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
@@ -34,12 +34,12 @@ pub struct Context<'a> {
     /// The git repository, or [`NoRepository`].
     pub git: &'a dyn Git,
     /// Runs the commands of evidence, where this edge permits it.
-    pub commands: &'a dyn Commands,
+    pub commands: &'a dyn CommandRunner,
     /// The acting session: the host's id of it, or the terminal's own name.
     pub session: String,
     /// Looser values in `config.toml` that need a person's acceptance.
     pub waiting_policy: Vec<PolicyChange>,
-    noticed: RefCell<Vec<Noticed>>,
+    noticed: RefCell<Vec<Notice>>,
     /// Whether the edge records that the caller received the answer to a request.
     acknowledges: bool,
     carried_out: Cell<Option<Digest32>>,
@@ -47,7 +47,7 @@ pub struct Context<'a> {
 
 /// Something found in the plan files on the way, for the edge to report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Noticed {
+pub enum Notice {
     /// Files changed; the consequences were recorded as this operation.
     Changes {
         operation: OperationId,
@@ -76,7 +76,7 @@ pub enum Noticed {
 
 /// Maximum number of misplaced or unavailable files listed one by one: a project with 4,900 of them
 /// printed 4,900 lines with every command.
-const MAX_FILES_TOLD: usize = 10;
+const MAX_FILE_NOTICES: usize = 10;
 
 impl<'a> Context<'a> {
     /// Returns a context without a repository and without permission to run commands.
@@ -120,7 +120,7 @@ impl<'a> Context<'a> {
     /// Marks the edge as one that records in [`crate::file_writes::ACKNOWLEDGED`] that the caller
     /// received its answer: a request whose answer was lost is then not carried out twice.
     #[must_use]
-    pub fn acknowledging(self) -> Self {
+    pub fn with_acknowledgement(self) -> Self {
         Self {
             acknowledges: true,
             ..self
@@ -128,12 +128,12 @@ impl<'a> Context<'a> {
     }
 
     /// Whether the edge records that the caller received the answer.
-    pub(crate) fn acknowledges(&self) -> bool {
+    pub(crate) fn is_acknowledging(&self) -> bool {
         self.acknowledges
     }
 
     /// Remembers the request that was carried out, for the edge to acknowledge.
-    pub(crate) fn note_carried_out(&self, request: Digest32) {
+    pub(crate) fn mark_carried_out(&self, request: Digest32) {
         self.carried_out.set(Some(request));
     }
 
@@ -144,7 +144,7 @@ impl<'a> Context<'a> {
 
     /// Sets the project's repository and the acting session.
     #[must_use]
-    pub fn at_work(self, git: &'a dyn Git, session: String) -> Self {
+    pub fn with_git_and_session(self, git: &'a dyn Git, session: String) -> Self {
         Self {
             git,
             session,
@@ -154,7 +154,7 @@ impl<'a> Context<'a> {
 
     /// Judges statuses by another policy than the one that decides.
     #[must_use]
-    pub fn judged_by(self, judged_by: ApprovalPolicy) -> Self {
+    pub fn with_judging_policy(self, judged_by: ApprovalPolicy) -> Self {
         Self { judged_by, ..self }
     }
 
@@ -169,13 +169,13 @@ impl<'a> Context<'a> {
 
     /// Permits running the commands of evidence.
     #[must_use]
-    pub fn running(self, commands: &'a dyn Commands) -> Self {
+    pub fn with_commands(self, commands: &'a dyn CommandRunner) -> Self {
         Self { commands, ..self }
     }
 
     /// Runs a part of a use case on other files: the project as it will be once planned writes are
     /// carried out.
-    pub(crate) fn on_files<T>(
+    pub(crate) fn with_planned_files<T>(
         &self,
         files: &dyn PlanFiles,
         act: impl FnOnce(&Context<'_>) -> T,
@@ -201,39 +201,39 @@ impl<'a> Context<'a> {
         };
         let value = act(&ctx);
         // Notices from the planned files concern the caller just as much.
-        ctx.take_noticed()
+        ctx.take_notices()
             .into_iter()
-            .for_each(|noticed| self.notice(noticed));
+            .for_each(|noticed| self.push_notice(noticed));
         value
     }
 
     /// Returns the notices since the last call.
-    pub fn take_noticed(&self) -> Vec<Noticed> {
+    pub fn take_notices(&self) -> Vec<Notice> {
         self.noticed.take()
     }
 
     /// Like [`Context::take_noticed`], with at most ten misplaced or unavailable files and the
     /// number of the others.
-    pub fn take_noticed_in_short(&self) -> Vec<Noticed> {
-        let mut noticed = self.take_noticed();
+    pub fn take_short_notices(&self) -> Vec<Notice> {
+        let mut noticed = self.take_notices();
         let mut files = 0;
         noticed.retain(|one| {
             // Only these come in thousands; all other notices are few and always shown.
             let is_about_a_file =
-                matches!(one, Noticed::Misplaced { .. } | Noticed::Unavailable { .. });
+                matches!(one, Notice::Misplaced { .. } | Notice::Unavailable { .. });
             files += usize::from(is_about_a_file);
-            !is_about_a_file || files <= MAX_FILES_TOLD
+            !is_about_a_file || files <= MAX_FILE_NOTICES
         });
-        if files > MAX_FILES_TOLD {
-            noticed.push(Noticed::MoreFiles {
-                left: files - MAX_FILES_TOLD,
+        if files > MAX_FILE_NOTICES {
+            noticed.push(Notice::MoreFiles {
+                left: files - MAX_FILE_NOTICES,
             });
         }
         noticed
     }
 
     /// Adds a notice, unless it is there already.
-    pub(crate) fn notice(&self, noticed: Noticed) {
+    pub(crate) fn push_notice(&self, noticed: Notice) {
         let mut list = self.noticed.borrow_mut();
         // A use case may scan the same file twice: before it takes the write lock, and under it.
         if !list.contains(&noticed) {
@@ -250,7 +250,7 @@ impl<'a> Context<'a> {
         self.store.sync_mirror().unwrap_or_else(|fault| {
             // The display form of a store error leaves its source out, and with it the cause.
             let why = Failure::from(fault).message;
-            self.notice(Noticed::NotWritten {
+            self.push_notice(Notice::NotWritten {
                 path: ".throughline/state".to_owned(),
                 why,
             });
@@ -266,42 +266,44 @@ impl<'a> Context<'a> {
             // The scan reports a transient error as a notice, and the notice is the only record of
             // it: nothing about it goes into the state.
             .find_map(|noticed| match noticed {
-                Noticed::Unavailable { path: found, why } if found == path => Some(why.clone()),
+                Notice::Unavailable { path: found, why } if found == path => Some(why.clone()),
                 _ => None,
             })
     }
 
     /// Masks secrets in a text before it is written, and adds a notice if there were any.
-    pub(crate) fn mask(&self, text: &str, place: &str) -> String {
+    pub(crate) fn mask_secrets(&self, text: &str, place: &str) -> String {
         let mut masked = SecretCount::default();
         let safe = mask_text(text, &mut masked).into_owned();
-        self.notice_masked(&masked, place);
+        self.push_masked_notice(&masked, place);
         safe
     }
 
     /// Adds a notice that secrets were masked before something was written.
-    pub(crate) fn notice_masked(&self, masked: &SecretCount, place: &str) {
+    pub(crate) fn push_masked_notice(&self, masked: &SecretCount, place: &str) {
         if !masked.is_empty() {
-            self.notice(Noticed::Masked {
+            self.push_notice(Notice::Masked {
                 what: format!("masked {masked} in the {place} before it was stored"),
             });
         }
     }
 
     /// Returns the number of notices so far.
-    pub(crate) fn noticed_so_far(&self) -> usize {
+    pub(crate) fn notice_count(&self) -> usize {
         self.noticed.borrow().len()
     }
 
     /// Returns a profile by its name.
-    pub(crate) fn profile(&self, name: &str) -> Option<&'a Profile> {
+    pub(crate) fn find_profile(&self, name: &str) -> Option<&'a Profile> {
         let own = self.profiles.iter().find(|profile| profile.name == name);
         // Plan documents bring their own profile, which no project lists in its configuration.
-        own.or_else(|| (name == plan_document::PROFILE).then(plan_document::profile))
+        own.or_else(|| {
+            (name == plan_document::MILESTONES_PROFILE).then(plan_document::milestones_profile)
+        })
     }
 
     /// Returns a new operation of the acting principal, without facts.
-    pub(crate) fn operation(&self, verb: Verb, summary: String) -> NewOperation {
+    pub(crate) fn new_operation(&self, verb: Verb, summary: String) -> NewOperation {
         NewOperation {
             at: self.clock.now(),
             by: self.actor.clone(),

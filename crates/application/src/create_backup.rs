@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, nothing_left, path_of};
-use crate::observe::{with_node_files, write_backup};
+use crate::locate::{load_node, load_node_path, reject_extra_words};
+use crate::observe::{with_observed_node_files, write_backup};
 
 /// Outcome of [`create_backup`].
 #[derive(Clone, Debug, Serialize)]
@@ -28,14 +28,14 @@ pub struct BackupOutcome {
 /// # Errors
 /// When there is no such node, it has no text, or the copy cannot be written.
 pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcome, Failure> {
-    with_node_files(ctx, words, None, |planned, tx, id, rest| {
-        nothing_left(rest)?;
-        let node = get(&*tx, id)?;
-        let path = path_of(&*tx, &node)?;
+    with_observed_node_files(ctx, words, None, |planned, tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
+        let path = load_node_path(&*tx, &node)?;
         let now = ctx.clock.now();
         // Through the planned files: the copy is written after the commit, so that a killed command
         // leaves no copy that the history does not know.
-        let written = ctx.on_files(planned, |ctx| {
+        let written = ctx.with_planned_files(planned, |ctx| {
             write_backup(ctx, &*tx, &node, "asked for", now)
         })?;
         let Some(fact) = written else {
@@ -56,10 +56,10 @@ pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcom
             ));
         };
         let (version_hash, backup) = (*version, backup.clone());
-        let mut operation = ctx.operation(Verb::Backup, format!("back up {path}"));
+        let mut operation = ctx.new_operation(Verb::Backup, format!("back up {path}"));
         operation.at = now;
         operation.facts = vec![fact];
-        let operation = planned.record(tx, operation)?;
+        let operation = planned.record_operation(tx, operation)?;
         Ok(BackupOutcome {
             success: true,
             path,

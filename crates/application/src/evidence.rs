@@ -9,20 +9,24 @@ use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::policy::GateMode;
-use domain::ports::{EntryKind, FileLook, Head, Reading, Snapshot, Transaction};
+use domain::ports::{
+    FileReadResult, FileStatResult, FolderEntryKind, GitHead, Snapshot, Transaction,
+};
 use domain::profile::EvidenceNeed;
 use domain::record;
 use domain::review::{LoopState, Review};
-use domain::work::evidence::{Asks, Evidence, Proof, ProofResult, ProofStanding, judge, objection};
+use domain::work::evidence::{
+    Evidence, Proof, ProofCheck, ProofResult, ProofStatus, find_completion_objection, judge_proof,
+};
 use domain::work::uncommitted::is_excluded;
 use serde::Serialize;
 
-use crate::context::{Context, Noticed};
+use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
 use crate::handle_host_event::override_key;
-use crate::locate::{get, nothing_left, path_of};
-use crate::observe::{observed_node, with_node};
-use crate::survey::Scope;
+use crate::locate::{load_node, load_node_path, reject_extra_words};
+use crate::observe::{observe_node, with_observed_node};
+use crate::scan::ScanScope;
 
 /// The evidence of a node.
 #[derive(Clone, Debug, Serialize)]
@@ -42,7 +46,7 @@ pub struct EvidenceView {
 pub struct ProofView {
     #[serde(flatten)]
     pub proof: Proof,
-    pub standing: ProofStanding,
+    pub standing: ProofStatus,
     pub words: String,
 }
 
@@ -53,40 +57,42 @@ pub struct ProofView {
 pub fn add_evidence(
     ctx: &Context<'_>,
     node: &[String],
-    asks: Asks,
+    asks: ProofCheck,
 ) -> Result<EvidenceView, Failure> {
-    check_asks(ctx, &asks)?;
-    with_node(ctx, node, |tx, id, rest| {
-        nothing_left(rest)?;
-        let path = path_of(&*tx, &get(&*tx, id)?)?;
-        let before = record::read::<Evidence>(&*tx, &key(id))?;
+    check_declaration(ctx, &asks)?;
+    with_observed_node(ctx, node, |tx, id, rest| {
+        reject_extra_words(rest)?;
+        let path = load_node_path(&*tx, &load_node(&*tx, id)?)?;
+        let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;
         let mut after = before.clone().unwrap_or_default();
         // Idempotent: an agent that declares the same proof twice gets the same answer and no
         // second operation.
         if after.proofs.iter().any(|proof| proof.asks == asks) {
-            return view(ctx, &*tx, id, None);
+            return build_evidence_view(ctx, &*tx, id, None);
         }
         after.proofs.push(Proof {
             asks: asks.clone(),
             result: None,
         });
-        let mut operation = ctx.operation(
+        let mut operation = ctx.new_operation(
             Verb::Evidence,
-            format!("{path} is proved when {}", asks.words()),
+            format!("{path} is proved when {}", asks.describe_condition()),
         );
-        operation
-            .facts
-            .extend(record::changed(&key(id), before.as_ref(), Some(&after)));
-        let operation = tx.record(operation)?;
-        view(ctx, &*tx, id, Some(operation))
+        operation.facts.extend(record::record_changed_fact(
+            &evidence_key(id),
+            before.as_ref(),
+            Some(&after),
+        ));
+        let operation = tx.record_operation(operation)?;
+        build_evidence_view(ctx, &*tx, id, Some(operation))
     })
 }
 
 /// Checks a declaration: not empty, and all paths inside the project.
-fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
+fn check_declaration(ctx: &Context<'_>, asks: &ProofCheck) -> Result<(), Failure> {
     let invalid = |what: String| Err(Failure::new(FailureKind::Invalid, what));
     let paths: Vec<&String> = match asks {
-        Asks::Command { run, inputs } => {
+        ProofCheck::Command { run, inputs } => {
             if run.first().is_none_or(|program| program.trim().is_empty()) {
                 return invalid(
                     "a command is missing: tl evidence add NODE -- cargo test".to_owned(),
@@ -94,8 +100,8 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
             }
             inputs.iter().collect()
         }
-        Asks::File { path } => vec![path],
-        Asks::Review { review } => {
+        ProofCheck::File { path } => vec![path],
+        ProofCheck::Review { review } => {
             if review.trim().is_empty() {
                 return invalid("the review has no name".to_owned());
             }
@@ -105,7 +111,7 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
     // Inputs are read to compute the digest, so all of them have to be inside the project.
     match paths
         .into_iter()
-        .find(|path| path.starts_with('/') || ctx.files.lead(None, path).is_none())
+        .find(|path| path.starts_with('/') || ctx.files.resolve_path(None, path).is_none())
     {
         Some(path) => invalid(format!(
             "`{path}` is outside the project: expected a path below it"
@@ -126,13 +132,14 @@ pub fn run_evidence(
     // Commands run between two transactions. A test suite may take minutes, and holding the write
     // lock that long would block every other writer.
     let (id, path, declared) = {
-        let found = observed_node(ctx, node, Scope::Lineage)?;
-        nothing_left(found.rest)?;
-        let path = path_of(&*found.state, &get(&*found.state, found.id)?)?;
+        let found = observe_node(ctx, node, ScanScope::Lineage)?;
+        reject_extra_words(found.rest)?;
+        let path = load_node_path(&*found.state, &load_node(&*found.state, found.id)?)?;
         (
             found.id,
             path,
-            record::read::<Evidence>(&*found.state, &key(found.id))?.unwrap_or_default(),
+            record::read_record::<Evidence>(&*found.state, &evidence_key(found.id))?
+                .unwrap_or_default(),
         )
     };
     if declared.proofs.is_empty() {
@@ -140,25 +147,25 @@ pub fn run_evidence(
             FailureKind::NotFound,
             format!("nothing is declared that would prove `{path}`"),
         )
-        .step(format!(
+        .with_step(format!(
             "tl evidence add {path} -- cargo test   # a command that must end with 0"
         ))
-        .step(format!("tl evidence add {path} --file docs/report.md")));
+        .with_step(format!("tl evidence add {path} --file docs/report.md")));
     }
     let mut results = Vec::new();
     for proof in &declared.proofs {
         // The digest is taken before the command runs: an input changed meanwhile makes the result
         // stale instead of proving a text that was never tested.
-        let inputs = inputs(ctx, &*ctx.store.read()?, &proof.asks)?;
+        let inputs = digest_inputs(ctx, &*ctx.store.begin_read()?, &proof.asks)?;
         results.push((
             proof.asks.clone(),
-            outcome(ctx, &path, &proof.asks, inputs, most)?,
+            run_proof(ctx, &path, &proof.asks, inputs, most)?,
         ));
     }
-    let mut tx = ctx.store.write()?;
+    let mut tx = ctx.store.begin_write()?;
     // Read again under the lock: proofs may have been declared or removed while the commands ran.
     // Results are matched by declaration, not by position.
-    let before = record::read::<Evidence>(&*tx, &key(id))?;
+    let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;
     let mut after = before.clone().unwrap_or_default();
     for (asks, result) in results {
         if let Some(proof) = after.proofs.iter_mut().find(|proof| proof.asks == asks) {
@@ -174,42 +181,44 @@ pub fn run_evidence(
         "evidence of {path}: {passed} of {} hold",
         after.proofs.len()
     );
-    let mut operation = ctx.operation(Verb::Evidence, summary);
-    operation
-        .facts
-        .extend(record::changed(&key(id), before.as_ref(), Some(&after)));
-    let operation = tx.record(operation)?;
-    let seen = view(ctx, &*tx, id, Some(operation))?;
+    let mut operation = ctx.new_operation(Verb::Evidence, summary);
+    operation.facts.extend(record::record_changed_fact(
+        &evidence_key(id),
+        before.as_ref(),
+        Some(&after),
+    ));
+    let operation = tx.record_operation(operation)?;
+    let seen = build_evidence_view(ctx, &*tx, id, Some(operation))?;
     tx.commit()?;
     Ok(seen)
 }
 
 /// Runs one proof and returns its result.
-fn outcome(
+fn run_proof(
     ctx: &Context<'_>,
     node: &str,
-    asks: &Asks,
+    asks: &ProofCheck,
     inputs: Digest32,
     most: Duration,
 ) -> Result<ProofResult, Failure> {
     let (passed, exit_code, output) = match asks {
-        Asks::Command { run, .. } => {
-            let ran = ctx.commands.run(run, most)?.ok_or_else(|| {
+        ProofCheck::Command { run, .. } => {
+            let ran = ctx.commands.run_command(run, most)?.ok_or_else(|| {
                 Failure::new(
                     FailureKind::Refused,
                     "commands cannot be run through this connection",
                 )
-                .step(format!("tl evidence run {node}   # at the machine itself"))
+                .with_step(format!("tl evidence run {node}   # at the machine itself"))
             })?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
         }
-        Asks::File { path } => {
+        ProofCheck::File { path } => {
             // An empty file proves nothing: it is what `touch` leaves.
-            let there = matches!(ctx.files.look(path), FileLook::Present(stamp) if stamp.size > 0);
+            let there = matches!(ctx.files.stat_file(path), FileStatResult::Present(stamp) if stamp.size > 0);
             (there, None, String::new())
         }
-        Asks::Review { review } => (
-            review_passed(&*ctx.store.read()?, review)?,
+        ProofCheck::Review { review } => (
+            review_passed(&*ctx.store.begin_read()?, review)?,
             None,
             String::new(),
         ),
@@ -226,7 +235,7 @@ fn outcome(
 
 /// Whether a review is complete.
 fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
-    Ok(record::read::<Review>(state, review)?
+    Ok(record::read_record::<Review>(state, review)?
         .is_some_and(|review| review.state == LoopState::Complete))
 }
 
@@ -235,30 +244,30 @@ fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
 /// # Errors
 /// When there is no such node.
 pub fn show_evidence(ctx: &Context<'_>, node: &[String]) -> Result<EvidenceView, Failure> {
-    let found = observed_node(ctx, node, Scope::Lineage)?;
-    nothing_left(found.rest)?;
-    view(ctx, &*found.state, found.id, None)
+    let found = observe_node(ctx, node, ScanScope::Lineage)?;
+    reject_extra_words(found.rest)?;
+    build_evidence_view(ctx, &*found.state, found.id, None)
 }
 
 /// Builds the view of a node's evidence.
-fn view(
+fn build_evidence_view(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     id: NodeId,
     operation: Option<OperationId>,
 ) -> Result<EvidenceView, Failure> {
-    let node = get(state, id)?;
-    let proofs = standings(ctx, state, id)?
+    let node = load_node(state, id)?;
+    let proofs = judge_proofs(ctx, state, id)?
         .into_iter()
         .map(|(proof, standing)| ProofView {
-            words: proof.asks.words(),
+            words: proof.asks.describe_condition(),
             proof,
             standing,
         })
         .collect();
-    let missing = unproved(ctx, state, &node)?;
+    let missing = find_missing_proof(ctx, state, &node)?;
     Ok(EvidenceView {
-        node: path_of(state, &node)?,
+        node: load_node_path(state, &node)?,
         proved: missing.is_none(),
         missing,
         proofs,
@@ -267,22 +276,22 @@ fn view(
 }
 
 /// Judges every proof of a node against its present inputs.
-pub(crate) fn standings(
+pub(crate) fn judge_proofs(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     id: NodeId,
-) -> Result<Vec<(Proof, ProofStanding)>, Failure> {
-    let evidence = record::read::<Evidence>(state, &key(id))?.unwrap_or_default();
+) -> Result<Vec<(Proof, ProofStatus)>, Failure> {
+    let evidence = record::read_record::<Evidence>(state, &evidence_key(id))?.unwrap_or_default();
     let mut found = Vec::new();
     for proof in evidence.proofs {
-        let standing = judge(&proof, inputs(ctx, state, &proof.asks)?);
+        let standing = judge_proof(&proof, digest_inputs(ctx, state, &proof.asks)?);
         found.push((proof, standing));
     }
     Ok(found)
 }
 
 /// Returns why a node may not count as complete; `None` if it may.
-pub(crate) fn unproved(
+pub(crate) fn find_missing_proof(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
@@ -292,23 +301,23 @@ pub(crate) fn unproved(
         return Ok(None);
     }
     let level = ctx
-        .profile(&node.profile)
-        .and_then(|profile| profile.level(&node.level));
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level));
     let need = level.map_or(EvidenceNeed::Declared, |level| level.evidence);
-    let proofs: Vec<(Asks, ProofStanding)> = standings(ctx, state, node.id)?
+    let proofs: Vec<(ProofCheck, ProofStatus)> = judge_proofs(ctx, state, node.id)?
         .into_iter()
         .map(|(proof, standing)| (proof.asks, standing))
         .collect();
-    Ok(objection(&node.alias, need, &proofs))
+    Ok(find_completion_objection(&node.alias, need, &proofs))
 }
 
 /// Returns the missing proof that prevents completion, if the gate blocks.
-pub(crate) fn held_back(
+pub(crate) fn find_blocking_proof(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<Option<String>, Failure> {
-    Ok(unproved(ctx, state, node)?.filter(|_| ctx.policy.gates.done == GateMode::Block))
+    Ok(find_missing_proof(ctx, state, node)?.filter(|_| ctx.policy.gates.done == GateMode::Block))
 }
 
 /// Refuses to complete an unproved node, if the gate blocks and there is no override.
@@ -317,79 +326,83 @@ pub(crate) fn refuse_unproved(
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<(), Failure> {
-    let Some(why) = unproved(ctx, state, node)? else {
+    let Some(why) = find_missing_proof(ctx, state, node)? else {
         return Ok(());
     };
     if ctx.policy.gates.done == GateMode::Warn {
-        ctx.notice(Noticed::Unproved {
+        ctx.push_notice(Notice::Unproved {
             node: node.alias.clone(),
             why,
         });
         return Ok(());
     }
-    let path = path_of(state, node)?;
+    let path = load_node_path(state, node)?;
     // The override is not consumed here: the caller may still fail, and a person's permission is
     // for one completion.
-    if state.note(&override_key("done", &path))?.is_some() {
+    if state.load_note(&override_key("done", &path))?.is_some() {
         return Ok(());
     }
     Err(Failure::new(FailureKind::Refused, why)
-        .step(format!("tl evidence run {path}"))
-        .step(format!("tl evidence show {path}"))
-        .step(format!(
+        .with_step(format!("tl evidence run {path}"))
+        .with_step(format!("tl evidence show {path}"))
+        .with_step(format!(
             "tl gate override done {path} --reason \"…\"   # a person lets it pass once"
         )))
 }
 
 /// Consumes the override with which an unproved node is completed.
-pub(crate) fn completing(
+pub(crate) fn consume_override(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     node: &Node,
 ) -> Result<(), Failure> {
-    let key = override_key("done", &path_of(&*tx, node)?);
-    if tx.note(&key)?.is_some() {
-        tx.keep_note(&key, None, ctx.clock.now())?;
+    let key = override_key("done", &load_node_path(&*tx, node)?);
+    if tx.load_note(&key)?.is_some() {
+        tx.save_note(&key, None, ctx.clock.now())?;
     }
     Ok(())
 }
 
 /// Returns the record key of a node's evidence.
-fn key(node: NodeId) -> String {
+fn evidence_key(node: NodeId) -> String {
     node.0.to_string()
 }
 
 /// Returns a digest of the inputs of a proof as they are now.
-fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest32, Failure> {
+fn digest_inputs(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    asks: &ProofCheck,
+) -> Result<Digest32, Failure> {
     let mut seen: Vec<String> = Vec::new();
     match asks {
-        Asks::Command { inputs, .. } if inputs.is_empty() => {
+        ProofCheck::Command { inputs, .. } if inputs.is_empty() => {
             // Without declared inputs the whole repository is the input: HEAD, and the content of
             // every uncommitted file.
-            let head = match ctx.git.head() {
-                Ok(Head::At(commit)) => commit,
+            let head = match ctx.git.read_head() {
+                Ok(GitHead::At(commit)) => commit,
                 // Without git there is nothing to compare; the digest is constant, and a result
                 // stays valid until the proof runs again.
-                Ok(Head::NoRepository) => return Ok(Digest32::of(b"")),
-                Ok(Head::Unborn) | Err(_) => String::new(),
+                Ok(GitHead::NoRepository) => return Ok(Digest32::of_bytes(b"")),
+                Ok(GitHead::Unborn) | Err(_) => String::new(),
             };
             seen.push(head);
-            for changed in ctx.git.uncommitted(&[]).unwrap_or_default() {
-                seen.push(of_file(ctx, &changed.path));
+            for changed in ctx.git.count_uncommitted_lines(&[]).unwrap_or_default() {
+                seen.push(digest_file(ctx, &changed.path));
             }
         }
-        Asks::Command { inputs, .. } => {
+        ProofCheck::Command { inputs, .. } => {
             for input in inputs {
-                let (folder, pattern) = fixed_part(input);
-                match ctx.files.look(input) {
-                    FileLook::Present(_) => seen.push(of_file(ctx, input)),
+                let (folder, pattern) = split_glob(input);
+                match ctx.files.stat_file(input) {
+                    FileStatResult::Present(_) => seen.push(digest_file(ctx, input)),
                     // A folder or a glob pattern; a plain file was handled above.
-                    _ => below(ctx, &folder, pattern.as_deref(), 0, &mut seen),
+                    _ => digest_folder(ctx, &folder, pattern.as_deref(), 0, &mut seen),
                 }
             }
         }
-        Asks::File { path } => seen.push(of_file(ctx, path)),
-        Asks::Review { review } => {
+        ProofCheck::File { path } => seen.push(digest_file(ctx, path)),
+        ProofCheck::Review { review } => {
             seen.push(
                 state
                     .record_body("review", review)?
@@ -398,12 +411,12 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
             );
         }
     }
-    Ok(Digest32::of(seen.join("\n").as_bytes()))
+    Ok(Digest32::of_bytes(seen.join("\n").as_bytes()))
 }
 
 /// Splits an input into the folder before the first glob character, and the pattern if there is
 /// one.
-fn fixed_part(input: &str) -> (String, Option<String>) {
+fn split_glob(input: &str) -> (String, Option<String>) {
     let fixed = input.split(['*', '?', '[', '{']).next().unwrap_or_default();
     if fixed == input {
         return (input.trim_end_matches('/').to_owned(), None);
@@ -413,23 +426,23 @@ fn fixed_part(input: &str) -> (String, Option<String>) {
 }
 
 /// Maximum size of a hashed input; a larger file is compared by size and modification time.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Maximum folder depth of inputs; deeper folders are ignored.
-const MOST_DEPTH: usize = 32;
+const MAX_FOLDER_DEPTH: usize = 32;
 
 /// Appends the digests of all matching files below a folder.
-fn below(
+fn digest_folder(
     ctx: &Context<'_>,
     folder: &str,
     pattern: Option<&str>,
     depth: usize,
     seen: &mut Vec<String>,
 ) {
-    if depth > MOST_DEPTH {
+    if depth > MAX_FOLDER_DEPTH {
         return;
     }
-    for entry in ctx.files.list(folder) {
+    for entry in ctx.files.list_folder(folder) {
         let path = if folder.is_empty() {
             entry.name.clone()
         } else {
@@ -437,33 +450,33 @@ fn below(
         };
         match entry.kind {
             // Both change with nearly every command, which would make every proof stale at once.
-            EntryKind::Folder if entry.name != ".git" && entry.name != ".throughline" => {
-                below(ctx, &path, pattern, depth + 1, seen);
+            FolderEntryKind::Folder if entry.name != ".git" && entry.name != ".throughline" => {
+                digest_folder(ctx, &path, pattern, depth + 1, seen);
             }
-            EntryKind::File => {
+            FolderEntryKind::File => {
                 let fits = pattern.is_none_or(|pattern| {
                     is_excluded(&path, std::slice::from_ref(&pattern.to_owned()))
                 });
                 if fits {
-                    seen.push(of_file(ctx, &path));
+                    seen.push(digest_file(ctx, &path));
                 }
             }
-            EntryKind::Folder | EntryKind::Other => {}
+            FolderEntryKind::Folder | FolderEntryKind::Other => {}
         }
     }
 }
 
 /// Returns a file's path and content hash as one line.
-fn of_file(ctx: &Context<'_>, path: &str) -> String {
-    let content = match ctx.files.read(path, MOST_BYTES) {
-        Reading::Text { text, .. } => Digest32::of(text.as_bytes()).to_string(),
-        Reading::Missing => "missing".to_owned(),
+fn digest_file(ctx: &Context<'_>, path: &str) -> String {
+    let content = match ctx.files.read_file(path, MAX_INPUT_BYTES) {
+        FileReadResult::Text { text, .. } => Digest32::of_bytes(text.as_bytes()).to_string(),
+        FileReadResult::Missing => "missing".to_owned(),
         // Binary or too large: size and modification time are used instead of the content.
-        Reading::Unreadable { .. } => match ctx.files.look(path) {
-            FileLook::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
-            FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => {
-                "refused".to_owned()
-            }
+        FileReadResult::Unreadable { .. } => match ctx.files.stat_file(path) {
+            FileStatResult::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
+            FileStatResult::Missing
+            | FileStatResult::Refused(_)
+            | FileStatResult::Unavailable(_) => "refused".to_owned(),
         },
     };
     format!("{path} {content}")

@@ -3,18 +3,18 @@
 //!
 //! Derived from the recorded causes; no status is computed here.
 
-use domain::approval::approval_step;
+use domain::approval::approval_next_step;
 use domain::node::{CauseKind, Node, Status};
 use domain::ports::Snapshot;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{ancestors, get, nothing_left, path_of};
-use crate::observe::observed_node;
+use crate::locate::{load_ancestors, load_node, load_node_path, reject_extra_words};
+use crate::observe::observe_node;
 use crate::revalidate::parent_changes;
-use crate::survey::Scope;
-use crate::views::{DiffView, OperationView, reason};
+use crate::scan::ScanScope;
+use crate::views::{DiffView, OperationView, describe_cause};
 
 /// Outcome of `tl why`.
 #[derive(Clone, Debug, Serialize)]
@@ -23,7 +23,7 @@ pub struct Explanation {
     pub status: Status,
     pub summary: String,
     /// From the node up to the origin of the change.
-    pub chain: Vec<Link>,
+    pub chain: Vec<CauseLink>,
     /// The operation that caused it.
     pub operation: Option<OperationView>,
     /// The changed text: the parent's, or the node's own against the approved version.
@@ -33,7 +33,7 @@ pub struct Explanation {
 
 /// One node of the chain.
 #[derive(Clone, Debug, Serialize)]
-pub struct Link {
+pub struct CauseLink {
     pub path: String,
     pub status: Status,
     pub because: String,
@@ -43,26 +43,26 @@ pub struct Link {
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be read.
-pub fn explain(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failure> {
-    let seen = observed_node(ctx, words, Scope::Lineage)?;
-    nothing_left(seen.rest)?;
+pub fn explain_status(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failure> {
+    let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
     let state = seen.state;
-    let node = get(&*state, seen.id)?;
-    let path = path_of(&*state, &node)?;
+    let node = load_node(&*state, seen.id)?;
+    let path = load_node_path(&*state, &node)?;
     match node.status() {
-        Status::Approved => Ok(approved(&node, path)),
-        Status::Draft => draft(ctx, &*state, &node, path),
-        Status::RequiresRevalidation | Status::Invalid => stale(&*state, &node, path),
+        Status::Approved => Ok(explain_approved(&node, path)),
+        Status::Draft => explain_draft(ctx, &*state, &node, path),
+        Status::RequiresRevalidation | Status::Invalid => explain_stale(&*state, &node, path),
     }
 }
 
 /// Explains an approved node.
-fn approved(node: &Node, path: String) -> Explanation {
+fn explain_approved(node: &Node, path: String) -> Explanation {
     let summary = match &node.approval {
         Some(approval) => format!(
             "approved by {} on {}, and neither its text nor its parent changed since",
             approval.by,
-            approval.at.for_people()
+            approval.at.format_local_minute()
         ),
         None => "approved".to_owned(),
     };
@@ -79,42 +79,43 @@ fn approved(node: &Node, path: String) -> Explanation {
 
 /// Explains a draft: never approved, changed since, or approved by an agent where only people
 /// count.
-fn draft(
+fn explain_draft(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
     path: String,
 ) -> Result<Explanation, Failure> {
     let mut diff = None;
-    let summary = match (&node.approval, node.content.version()) {
+    let summary = match (&node.approval, node.content.version_hash()) {
         // The approved text is the present one and still a draft: only the policy can be the
         // reason.
         (Some(approval), Some(version)) if approval.version == version => format!(
             "{} approved it on {}, but only a person's approval counts here (policy.approval is `human`)",
             approval.by,
-            approval.at.for_people()
+            approval.at.format_local_minute()
         ),
         (Some(approval), Some(version)) => {
-            if let (Some(older), Some(newer)) =
-                (state.text(approval.version)?, state.text(version)?)
-            {
+            if let (Some(older), Some(newer)) = (
+                state.load_text(approval.version)?,
+                state.load_text(version)?,
+            ) {
                 let name = |what: &str, hash: &str| format!("{} {hash} ({what})", node.alias);
-                diff = Some(DiffView::of(
-                    name("approved", &approval.version.short()),
+                diff = Some(DiffView::from_texts(
+                    name("approved", &approval.version.short_hex()),
                     &older,
-                    name("now", &version.short()),
+                    name("now", &version.short_hex()),
                     &newer,
                 ));
             }
             format!(
                 "its text is not the one {} approved on {}",
                 approval.by,
-                approval.at.for_people()
+                approval.at.format_local_minute()
             )
         }
         _ => "it was never approved".to_owned(),
     };
-    let next_steps = vec![approval_step(&path, ctx.policy.approval, &ctx.actor)];
+    let next_steps = vec![approval_next_step(&path, ctx.policy.approval, &ctx.actor)];
     Ok(Explanation {
         path,
         status: Status::Draft,
@@ -127,19 +128,20 @@ fn draft(
 }
 
 /// Explains a stale or invalid node.
-fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
-    let summary = reason(state, node)?.unwrap_or_else(|| "its parent is not settled".to_owned());
+fn explain_stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
+    let summary =
+        describe_cause(state, node)?.unwrap_or_else(|| "its parent is not settled".to_owned());
     let cause = node.standing.cause.as_ref();
     // The head of the operation is enough: who, when and why.
     let operation = match cause {
         Some(cause) => match state.operation_head(cause.operation)? {
-            Some(operation) => Some(OperationView::of(state, operation)?),
+            Some(operation) => Some(OperationView::from_head(state, operation)?),
             None => None,
         },
         None => None,
     };
     let lineage: Vec<Node> = std::iter::once(node.clone())
-        .chain(ancestors(state, node)?)
+        .chain(load_ancestors(state, node)?)
         .collect();
     let origin = cause.map(|cause| cause.origin);
     // The chain ends at the origin. If the origin is not an ancestor any more (the node was moved),
@@ -153,10 +155,10 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
     for pair in 0..length {
         let one = &lineage[pair];
         let above = lineage.get(pair + 1).filter(|_| pair + 1 < length);
-        chain.push(Link {
-            path: path_of(state, one)?,
+        chain.push(CauseLink {
+            path: load_node_path(state, one)?,
             status: one.status(),
-            because: because(one, above),
+            because: describe_link(one, above),
         });
         if let Some(above) = above
             && let Some(found) = parent_changes(state, one, above)?
@@ -189,7 +191,7 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
             .filter(|parent| parent.status() != Status::Approved)
         {
             Some(parent) => vec![
-                format!("tl why {}", path_of(state, parent)?),
+                format!("tl why {}", load_node_path(state, parent)?),
                 format!("tl revalidate {path}"),
             ],
             None => vec![format!("tl revalidate {path}")],
@@ -207,9 +209,11 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
 }
 
 /// Returns the reason of one node in the chain.
-fn because(node: &Node, above: Option<&Node>) -> String {
+fn describe_link(node: &Node, above: Option<&Node>) -> String {
     match above {
-        Some(above) => match domain::revalidation::against(node).zip(above.content.as_parent()) {
+        Some(above) => match domain::revalidation::basis_of_stale_node(node)
+            .zip(above.content.as_parent_version())
+        {
             // By canonical hash, as the cascade judges: a reformatted parent is not a reason.
             Some((against, now)) if against.canonical != now.canonical => {
                 format!("`{}` is no longer the text this was based on", above.alias)

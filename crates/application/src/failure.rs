@@ -4,13 +4,13 @@
 //! steps.
 
 /// A rule forbids it.
-use domain::approval::{ApprovalRefused, ask_person_step};
+use domain::approval::{ApprovalRefused, ask_person_next_step};
 use domain::cascade::TooDeep;
-use domain::memory::NotKept;
+use domain::expected_version::VersionConflict;
+use domain::memory::NoteRefused;
+use domain::node_reference::Unresolved;
 use domain::ports::{FileFault, StoreFault};
-use domain::reference::Unresolved;
 use domain::revalidation::KeepRefused;
-use domain::shown::ShownChanged;
 use domain::stamp::NotAStamp;
 use domain::token::TokenRefused;
 use domain::trail::MapRefused;
@@ -36,7 +36,7 @@ pub enum FailureKind {
 impl FailureKind {
     /// Returns the name used in JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
             Self::NotFound => "not-found",
@@ -84,20 +84,20 @@ impl Failure {
 
     /// Adds a next step.
     #[must_use]
-    pub fn step(mut self, step: impl Into<String>) -> Self {
+    pub fn with_step(mut self, step: impl Into<String>) -> Self {
         self.next_steps.push(step.into());
         self
     }
 
     /// Adds the present value.
     #[must_use]
-    pub fn showing(mut self, current: serde_json::Value) -> Self {
+    pub fn with_current(mut self, current: serde_json::Value) -> Self {
         self.current = Some(Box::new(current));
         self
     }
 
     /// Whether a rule or the input caused it, and the state itself is sound.
-    pub(crate) fn is_answer(&self) -> bool {
+    pub(crate) fn is_rejection(&self) -> bool {
         matches!(
             self.kind,
             FailureKind::Refused
@@ -109,7 +109,7 @@ impl Failure {
 }
 
 /// Joins an error and its sources, which the display forms of our errors leave out.
-fn with_sources(error: &dyn std::error::Error) -> String {
+fn message_with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -122,44 +122,44 @@ fn with_sources(error: &dyn std::error::Error) -> String {
 impl From<StoreFault> for Failure {
     fn from(fault: StoreFault) -> Self {
         // Most store errors are of this kind; the arms below change only what differs.
-        let unavailable = Self::new(FailureKind::Unavailable, with_sources(&fault));
+        let unavailable = Self::new(FailureKind::Unavailable, message_with_sources(&fault));
         match fault {
             // Not `Unavailable`: waiting does not help, the state has to be created again.
             StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is missing")
-                .step("tl rebuild   # from the plan files: everything is a draft again"),
-            StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.step("tl repair"),
+                .with_step("tl rebuild   # from the plan files: everything is a draft again"),
+            StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.with_step("tl repair"),
             StoreFault::Locked { holder: Some(pid) } => {
-                unavailable.step(format!("wait, or check what process {pid} is doing")).step("try again")
+                unavailable.with_step(format!("wait, or check what process {pid} is doing")).with_step("try again")
             }
-            StoreFault::Locked { holder: None } => unavailable.step("try again"),
-            StoreFault::Newer { .. } => unavailable.step("install a newer version of tl"),
+            StoreFault::Locked { holder: None } => unavailable.with_step("try again"),
+            StoreFault::Newer { .. } => unavailable.with_step("install a newer version of tl"),
             // Approvals in a state from elsewhere were given by other people, so taking them over
             // is a decision and not a default.
             StoreFault::Foreign { .. } => unavailable
-                .step("tl adopt     # take over its approvals; a person's decision")
-                .step("tl rebuild   # or start from the plan files: everything is a draft"),
+                .with_step("tl adopt     # take over its approvals; a person's decision")
+                .with_step("tl rebuild   # or start from the plan files: everything is a draft"),
             StoreFault::AnotherProject { .. } => Self { kind: FailureKind::Conflict, ..unavailable }
-                .step("tl init --join-existing   # it is the same project: share its state")
-                .step("tl init --name ANOTHER    # it is a different one: give this project another name there"),
+                .with_step("tl init --join-existing   # it is the same project: share its state")
+                .with_step("tl init --name ANOTHER    # it is a different one: give this project another name there"),
             StoreFault::AnotherProgram { .. } => {
-                unavailable.step("set `database` in .throughline/config.toml to another path")
+                unavailable.with_step("set `database` in .throughline/config.toml to another path")
             }
-            StoreFault::ReadOnly { .. } => unavailable.step("make it writable, or work on a copy"),
-            StoreFault::Full { .. } => unavailable.step("make room on the disk, then try again"),
+            StoreFault::ReadOnly { .. } => unavailable.with_step("make it writable, or work on a copy"),
+            StoreFault::Full { .. } => unavailable.with_step("make room on the disk, then try again"),
             StoreFault::Moved => unavailable
-                .step("start it again: `storage` in .throughline/config.toml says where the state is now")
-                .step("tl repair --list-quarantine   # the state as it was here, to bring it back"),
-            StoreFault::Unreachable { .. } => unavailable.step("check that it runs, and THROUGHLINE_DATABASE_URL"),
+                .with_step("start it again: `storage` in .throughline/config.toml says where the state is now")
+                .with_step("tl repair --list-quarantine   # the state as it was here, to bring it back"),
+            StoreFault::Unreachable { .. } => unavailable.with_step("check that it runs, and THROUGHLINE_DATABASE_URL"),
             // If the request may have arrived before the connection broke, its files stay:
             // reverting them would contradict an operation that the server has stored.
             StoreFault::Silent { may_be_kept, .. } => Self { unkept: !may_be_kept, ..unavailable }
-                .step("try again when the server can be reached")
-                .step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)"),
+                .with_step("try again when the server can be reached")
+                .with_step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)"),
             StoreFault::TurnedDown { next_steps, .. } => {
                 Self { kind: FailureKind::Refused, next_steps, unkept: true, ..unavailable }
             }
             // A compare-and-swap that lost: nothing was stored, so that a retry is safe.
-            StoreFault::Overtaken => Self { overtaken: true, unkept: true, ..unavailable }.step("try again"),
+            StoreFault::Overtaken => Self { overtaken: true, unkept: true, ..unavailable }.with_step("try again"),
             StoreFault::DoesNotFit { .. } => Self { kind: FailureKind::Conflict, ..unavailable },
             StoreFault::Io { .. } => unavailable,
         }
@@ -175,15 +175,15 @@ impl From<FileFault> for Failure {
             FileFault::Exists { .. } => FailureKind::Conflict,
             FileFault::Io { .. } => FailureKind::Unavailable,
         };
-        Self::new(kind, with_sources(&fault))
+        Self::new(kind, message_with_sources(&fault))
     }
 }
 
 impl From<TooDeep> for Failure {
     fn from(error: TooDeep) -> Self {
         Self::new(FailureKind::Refused, error.to_string())
-            .step("tl check")
-            .step("raise policy.cascade_max_depth in .throughline/config.toml if the tree is meant to be this deep")
+            .with_step("tl check")
+            .with_step("raise policy.cascade_max_depth in .throughline/config.toml if the tree is meant to be this deep")
     }
 }
 
@@ -191,7 +191,7 @@ impl From<Unresolved> for Failure {
     fn from(error: Unresolved) -> Self {
         match &error {
             Unresolved::Nothing | Unresolved::NotAnAlias(_) => {
-                Self::new(FailureKind::Invalid, error.to_string()).step("tl tree")
+                Self::new(FailureKind::Invalid, error.to_string()).with_step("tl tree")
             }
             Unresolved::NotFound { near, .. } => {
                 // The suggestion is part of the message: it is a guess, and next steps are commands
@@ -200,21 +200,21 @@ impl From<Unresolved> for Failure {
                 if !near.is_empty() {
                     failure
                         .message
-                        .push_str(&format!("; did you mean {}?", quoted(near)));
+                        .push_str(&format!("; did you mean {}?", quote_names(near)));
                 }
-                failure.step("tl tree")
+                failure.with_step("tl tree")
             }
             Unresolved::Ambiguous { candidates, .. } => {
                 let failure = Self::new(FailureKind::Invalid, error.to_string());
                 candidates.iter().fold(failure, |failure, path| {
-                    failure.step(format!("use the full path: {path}"))
+                    failure.with_step(format!("use the full path: {path}"))
                 })
             }
         }
     }
 }
 
-fn quoted(words: &[String]) -> String {
+fn quote_names(words: &[String]) -> String {
     words
         .iter()
         .map(|word| format!("`{word}`"))
@@ -233,43 +233,47 @@ impl From<ApprovalRefused> for Failure {
                 ..
             } => {
                 let failure = match parent_path {
-                    Some(path) => failure.step(format!("review {path}")),
+                    Some(path) => failure.with_step(format!("review {path}")),
                     None => failure,
                 };
                 failure
-                    .step(format!("tl approve {parent}"))
-                    .step(format!("tl approve {node}"))
+                    .with_step(format!("tl approve {parent}"))
+                    .with_step(format!("tl approve {node}"))
             }
-            ApprovalRefused::FileMissing { node, .. } => {
-                failure.step(format!("tl versions {node}")).step("tl check")
+            ApprovalRefused::FileMissing { node, .. } => failure
+                .with_step(format!("tl versions {node}"))
+                .with_step("tl check"),
+            ApprovalRefused::FileUnreadable { .. } => {
+                failure.with_step("write the plan as UTF-8 text")
             }
-            ApprovalRefused::FileUnreadable { .. } => failure.step("write the plan as UTF-8 text"),
             ApprovalRefused::Condemned { node, .. } => failure
-                .step("edit the plan")
-                .step(format!("tl approve {node} --force")),
-            ApprovalRefused::NotAPerson { node, .. } => failure.step(ask_person_step(&node)),
+                .with_step("edit the plan")
+                .with_step(format!("tl approve {node} --force")),
+            ApprovalRefused::NotAPerson { node, .. } => {
+                failure.with_step(ask_person_next_step(&node))
+            }
             // The warnings come before the command that overrides them, so that they are read
             // first.
             ApprovalRefused::Warnings { node, warnings } => warnings
                 .into_iter()
                 .fold(failure, |failure, warning| {
-                    failure.step(format!("warning: {warning}"))
+                    failure.with_step(format!("warning: {warning}"))
                 })
-                .step(format!("tl approve {node} --force")),
+                .with_step(format!("tl approve {node} --force")),
             ApprovalRefused::Changed(changed) => changed.into(),
         }
     }
 }
 
-impl From<ShownChanged> for Failure {
-    fn from(error: ShownChanged) -> Self {
+impl From<VersionConflict> for Failure {
+    fn from(error: VersionConflict) -> Self {
         Self::new(
             FailureKind::Conflict,
             format!("{error}; nothing was decided"),
         )
-        .step(format!(
+        .with_step(format!(
             "tl show {}   # read it as it is now, then decide again",
-            error.node()
+            error.conflicting_node()
         ))
     }
 }
@@ -281,7 +285,7 @@ impl From<KeepRefused> for Failure {
             KeepRefused::NotStale { .. } => Self::new(FailureKind::Refused, error.to_string()),
             KeepRefused::ParentNotApproved { ref parent, .. } => {
                 let step = format!("tl revalidate {parent}");
-                Self::new(FailureKind::Refused, error.to_string()).step(step)
+                Self::new(FailureKind::Refused, error.to_string()).with_step(step)
             }
         }
     }
@@ -296,7 +300,7 @@ impl From<NoSuchVersion> for Failure {
         let failure = Self::new(kind, error.to_string());
         match error {
             NoSuchVersion::NotFound { node, .. } | NoSuchVersion::Ambiguous { node, .. } => {
-                failure.step(format!("tl versions {node}"))
+                failure.with_step(format!("tl versions {node}"))
             }
             NoSuchVersion::Unreadable(_) => failure,
         }
@@ -317,16 +321,16 @@ impl From<UndoRefused> for Failure {
         };
         // Every refused undo starts with the log: it shows which operations are left and what they
         // did.
-        let failure = Self::new(kind, error.to_string()).step("tl log");
+        let failure = Self::new(kind, error.to_string()).with_step("tl log");
         match error {
             UndoRefused::UndoneAlready { by, .. } => {
-                failure.step(format!("tl undo {by}   # undoes the undo"))
+                failure.with_step(format!("tl undo {by}   # undoes the undo"))
             }
-            UndoRefused::Policy { .. } => failure.step("tl policy"),
+            UndoRefused::Policy { .. } => failure.with_step("tl policy"),
             UndoRefused::Frozen { document, .. } => {
-                failure.step(format!("tl doc revise --doc {document}"))
+                failure.with_step(format!("tl doc revise --doc {document}"))
             }
-            UndoRefused::ChangedSince { operation, .. } => failure.step(format!(
+            UndoRefused::ChangedSince { operation, .. } => failure.with_step(format!(
                 // The newest operation to keep is the one before the operation that cannot be
                 // undone alone.
                 "tl undo --to {}   # takes back everything since",
@@ -349,24 +353,24 @@ impl From<MapRefused> for Failure {
         let failure = Self::new(kind, error.to_string());
         match error {
             MapRefused::NoTrajectory(_) | MapRefused::Finished(_) | MapRefused::Trajectory => {
-                failure.step("tl intent \"what this session is for\"")
+                failure.with_step("tl intent \"what this session is for\"")
             }
-            MapRefused::NoTactic => failure.step("tl map tactic \"the way it is tried\""),
-            MapRefused::TooLong(_) => failure.step("tl mem save \"the details\""),
+            MapRefused::NoTactic => failure.with_step("tl map tactic \"the way it is tried\""),
+            MapRefused::TooLong(_) => failure.with_step("tl mem save \"the details\""),
             MapRefused::Empty => failure,
         }
     }
 }
 
-impl From<NotKept> for Failure {
-    fn from(error: NotKept) -> Self {
+impl From<NoteRefused> for Failure {
+    fn from(error: NoteRefused) -> Self {
         Self::new(FailureKind::Invalid, error.to_string())
     }
 }
 
 impl From<NotAStamp> for Failure {
     fn from(error: NotAStamp) -> Self {
-        Self::new(FailureKind::Invalid, error.to_string()).step("tl session list")
+        Self::new(FailureKind::Invalid, error.to_string()).with_step("tl session list")
     }
 }
 
@@ -375,14 +379,16 @@ impl From<TokenRefused> for Failure {
         let failure = Self::new(FailureKind::Invalid, error.to_string());
         match error {
             TokenRefused::Name => failure,
-            TokenRefused::Principal(_) => failure.step("--as human:anna").step("--as agent:ci/1"),
+            TokenRefused::Principal(_) => failure
+                .with_step("--as human:anna")
+                .with_step("--as agent:ci/1"),
             // The input is well-formed here; it is a rule that forbids it.
             TokenRefused::AgentDecides(_) => Self {
                 kind: FailureKind::Refused,
                 ..failure
             }
-            .step("--scope agent")
-            .step("--as human:NAME"),
+            .with_step("--scope agent")
+            .with_step("--as human:NAME"),
         }
     }
 }

@@ -6,15 +6,15 @@
 use domain::fact::Fact;
 use domain::node::Progress;
 use domain::operation::Verb;
-use domain::ports::{HeadMove, MoveKind, Transaction};
+use domain::ports::{HeadMove, HeadMoveKind, Transaction};
 use domain::record;
-use domain::work::tdd::{Advance, Commit, Tdd, advance, expected};
+use domain::work::tdd::{Advance, CycleCommit, Tdd, advance_cycle, expected_commit_subject};
 
 use crate::context::Context;
-use crate::evidence::held_back;
+use crate::evidence::find_blocking_proof;
 use crate::failure::Failure;
-use crate::locate::get;
-use crate::standing::{Ticket, standing, tdd_key};
+use crate::locate::load_node;
+use crate::session_position::{Ticket, load_position, tdd_record_key};
 
 /// Follows this session's commits, oldest first; `lines` were uncommitted before them. Returns the
 /// messages for the agent.
@@ -29,19 +29,22 @@ pub(crate) fn follow_commits(
     // Merges and checkouts move HEAD without being work of this session.
     for one in moves
         .iter()
-        .filter(|one| one.kind.commits_work() && one.kind != MoveKind::Merge)
+        .filter(|one| one.kind.commits_work() && one.kind != HeadMoveKind::Merge)
     {
-        let commit = Commit {
+        let commit = CycleCommit {
             hash: &one.to,
             subject: &one.subject,
-            amends: one.from.as_deref().filter(|_| one.kind == MoveKind::Amend),
+            amends: one
+                .from
+                .as_deref()
+                .filter(|_| one.kind == HeadMoveKind::Amend),
             // Only the total before all of them is known; it counts for the first commit.
             lines: std::mem::take(&mut lines),
         };
         // A failing test for the next scenario closes this one, and then counts for the next: at
         // most two rounds.
         for _ in 0..2 {
-            let again = follow(ctx, tx, &commit, &mut told)?;
+            let again = follow_commit(ctx, tx, &commit, &mut told)?;
             if !again {
                 break;
             }
@@ -51,51 +54,53 @@ pub(crate) fn follow_commits(
 }
 
 /// Follows one commit; returns whether it has to be applied again, to the next scenario.
-fn follow(
+fn follow_commit(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    commit: &Commit<'_>,
+    commit: &CycleCommit<'_>,
     told: &mut Vec<String>,
 ) -> Result<bool, Failure> {
-    let place = standing(ctx, &*tx)?;
+    let place = load_position(ctx, &*tx)?;
     let Some(ticket) = &place.ticket else {
         return Ok(false);
     };
-    if takes_the_place_of_a_last_one(ctx, tx, ticket, commit)? {
+    if follow_amended_close(ctx, tx, ticket, commit)? {
         return Ok(false);
     }
     let Some(scenario) = &ticket.current else {
         return Ok(false);
     };
-    let key = tdd_key(scenario.id);
-    let before = record::read::<Tdd>(&*tx, &key)?;
+    let key = tdd_record_key(scenario.id);
+    let before = record::read_record::<Tdd>(&*tx, &key)?;
     let tdd = before.clone().unwrap_or_default();
     // Two sessions on one scenario see the same commit; the first one recorded it.
     if tdd.last_hash.as_deref() == Some(commit.hash) {
         return Ok(false);
     }
-    let (after, done, again) = match advance(&tdd, commit, &ctx.policy.commits) {
+    let (after, done, again) = match advance_cycle(&tdd, commit, &ctx.policy.commits) {
         Advance::None => return Ok(false),
         Advance::To(after) => (after, false, false),
         Advance::Done(after) => (after, true, false),
         Advance::DoneBefore => (tdd, true, true),
     };
-    let node = get(&*tx, scenario.id)?;
+    let node = load_node(&*tx, scenario.id)?;
     // A scenario without its proof stays open, but its cycle advances: the commit exists either
     // way.
-    let done = done && held_back(ctx, &*tx, &node)?.is_none();
+    let done = done && find_blocking_proof(ctx, &*tx, &node)?.is_none();
     let state = if done {
         "done"
     } else {
-        after.cycle.map_or("open", domain::work::tdd::Cycle::word)
+        after.cycle.map_or("open", domain::work::tdd::Cycle::as_str)
     };
-    let mut operation = ctx.operation(
+    let mut operation = ctx.new_operation(
         Verb::Commit,
         format!("{}: {} is {state}", commit.subject, scenario.alias),
     );
-    operation
-        .facts
-        .extend(record::changed(&key, before.as_ref(), Some(&after)));
+    operation.facts.extend(record::record_changed_fact(
+        &key,
+        before.as_ref(),
+        Some(&after),
+    ));
     if done {
         let after = Progress::Complete;
         operation.facts.push(Fact::ProgressChanged {
@@ -107,7 +112,7 @@ fn follow(
     if operation.facts.is_empty() {
         return Ok(false);
     }
-    tx.record(operation)?;
+    tx.record_operation(operation)?;
     let most = ctx.policy.gates.loc_limit;
     if after.lines > most && !done {
         told.push(format!(
@@ -117,7 +122,7 @@ fn follow(
         ));
     }
     // Loaded again: closing a scenario moved the position to the next one.
-    let now = standing(ctx, &*tx)?;
+    let now = load_position(ctx, &*tx)?;
     if let Some(ticket) = &now.ticket {
         let next = match &ticket.current {
             Some(current) => {
@@ -127,7 +132,7 @@ fn follow(
                     .as_deref()
                     .unwrap_or(&current.alias)
                     .to_lowercase();
-                let next = expected(ticket.tdd.cycle, &about, &ctx.policy.commits);
+                let next = expected_commit_subject(ticket.tdd.cycle, &about, &ctx.policy.commits);
                 format!("current: {}; expected next: {next}", current.alias)
             }
             None => format!(
@@ -138,7 +143,7 @@ fn follow(
         told.push(format!(
             "Throughline: {} is {state}. TDD progress: {}/{} scenarios; {next}.",
             scenario.alias,
-            ticket.completed(),
+            ticket.count_completed(),
             ticket.scenarios.len()
         ));
     }
@@ -147,11 +152,11 @@ fn follow(
 
 /// If a commit amends the one that closed a scenario, records its new hash and returns `true`: it
 /// was counted already.
-fn takes_the_place_of_a_last_one(
+fn follow_amended_close(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     ticket: &Ticket,
-    commit: &Commit<'_>,
+    commit: &CycleCommit<'_>,
 ) -> Result<bool, Failure> {
     // Only after an amend: looking through all complete scenarios costs a record each.
     if commit.amends.is_none() {
@@ -162,8 +167,8 @@ fn takes_the_place_of_a_last_one(
         .iter()
         .filter(|one| one.progress == Progress::Complete)
     {
-        let key = tdd_key(scenario.id);
-        let Some(before) = record::read::<Tdd>(&*tx, &key)? else {
+        let key = tdd_record_key(scenario.id);
+        let Some(before) = record::read_record::<Tdd>(&*tx, &key)? else {
             continue;
         };
         if before.last_hash.as_deref() != commit.amends {
@@ -176,11 +181,13 @@ fn takes_the_place_of_a_last_one(
             ..before.clone()
         };
         let summary = format!("{}: {} is done", commit.subject, scenario.alias);
-        let mut operation = ctx.operation(Verb::Commit, summary);
-        operation
-            .facts
-            .extend(record::changed(&key, Some(&before), Some(&after)));
-        tx.record(operation)?;
+        let mut operation = ctx.new_operation(Verb::Commit, summary);
+        operation.facts.extend(record::record_changed_fact(
+            &key,
+            Some(&before),
+            Some(&after),
+        ));
+        tx.record_operation(operation)?;
         return Ok(true);
     }
     Ok(false)

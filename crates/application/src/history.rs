@@ -7,9 +7,9 @@ use domain::ports::Snapshot;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::nothing_left;
-use crate::observe::{observed, observed_node};
-use crate::survey::Scope;
+use crate::locate::reject_extra_words;
+use crate::observe::{observe_node, observe_then_read};
+use crate::scan::ScanScope;
 use crate::views::OperationView;
 
 /// Request of [`history`].
@@ -25,17 +25,20 @@ pub struct HistoryRequest {
 ///
 /// # Errors
 /// When there is no such node, or the state cannot be read.
-pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<OperationView>, Failure> {
+pub fn list_history(
+    ctx: &Context<'_>,
+    request: &HistoryRequest,
+) -> Result<Vec<OperationView>, Failure> {
     // The log of one node needs only the files that node depends on; a scan of the whole project
     // would dominate its time.
     let (state, node) = if request.node.is_empty() {
-        (observed(ctx, Scope::Everything)?, None)
+        (observe_then_read(ctx, ScanScope::Everything)?, None)
     } else {
-        let seen = observed_node(ctx, &request.node, Scope::Lineage)?;
-        nothing_left(seen.rest)?;
+        let seen = observe_node(ctx, &request.node, ScanScope::Lineage)?;
+        reject_extra_words(seen.rest)?;
         (seen.state, Some(seen.id))
     };
-    listed(&*state, node, request)
+    load_history(&*state, node, request)
 }
 
 /// Returns the recorded operations of the project without scanning the files, for a caller that
@@ -43,13 +46,13 @@ pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<Operat
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn recorded_history(
+pub fn list_recorded_history(
     ctx: &Context<'_>,
     most: usize,
     before: Option<OperationId>,
 ) -> Result<Vec<OperationView>, Failure> {
-    listed(
-        &*ctx.store.read()?,
+    load_history(
+        &*ctx.store.begin_read()?,
         None,
         &HistoryRequest {
             node: Vec::new(),
@@ -60,17 +63,17 @@ pub fn recorded_history(
 }
 
 /// Loads the requested page.
-fn listed(
+fn load_history(
     state: &dyn Snapshot,
     node: Option<NodeId>,
     request: &HistoryRequest,
 ) -> Result<Vec<OperationView>, Failure> {
     let heads = match node {
         None => state.operation_heads(request.before, request.most)?,
-        Some(node) => state.operation_heads_of(node, request.before, request.most)?,
+        Some(node) => state.operation_heads_of_node(node, request.before, request.most)?,
     };
     Ok(heads
         .into_iter()
-        .map(|head| OperationView::of(state, head))
+        .map(|head| OperationView::from_head(state, head))
         .collect::<Result<_, _>>()?)
 }

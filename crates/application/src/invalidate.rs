@@ -2,16 +2,16 @@
 //!
 //! A condemnation ends when the text changes; the node is not deleted.
 
+use domain::expected_version::ExpectedVersions;
 use domain::operation::Verb;
-use domain::revalidation::condemn;
-use domain::shown::Shown;
+use domain::revalidation::condemnation_fact;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, nothing_left, parent, path_of};
-use crate::observe::with_node;
-use crate::settle::settle;
-use crate::transitions::transitions;
+use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
+use crate::observe::with_observed_node;
+use crate::status_cascade::cascade_statuses;
+use crate::transitions::collect_transitions;
 use crate::views::CascadeView;
 
 /// Request of [`invalidate`].
@@ -20,14 +20,17 @@ pub struct InvalidateRequest {
     pub node: Vec<String>,
     pub reason: String,
     /// The versions shown to the person before the decision, if any were.
-    pub shown: Option<Shown>,
+    pub shown: Option<ExpectedVersions>,
 }
 
 /// Condemns a node, in MCP `cascade_invalidate`. The node itself is not in the returned list.
 ///
 /// # Errors
 /// When there is no such node, no reason, or the state cannot be written.
-pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<CascadeView, Failure> {
+pub fn invalidate_node(
+    ctx: &Context<'_>,
+    request: &InvalidateRequest,
+) -> Result<CascadeView, Failure> {
     let reason = request.reason.trim();
     if reason.is_empty() {
         return Err(Failure::new(
@@ -35,25 +38,25 @@ pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<Casc
             "a reason is needed: it is what everyone below will see",
         ));
     }
-    with_node(ctx, &request.node, |tx, id, rest| {
-        nothing_left(rest)?;
-        let node = get(&*tx, id)?;
+    with_observed_node(ctx, &request.node, |tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
         // Compared inside the transaction, as for an approval: a text stored in between was not the
         // one the person rejected.
         if let Some(shown) = &request.shown {
-            shown.check(&node, parent(&*tx, &node)?.as_ref())?;
+            shown.check_current(&node, load_parent(&*tx, &node)?.as_ref())?;
         }
         let now = ctx.clock.now();
-        let mut facts = vec![condemn(&node, reason, &ctx.actor, now)];
-        settle(ctx, tx, &mut facts, &[], now, Some(reason))?;
-        let changed = transitions(&*tx, &facts, Some(id))?;
-        let mut operation = ctx.operation(
+        let mut facts = vec![condemnation_fact(&node, reason, &ctx.actor, now)];
+        cascade_statuses(ctx, tx, &mut facts, &[], now, Some(reason))?;
+        let changed = collect_transitions(&*tx, &facts, Some(id))?;
+        let mut operation = ctx.new_operation(
             Verb::Invalidate,
-            format!("invalidate {}: {reason}", path_of(&*tx, &node)?),
+            format!("invalidate {}: {reason}", load_node_path(&*tx, &node)?),
         );
         operation.at = now;
         operation.facts = facts;
-        let operation = tx.record(operation)?;
+        let operation = tx.record_operation(operation)?;
         Ok(CascadeView {
             success: true,
             invalidated_entities: changed.stale,

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::path_of;
+use crate::locate::load_node_path;
 
 /// An operation and the nodes it touched.
 #[derive(Clone, Debug, Serialize)]
@@ -26,7 +26,7 @@ pub struct ChangeView {
 }
 
 /// Maximum number of nodes listed per operation.
-const MOST_PATHS: usize = 50;
+const MAX_PATHS: usize = 50;
 
 /// Returns the operations after `since`, oldest first; `None` if there are more than `most`, or the
 /// state was replaced by an earlier one. The client then loads everything again.
@@ -38,11 +38,11 @@ pub fn list_changes(
     since: OperationId,
     most: usize,
 ) -> Result<Option<Vec<ChangeView>>, Failure> {
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     // Operation numbers have no gaps, so the difference is the count. A head below `since` is a
     // restored state.
     let new = state
-        .head()?
+        .last_operation_id()?
         .0
         .checked_sub(since.0)
         .and_then(|new| usize::try_from(new).ok());
@@ -51,29 +51,33 @@ pub fn list_changes(
     };
     let mut changes = Vec::with_capacity(new);
     for operation in state
-        .operations(None, new)?
+        .load_operations(None, new)?
         .into_iter()
         .rev()
         .filter(|operation| operation.id > since)
     {
-        let mut touched: BTreeSet<_> = operation.facts.iter().flat_map(Fact::nodes).collect();
+        let mut touched: BTreeSet<_> = operation
+            .facts
+            .iter()
+            .flat_map(Fact::changed_nodes)
+            .collect();
         // A comment is a record, not a fact about the node, but the page of that node has to
         // refresh.
-        touched.extend(operation.facts.iter().filter_map(commented));
+        touched.extend(operation.facts.iter().filter_map(commented_node));
         let mut paths = Vec::new();
-        for id in touched.iter().take(MOST_PATHS) {
-            if let Some(node) = state.node(*id)? {
-                paths.push(path_of(&*state, &node)?);
+        for id in touched.iter().take(MAX_PATHS) {
+            if let Some(node) = state.load_node(*id)? {
+                paths.push(load_node_path(&*state, &node)?);
             }
         }
-        let more = touched.len() > MOST_PATHS;
+        let more = touched.len() > MAX_PATHS;
         let domain::operation::OperationHead {
             id,
             by,
             verb,
             summary,
             ..
-        } = operation.head();
+        } = operation.to_head();
         changes.push(ChangeView {
             operation: id,
             verb,
@@ -87,7 +91,7 @@ pub fn list_changes(
 }
 
 /// Returns the node of a comment.
-fn commented(fact: &Fact) -> Option<domain::ids::NodeId> {
+fn commented_node(fact: &Fact) -> Option<domain::ids::NodeId> {
     let Fact::RecordChanged { record, .. } = fact else {
         return None;
     };

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{get, nothing_left, path_of};
-use crate::observe::observed_node;
-use crate::survey::Scope;
+use crate::locate::{load_node, load_node_path, reject_extra_words};
+use crate::observe::observe_node;
+use crate::scan::ScanScope;
 
 /// The versions of a node, newest first.
 #[derive(Clone, Debug, Serialize)]
@@ -46,13 +46,13 @@ pub struct VersionView {
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView, Failure> {
-    let seen = observed_node(ctx, words, Scope::Lineage)?;
-    nothing_left(seen.rest)?;
+    let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
     let state = seen.state;
-    let node = get(&*state, seen.id)?;
+    let node = load_node(&*state, seen.id)?;
     let mut back = 0;
     let mut versions = Vec::new();
-    for entry in entries(&*state, &node)? {
+    for entry in load_version_entries(&*state, &node)? {
         // The head has the summary; the facts of a large operation would be read for nothing.
         let operation = state.operation_head(entry.version.operation)?;
         if !entry.current {
@@ -62,9 +62,9 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
             back: (!entry.current).then(|| format!("-{back}")),
             version_hash: entry.version.hash,
             at: entry.version.at,
-            timestamp: entry.version.at.file_name_part(),
+            timestamp: entry.version.at.format_for_file_name(),
             size: entry.version.size,
-            masked: MaskedText::read(&*state, entry.version.hash)?.is_some(),
+            masked: MaskedText::read_record(&*state, entry.version.hash)?.is_some(),
             current: entry.current,
             approved: node
                 .approval
@@ -80,20 +80,23 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
     }
     Ok(VersionsView {
         entity_id: node.alias.clone(),
-        path: path_of(&*state, &node)?,
+        path: load_node_path(&*state, &node)?,
         versions,
     })
 }
 
 /// Returns the versions of a node with their backups, newest first, the present one at the top.
-pub(crate) fn entries(state: &dyn Snapshot, node: &Node) -> Result<Vec<VersionEntry>, StoreFault> {
-    let backups = state.backups(node.id)?;
-    let current = node.content.version();
+pub(crate) fn load_version_entries(
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<VersionEntry>, StoreFault> {
+    let backups = state.load_backups(node.id)?;
+    let current = node.content.version_hash();
     let mut entries: Vec<VersionEntry> = state
-        .versions(node.id)?
+        .load_versions(node.id)?
         .into_iter()
         .map(|version| VersionEntry {
-            backups: paths(&backups, node.id, version.hash),
+            backups: backup_paths(&backups, node.id, version.hash),
             current: Some(version.hash) == current,
             version,
         })
@@ -105,7 +108,11 @@ pub(crate) fn entries(state: &dyn Snapshot, node: &Node) -> Result<Vec<VersionEn
 }
 
 /// Returns the paths of the backups of a version.
-fn paths(backups: &[domain::fact::Backup], node: NodeId, version: VersionHash) -> Vec<String> {
+fn backup_paths(
+    backups: &[domain::fact::Backup],
+    node: NodeId,
+    version: VersionHash,
+) -> Vec<String> {
     backups
         .iter()
         .filter(|backup| backup.node == node && backup.version == version)

@@ -3,7 +3,7 @@
 //! Nodes claimed by other sessions are left out; readiness itself is a rule of `domain::needs`.
 
 use domain::ids::NodeId;
-use domain::needs::{Needs, ready};
+use domain::needs::{Needs, find_ready_nodes};
 use domain::node::{Node, Progress};
 use domain::ports::Snapshot;
 use domain::profile::{ApprovalNeed, Profile};
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed_tree;
+use crate::observe::observe_tree;
 
 /// The ready queue.
 #[derive(Clone, Debug, Serialize)]
@@ -39,20 +39,20 @@ pub struct ReadyView {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
-    let (state, tree) = observed_tree(ctx)?;
-    ready_in(ctx, &*state, &tree)
+pub fn list_next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
+    let (state, tree) = observe_tree(ctx)?;
+    list_ready(ctx, &*state, &tree)
 }
 
 /// Returns the ready nodes of a tree.
-pub(crate) fn ready_in(
+pub(crate) fn list_ready(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
 ) -> Result<NextWork, Failure> {
-    let needs = Needs::of(tree, ctx.profiles);
+    let needs = Needs::from_tree(tree, ctx.profiles);
     // The session's own claims stay in the queue: it claimed them to work on them.
-    let held: Vec<NodeId> = claim_node::holding(ctx, state)?
+    let held: Vec<NodeId> = claim_node::list_active_claims(ctx, state)?
         .into_iter()
         .filter(|(_, claim)| claim.session != ctx.session)
         .map(|(id, _)| id)
@@ -66,19 +66,19 @@ pub(crate) fn ready_in(
                 .any(|above| held.contains(&above.id))
     };
     let waits_for_approval = |node: &Node| {
-        ctx.profile(&node.profile)
+        ctx.find_profile(&node.profile)
             .is_none_or(|profile| profile.approval == ApprovalNeed::Required)
     };
-    let ready = ready(tree, &needs, &waits_for_approval)
+    let ready = find_ready_nodes(tree, &needs, &waits_for_approval)
         .into_iter()
         .filter(is_free)
         .map(|node| ReadyView {
             entity_id: node.alias.clone(),
             entity_type: node.level.clone(),
-            path: tree.path(node),
+            path: tree.alias_path(node),
             title: node.description.title.clone(),
             progress: node.progress,
-            action: action(ctx.profile(&node.profile), tree, node),
+            action: next_action(ctx.find_profile(&node.profile), tree, node),
         })
         .collect();
     Ok(NextWork {
@@ -89,13 +89,13 @@ pub(crate) fn ready_in(
 
 /// Returns the next command: a node with plannable levels below it is planned further, one at the
 /// bottom is carried out.
-fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
+fn next_action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
     let below = profile.and_then(|profile| {
         profile
             .levels_under(&node.level)
             .find(|level| level.file.is_some() && !level.root)
     });
-    let path = tree.path(node);
+    let path = tree.alias_path(node);
     let has_children = tree.children(node.id).next().is_some();
     match below {
         Some(level) if !has_children => {
@@ -104,7 +104,7 @@ fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
             let number = u32::try_from(node.order).ok();
             let id = level
                 .alias
-                .numbered(1, number)
+                .format_alias(1, number)
                 .unwrap_or_else(|| "NAME".to_owned());
             format!("tl plan {} {id} --under {path}", level.name)
         }

@@ -9,58 +9,60 @@ use std::rc::Rc;
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, WorkKeys};
-use domain::observation::{Place, Sighting, decide};
+use domain::observation::{ObservedFile, OwningNode, facts_from_observations};
 use domain::operation::Verb;
 use domain::policy::BackupPolicy;
 use domain::ports::{FileFault, NewOperation, Snapshot, StoreFault, Transaction};
-use domain::secrets::mask;
-use domain::text::count;
+use domain::secrets::mask_secrets;
+use domain::text::count_with_noun;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use domain::version::backup_name;
 
-use crate::context::{Context, Noticed};
-use crate::evidence::{completing, refuse_unproved};
+use crate::context::{Context, Notice};
+use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{self, PlannedFiles};
-use crate::locate::{find, with_ancestors};
-use crate::settle::{count_stale, settle};
-use crate::survey::{Scope, Survey, survey};
+use crate::locate::{find_node, load_with_ancestors};
+use crate::scan::{ScanResult, ScanScope, scan_plan_files};
+use crate::status_cascade::{cascade_statuses, count_stale_nodes};
 
 /// Minimum number of new file stamps for which an otherwise unchanged state is written. Fewer files
 /// are read again by the next command, which is cheaper than taking the write lock.
-const STAMPS_WORTH_A_WRITE: usize = 32;
+const MIN_STAMPS_TO_WRITE: usize = 32;
 
 /// Scans the files, records their changes, and returns an up-to-date snapshot.
 ///
 /// Writes nothing if nothing changed.
-pub(crate) fn observed<'s>(
+pub(crate) fn observe_then_read<'s>(
     ctx: &Context<'s>,
-    scope: Scope,
+    scope: ScanScope,
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
-    let snapshot = ctx.store.read()?;
+    let snapshot = ctx.store.begin_read()?;
     // The ids of new nodes are placeholders far above the real ones: this scan is discarded, and
     // the one under the write lock allocates the ids.
-    let seen = survey(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
-    if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+    let seen = scan_plan_files(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
+    if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
         return Ok(snapshot);
     }
     // A store has one open snapshot at a time, and the write lock may not be taken under it.
     drop(snapshot);
-    match record(ctx, scope) {
+    match record_changes(ctx, scope) {
         Ok(()) => {}
         // A state that cannot be written can still be read, with a notice. Damage and conflicts are
         // left to the edge, which repairs or retries.
-        Err(failure) if failure.damage.is_none() && !failure.overtaken && !failure.is_answer() => {
-            if !seen.shows_nothing() {
-                ctx.notice(Noticed::NotRecorded {
+        Err(failure)
+            if failure.damage.is_none() && !failure.overtaken && !failure.is_rejection() =>
+        {
+            if !seen.is_unchanged() {
+                ctx.push_notice(Notice::NotRecorded {
                     why: failure.message,
                 });
             }
         }
         Err(failure) => return Err(failure),
     }
-    Ok(ctx.store.read()?)
+    Ok(ctx.store.begin_read()?)
 }
 
 /// A node found by name, with a snapshot that is up to date for it.
@@ -75,31 +77,31 @@ pub(crate) struct ObservedNode<'s, 'w> {
 ///
 /// An unknown name may belong to a file written a moment ago, so the whole project is scanned
 /// before the node is reported as missing.
-pub(crate) fn observed_node<'s, 'w>(
+pub(crate) fn observe_node<'s, 'w>(
     ctx: &Context<'s>,
     words: &'w [String],
-    scope: fn(NodeId) -> Scope,
+    scope: fn(NodeId) -> ScanScope,
 ) -> Result<ObservedNode<'s, 'w>, Failure> {
-    let state = ctx.store.read()?;
-    match find(ctx, &*state, words) {
+    let state = ctx.store.begin_read()?;
+    match find_node(ctx, &*state, words) {
         Ok((id, rest)) => {
             // The common case: nothing changed, and the snapshot the name was resolved in is
             // returned without a second read.
-            let seen = survey(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
-            if seen.shows_nothing() {
+            let seen = scan_plan_files(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
+            if seen.is_unchanged() {
                 return Ok(ObservedNode { state, id, rest });
             }
             drop(state);
             Ok(ObservedNode {
-                state: observed(ctx, scope(id))?,
+                state: observe_then_read(ctx, scope(id))?,
                 id,
                 rest,
             })
         }
         Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
             drop(state);
-            let state = observed(ctx, Scope::Everything)?;
-            let (id, rest) = find(ctx, &*state, words)?;
+            let state = observe_then_read(ctx, ScanScope::Everything)?;
+            let (id, rest) = find_node(ctx, &*state, words)?;
             Ok(ObservedNode { state, id, rest })
         }
         Err(failure) => Err(failure),
@@ -108,35 +110,35 @@ pub(crate) fn observed_node<'s, 'w>(
 
 /// Finds a node by name and runs `act` in a write transaction that first records the changes of the
 /// files the node depends on. `act` receives the arguments after the node.
-pub(crate) fn with_node<T>(
+pub(crate) fn with_observed_node<T>(
     ctx: &Context<'_>,
     words: &[String],
     act: impl FnOnce(&mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_node_files(ctx, words, None, |_, tx, id, rest| act(tx, id, rest))
+    with_observed_node_files(ctx, words, None, |_, tx, id, rest| act(tx, id, rest))
 }
 
 /// Like [`with_node`] for an operation that writes files: `act` plans them, and they are written
 /// after the commit. A `request` that an interrupted process carried out is not carried out again.
-pub(crate) fn with_node_files<T>(
+pub(crate) fn with_observed_node_files<T>(
     ctx: &Context<'_>,
     words: &[String],
     request: Option<VersionHash>,
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut tx = file_writes::begin(ctx)?;
-    if let Some(done) = repeated(ctx, &mut *tx, request)? {
+    let mut tx = file_writes::begin_transaction(ctx)?;
+    if let Some(done) = answer_repeated_request(ctx, &mut *tx, request)? {
         // Committed although the request fails: the transaction used up the note about the
         // interrupted request, so that asking a third time carries it out.
         tx.commit()?;
         return Err(done);
     }
-    let planned = PlannedFiles::of(ctx, request);
+    let planned = PlannedFiles::new(ctx, request);
     let mut observed = None;
-    let (id, rest) = match find(ctx, &*tx, words) {
+    let (id, rest) = match find_node(ctx, &*tx, words) {
         Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
-            observed = observe_within(ctx, &mut *tx, Scope::Everything)?;
-            match find(ctx, &*tx, words) {
+            observed = observe_within(ctx, &mut *tx, ScanScope::Everything)?;
+            match find_node(ctx, &*tx, words) {
                 Ok(found) => found,
                 Err(failure) => return keep_observed(tx, observed, failure),
             }
@@ -145,10 +147,10 @@ pub(crate) fn with_node_files<T>(
     };
     // Under the write lock: no file change of another command can come between this scan and the
     // decision.
-    observed = observe_within(ctx, &mut *tx, Scope::Lineage(id))?.or(observed);
+    observed = observe_within(ctx, &mut *tx, ScanScope::Lineage(id))?.or(observed);
     match act(&planned, &mut *tx, id, rest) {
         Ok(value) => {
-            planned.commit(ctx, tx)?;
+            planned.commit_and_write(ctx, tx)?;
             Ok(value)
         }
         Err(failure) => keep_observed(tx, observed, failure),
@@ -157,7 +159,7 @@ pub(crate) fn with_node_files<T>(
 
 /// Returns the answer to a request that an interrupted process carried out. The caller commits the
 /// transaction in that case.
-pub(crate) fn repeated(
+pub(crate) fn answer_repeated_request(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     request: Option<VersionHash>,
@@ -165,8 +167,8 @@ pub(crate) fn repeated(
     let Some(request) = request else {
         return Ok(None);
     };
-    let done = file_writes::take_interrupted(ctx, tx, request)?;
-    done.map(|operation| file_writes::done_already(&*tx, operation))
+    let done = file_writes::take_interrupted_operation(ctx, tx, request)?;
+    done.map(|operation| file_writes::already_done_failure(&*tx, operation))
         .transpose()
 }
 
@@ -177,7 +179,7 @@ fn keep_observed<T>(
     failure: Failure,
 ) -> Result<T, Failure> {
     // After an error of the store the transaction is not trusted any more.
-    if failure.is_answer() && observed.is_some() {
+    if failure.is_rejection() && observed.is_some() {
         tx.commit()?;
     }
     Err(failure)
@@ -186,11 +188,11 @@ fn keep_observed<T>(
 /// Scans every file, records the changes, and returns the whole tree.
 ///
 /// A whole scan also completes the part of the mirror that earlier commits deferred.
-pub(crate) fn observed_tree<'s>(
+pub(crate) fn observe_tree<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
-    let (snapshot, plans) = observed_plans(ctx)?;
-    if !domain::trail::is_kept(ctx.profiles) {
+    let (snapshot, plans) = observe_plans(ctx)?;
+    if !domain::trail::has_trail_profile(ctx.profiles) {
         return Ok((snapshot, plans));
     }
     let tree = Tree::new(snapshot.all_nodes()?);
@@ -198,32 +200,32 @@ pub(crate) fn observed_tree<'s>(
 }
 
 /// Like [`observed_tree`] without the trail, which has no files and can be long.
-pub(crate) fn observed_plans<'s>(
+pub(crate) fn observe_plans<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
     ctx.store.finish_mirror();
-    let snapshot = ctx.store.read()?;
-    let seen = survey(ctx, &*snapshot, Scope::WholeTree, NodeId(u32::MAX / 2))?;
-    if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+    let snapshot = ctx.store.begin_read()?;
+    let seen = scan_plan_files(ctx, &*snapshot, ScanScope::WholeTree, NodeId(u32::MAX / 2))?;
+    if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
         // The scan has loaded every node already; reading ten thousand of them again takes tens of
         // milliseconds.
         let nodes = Rc::unwrap_or_clone(seen.nodes);
         return Ok((snapshot, Tree::new(nodes)));
     }
     drop(snapshot);
-    let snapshot = observed(ctx, Scope::Everything)?;
+    let snapshot = observe_then_read(ctx, ScanScope::Everything)?;
     let tree = Tree::new(snapshot.nodes_outside(&[domain::trail::PROFILE])?);
     Ok((snapshot, tree))
 }
 
 /// Records the changes in `scope` as an operation of its own.
-fn record(ctx: &Context<'_>, scope: Scope) -> Result<(), Failure> {
-    let mut tx = ctx.store.write()?;
+fn record_changes(ctx: &Context<'_>, scope: ScanScope) -> Result<(), Failure> {
+    let mut tx = ctx.store.begin_write()?;
     observe_within(ctx, &mut *tx, scope)?;
     tx.commit()?;
     // Only with a scan of the whole project, which takes its time anyway; a command about one node
     // leaves the deferred part to a later one.
-    if scope == Scope::Everything {
+    if scope == ScanScope::Everything {
         ctx.store.finish_mirror();
     }
     Ok(())
@@ -234,7 +236,7 @@ fn record(ctx: &Context<'_>, scope: Scope) -> Result<(), Failure> {
 /// The observed changes are kept if `act` is refused.
 pub(crate) fn with_observed<T>(
     ctx: &Context<'_>,
-    scope: Scope,
+    scope: ScanScope,
     act: impl FnOnce(&mut dyn Transaction) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     with_observed_files(ctx, scope, None, |_, tx| act(tx))
@@ -243,20 +245,20 @@ pub(crate) fn with_observed<T>(
 /// Like [`with_observed`] for an operation that writes files, as [`with_node_files`].
 pub(crate) fn with_observed_files<T>(
     ctx: &Context<'_>,
-    scope: Scope,
+    scope: ScanScope,
     request: Option<VersionHash>,
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut tx = file_writes::begin(ctx)?;
-    if let Some(done) = repeated(ctx, &mut *tx, request)? {
+    let mut tx = file_writes::begin_transaction(ctx)?;
+    if let Some(done) = answer_repeated_request(ctx, &mut *tx, request)? {
         tx.commit()?;
         return Err(done);
     }
-    let planned = PlannedFiles::of(ctx, request);
+    let planned = PlannedFiles::new(ctx, request);
     let observed = observe_within(ctx, &mut *tx, scope)?;
     match act(&planned, &mut *tx) {
         Ok(value) => {
-            planned.commit(ctx, tx)?;
+            planned.commit_and_write(ctx, tx)?;
             Ok(value)
         }
         Err(failure) => keep_observed(tx, observed, failure),
@@ -267,22 +269,22 @@ pub(crate) fn with_observed_files<T>(
 pub(crate) fn observe_within(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    scope: Scope,
+    scope: ScanScope,
 ) -> Result<Option<OperationId>, Failure> {
     // Another process may have committed while this one waited for the lock, and not have written
     // its files yet: scanned now, they would look like edits by hand.
-    file_writes::complete_within(ctx, tx)?;
-    let seen = survey(ctx, &*tx, scope, tx.next_node()?)?;
+    file_writes::complete_writes_within(ctx, tx)?;
+    let seen = scan_plan_files(ctx, &*tx, scope, tx.next_node_id()?)?;
     let operation = record_sightings(ctx, tx, &seen, Verb::Observe)?;
     // A sighting does not always become a node. Stamps of nodes that were not added would reference
     // nothing.
     let mut stamps = Vec::with_capacity(seen.stamps.len());
     for (id, stamp, version) in seen.stamps {
-        if operation.is_none() || tx.node(id)?.is_some() {
+        if operation.is_none() || tx.load_node(id)?.is_some() {
             stamps.push((id, stamp, version));
         }
     }
-    tx.keep_stamps(&stamps)?;
+    tx.save_file_stamps(&stamps)?;
     Ok(operation)
 }
 
@@ -298,34 +300,37 @@ pub(crate) fn record_planned(
 ) -> Result<Option<OperationId>, Failure> {
     // The tree is derived from the planned texts by the same scan that reads files, so that a
     // planned ticket and one written by hand give the same facts.
-    let operation = ctx.on_files(planned, |ctx| {
-        let seen = survey(ctx, &*tx, Scope::Everything, tx.next_node()?)?;
-        operation_of(ctx, tx, &seen, verb)
+    let operation = ctx.with_planned_files(planned, |ctx| {
+        let seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, tx.next_node_id()?)?;
+        build_operation(ctx, tx, &seen, verb)
     })?;
     if operation.is_none() && more.is_empty() && planned.is_empty() {
         return Ok(None);
     }
-    let mut operation = operation.unwrap_or_else(|| ctx.operation(verb, String::new()));
+    let mut operation = operation.unwrap_or_else(|| ctx.new_operation(verb, String::new()));
     operation.summary = summary;
     operation.facts.extend(more);
-    planned.record(tx, operation).map(Some)
+    planned.record_operation(tx, operation).map(Some)
 }
 
 /// Records sightings as one operation.
 pub(crate) fn record_sightings(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    seen: &Survey,
+    seen: &ScanResult,
     verb: Verb,
 ) -> Result<Option<OperationId>, Failure> {
-    let Some(operation) = operation_of(ctx, tx, seen, verb)? else {
+    let Some(operation) = build_operation(ctx, tx, seen, verb)? else {
         return Ok(None);
     };
-    let (summary, stale) = (operation.summary.clone(), count_stale(&operation.facts));
-    let id = tx.record(operation)?;
+    let (summary, stale) = (
+        operation.summary.clone(),
+        count_stale_nodes(&operation.facts),
+    );
+    let id = tx.record_operation(operation)?;
     // Only for changes made outside: those of the caller's own operation are in its outcome.
     if verb == Verb::Observe {
-        ctx.notice(Noticed::Changes {
+        ctx.push_notice(Notice::Changes {
             operation: id,
             summary,
             stale,
@@ -335,21 +340,21 @@ pub(crate) fn record_sightings(
 }
 
 /// Returns the operation for these sightings; `None` if everything is as recorded.
-fn operation_of(
+fn build_operation(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    seen: &Survey,
+    seen: &ScanResult,
     verb: Verb,
 ) -> Result<Option<NewOperation>, Failure> {
-    if seen.shows_nothing() {
+    if seen.is_unchanged() {
         return Ok(None);
     }
-    let tree = slice(tx, &seen.sightings)?;
+    let tree = load_sighted_tree(tx, &seen.sightings)?;
     let now = ctx.clock.now();
-    let mut facts = decide(&tree, &seen.sightings, now);
-    follow_files(ctx, tx, &mut facts)?;
+    let mut facts = facts_from_observations(&tree, &seen.sightings, now);
+    follow_file_progress(ctx, tx, &mut facts)?;
     for (node, after) in &seen.moves {
-        let before = tx.node(*node)?.and_then(|node| node.parent);
+        let before = tx.load_node(*node)?.and_then(|node| node.parent);
         facts.push(Fact::NodeMoved {
             node: *node,
             before,
@@ -361,9 +366,9 @@ fn operation_of(
     }
     // The new texts are passed along because the precise cascade compares them, and they are not in
     // the store before the operation is recorded.
-    settle(ctx, tx, &mut facts, &seen.texts, now, None)?;
-    back_up(ctx, tx, &tree, &mut facts, now)?;
-    let mut operation = ctx.operation(verb, summarise(&tree, &facts));
+    cascade_statuses(ctx, tx, &mut facts, &seen.texts, now, None)?;
+    back_up_overwritten(ctx, tx, &tree, &mut facts, now)?;
+    let mut operation = ctx.new_operation(verb, summarise_changes(&tree, &facts));
     // The editor of a file is unknown. Naming the caller would attribute an edit to a person who
     // only ran `tl status`.
     if verb == Verb::Observe {
@@ -377,17 +382,17 @@ fn operation_of(
 
 /// Derives the progress from front matter where a file declares it; unproved work does not become
 /// complete.
-fn follow_files(
+fn follow_file_progress(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     facts: &mut Vec<Fact>,
 ) -> Result<(), Failure> {
     let said = |profile: &str, work: &Option<Box<WorkKeys>>| {
         let last_phase = ctx
-            .profile(profile)
+            .find_profile(profile)
             .and_then(|profile| profile.work_phases.last());
         work.as_ref()
-            .and_then(|work| work.progress(last_phase.map(|phase| phase.name.as_str())))
+            .and_then(|work| work.stated_progress(last_phase.map(|phase| phase.name.as_str())))
     };
     let mut follow = Vec::new();
     for fact in facts.iter_mut() {
@@ -401,7 +406,7 @@ fn follow_files(
                 before,
                 after,
             } => {
-                let Some(known) = tx.node(*node)? else {
+                let Some(known) = tx.load_node(*node)? else {
                     continue;
                 };
                 let (then, now) = (
@@ -423,13 +428,13 @@ fn follow_files(
                     // A notice, not an error: the file is written and cannot be refused, and an
                     // unrelated command must not fail because of it.
                     if let Err(refused) = refuse_unproved(ctx, &*tx, &known) {
-                        ctx.notice(Noticed::Unproved {
+                        ctx.push_notice(Notice::Unproved {
                             node: known.alias.clone(),
                             why: refused.message,
                         });
                         continue;
                     }
-                    completing(ctx, tx, &known)?;
+                    consume_override(ctx, tx, &known)?;
                 }
                 follow.push(Fact::ProgressChanged {
                     node: *node,
@@ -445,19 +450,19 @@ fn follow_files(
 }
 
 /// Returns the nodes of the sightings with their ancestors.
-fn slice(tx: &dyn Transaction, sightings: &[Sighting]) -> Result<Tree, StoreFault> {
+fn load_sighted_tree(tx: &dyn Transaction, sightings: &[ObservedFile]) -> Result<Tree, StoreFault> {
     let mut wanted: Vec<NodeId> = Vec::new();
     for sighting in sightings {
         match &sighting.place {
-            Place::Known(id) => wanted.push(*id),
-            Place::New(new) => wanted.extend(new.parent),
+            OwningNode::Known(id) => wanted.push(*id),
+            OwningNode::New(new) => wanted.extend(new.parent),
         }
     }
-    with_ancestors(tx, wanted)
+    load_with_ancestors(tx, wanted)
 }
 
 /// Writes the readable backup of every overwritten plan.
-fn back_up(
+fn back_up_overwritten(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     tree: &Tree,
@@ -481,16 +486,16 @@ fn back_up(
         };
         let wanted = match ctx.policy.backups {
             BackupPolicy::Always => true,
-            BackupPolicy::Approved => node.text_is_approved(),
+            BackupPolicy::Approved => node.has_approved_text(),
             BackupPolicy::Off => false,
         };
         // Compared by canonical hash: reformatting a plan is not worth a backup.
-        if wanted && after.canonical().is_some_and(|after| after != *before) {
+        if wanted && after.canonical_hash().is_some_and(|after| after != *before) {
             match write_backup(ctx, tx, node, "regeneration", now) {
                 Ok(fact) => written.extend(fact),
                 // The text is in the store either way, and the change has to be recorded even if
                 // `backups/` is not writable.
-                Err(failure) => ctx.notice(Noticed::NoBackup {
+                Err(failure) => ctx.push_notice(Notice::NoBackup {
                     node: node.alias.clone(),
                     why: failure.message,
                 }),
@@ -510,10 +515,10 @@ pub(crate) fn write_backup(
     reason: &str,
     now: Timestamp,
 ) -> Result<Option<Fact>, Failure> {
-    let (Some(path), Some(version)) = (&node.path, node.content.version()) else {
+    let (Some(path), Some(version)) = (&node.path, node.content.version_hash()) else {
         return Ok(None);
     };
-    let Some(text) = state.text(version)? else {
+    let Some(text) = state.load_text(version)? else {
         return Ok(None);
     };
     let (folder, name) = path
@@ -529,7 +534,7 @@ pub(crate) fn write_backup(
     for attempt in 1..1_000 {
         let backup = format!("{folder}/{}", backup_name(name, now, attempt));
         // Masked again: texts stored by versions before masking may still contain secrets.
-        match ctx.files.create(&backup, &mask(&text)) {
+        match ctx.files.create_file(&backup, &mask_secrets(&text)) {
             Ok(()) => {
                 return Ok(Some(Fact::BackupWritten {
                     node: node.id,
@@ -549,10 +554,10 @@ pub(crate) fn write_backup(
 }
 
 /// Returns a one-line summary of the changes.
-fn summarise(tree: &Tree, facts: &[Fact]) -> String {
+fn summarise_changes(tree: &Tree, facts: &[Fact]) -> String {
     let name = |id: &NodeId| {
         tree.get(*id)
-            .map_or_else(|| id.to_string(), |node| tree.path(node))
+            .map_or_else(|| id.to_string(), |node| tree.alias_path(node))
     };
     let mut parts: Vec<(&str, Vec<String>)> = vec![
         ("new", Vec::new()),
@@ -585,7 +590,7 @@ fn summarise(tree: &Tree, facts: &[Fact]) -> String {
                 format!(
                     "{word}: {}, … ({})",
                     names.first().map_or("", String::as_str),
-                    count(more, "plan", "plans")
+                    count_with_noun(more, "plan", "plans")
                 )
             }
         })

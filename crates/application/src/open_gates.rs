@@ -8,11 +8,11 @@ use domain::node::{Node, Status};
 use domain::time::Timestamp;
 use serde::Serialize;
 
-use crate::known_tree::KnownTree;
+use crate::tree_cache::CachedTree;
 
 /// A step that a gate blocked, from the hook ledger.
 #[derive(Clone, Debug)]
-pub struct Blocked {
+pub struct BlockedStep {
     pub at: Timestamp,
     pub host: String,
     pub session: String,
@@ -34,18 +34,18 @@ pub struct OpenGate {
     pub at: Timestamp,
     pub plan: Option<String>,
     /// The plan a person has to decide, so that the session can continue.
-    pub waits_for: Option<WaitsFor>,
+    pub waits_for: Option<PendingDecision>,
 }
 
 /// A plan with a pending decision.
 #[derive(Clone, Debug, Serialize)]
-pub struct WaitsFor {
+pub struct PendingDecision {
     pub path: String,
     pub status: Status,
 }
 
 /// Age in milliseconds after which a blocked step is ignored: its session has most likely ended.
-const KEPT_FOR_MS: i64 = 24 * 60 * 60 * 1000;
+const MAX_BLOCK_AGE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Returns the unresolved gates, latest first.
 ///
@@ -53,14 +53,18 @@ const KEPT_FOR_MS: i64 = 24 * 60 * 60 * 1000;
 /// does meanwhile. The others depend on the next step and cannot be evaluated here: they count as
 /// unresolved until the session takes a step that is allowed.
 #[must_use]
-pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec<OpenGate> {
+pub fn list_open_gates(
+    known: &CachedTree,
+    blocked: &[BlockedStep],
+    now: Timestamp,
+) -> Vec<OpenGate> {
     let mut open: Vec<OpenGate> = Vec::new();
     for block in blocked
         .iter()
         .rev()
-        .filter(|block| now.since(block.at) < KEPT_FOR_MS)
+        .filter(|block| now.millis_since(block.at) < MAX_BLOCK_AGE_MS)
     {
-        let Some(gate) = gates::named(&block.gate) else {
+        let Some(gate) = gates::find_gate_by_name(&block.gate) else {
             continue;
         };
         let same = |other: &OpenGate| {
@@ -71,7 +75,7 @@ pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec
             continue;
         }
         let waits_for = match &block.plan {
-            Some(plan) if gate.name == "hierarchy" => undecided_above(known, plan),
+            Some(plan) if gate.name == "hierarchy" => find_undecided_above(known, plan),
             _ => None,
         };
         let is_open = if gate.name == "hierarchy" {
@@ -95,8 +99,8 @@ pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec
 }
 
 /// Returns the topmost ancestor that is not approved: the one to decide first.
-fn undecided_above(known: &KnownTree, plan: &str) -> Option<WaitsFor> {
-    let mut siblings: Vec<&Node> = known.tree.tops().collect();
+fn find_undecided_above(known: &CachedTree, plan: &str) -> Option<PendingDecision> {
+    let mut siblings: Vec<&Node> = known.tree.root_nodes().collect();
     let mut path = String::new();
     // By alias path, because the blocked plan may not exist yet: an agent is stopped before it
     // writes the file.
@@ -109,7 +113,7 @@ fn undecided_above(known: &KnownTree, plan: &str) -> Option<WaitsFor> {
             format!("{path}/{alias}")
         };
         if node.status() != Status::Approved {
-            return Some(WaitsFor {
+            return Some(PendingDecision {
                 path,
                 status: node.status(),
             });

@@ -3,14 +3,14 @@
 use domain::gates;
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::suggest::nearest;
+use domain::suggest::nearest_words;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::handle_host_event::override_key;
-use crate::locate::{get, nothing_left, path_of};
-use crate::observe::with_node;
+use crate::locate::{load_node, load_node_path, reject_extra_words};
+use crate::observe::with_observed_node;
 
 /// Request of [`override_gate`].
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ pub fn override_gate(
     request: &OverrideRequest,
 ) -> Result<OverrideOutcome, Failure> {
     let names: Vec<&str> = gates::GATES.iter().map(|gate| gate.name).collect();
-    let gate = gates::named(&request.gate).ok_or_else(|| {
-        let near = nearest(&request.gate, names.iter().copied(), 1);
+    let gate = gates::find_gate_by_name(&request.gate).ok_or_else(|| {
+        let near = nearest_words(&request.gate, names.iter().copied(), 1);
         let hint = near
             .first()
             .map(|near| format!("; did you mean `{near}`?"))
@@ -47,14 +47,14 @@ pub fn override_gate(
             FailureKind::Invalid,
             format!("there is no gate `{}`{hint}", request.gate),
         )
-        .step(format!("gates: {}", names.join(", ")))
+        .with_step(format!("gates: {}", names.join(", ")))
     })?;
     if gate.name == "frozen" {
         return Err(Failure::new(
             FailureKind::Refused,
             "a frozen plan document cannot be changed",
         )
-        .step("tl doc revise   # a new revision that starts from it"));
+        .with_step("tl doc revise   # a new revision that starts from it"));
     }
     // An agent that could override its own gates would have none.
     if !ctx.actor.is_human() {
@@ -62,26 +62,27 @@ pub fn override_gate(
             FailureKind::Refused,
             "a gate is overridden by a person, at a terminal",
         )
-        .step("ask the person who works with you"));
+        .with_step("ask the person who works with you"));
     }
     if request.reason.trim().is_empty() {
         return Err(
-            Failure::new(FailureKind::Invalid, "an override needs a reason").step("--reason \"…\""),
+            Failure::new(FailureKind::Invalid, "an override needs a reason")
+                .with_step("--reason \"…\""),
         );
     }
-    with_node(ctx, &request.node, |tx, id, rest| {
-        nothing_left(rest)?;
-        let node = get(&*tx, id)?;
-        let path = path_of(&*tx, &node)?;
+    with_observed_node(ctx, &request.node, |tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
+        let path = load_node_path(&*tx, &node)?;
         let summary = format!(
             "override {} gate for {path}: {}",
             gate.name,
             request.reason.trim()
         );
-        let operation = tx.record(ctx.operation(Verb::Override, summary))?;
+        let operation = tx.record_operation(ctx.new_operation(Verb::Override, summary))?;
         // The permission is a note, consumed by the step that uses it; that it was given, by whom
         // and why, stays in the history.
-        tx.keep_note(
+        tx.save_note(
             &override_key(gate.name, &path),
             Some(request.reason.trim()),
             ctx.clock.now(),

@@ -2,22 +2,22 @@
 //!
 //! No plan is written here. The agent writes the file, and the next scan records it.
 
-use domain::approval::approval_step;
+use domain::approval::approval_next_step;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
-use domain::planning_prompt::{Ancestor, Prompt, Replaces, compose};
+use domain::node_reference::NodeReference;
+use domain::planning_prompt::{Ancestor, PlanningPrompt, ReplacedPlan, compose_planning_prompt};
 use domain::ports::Snapshot;
-use domain::profile::{Level, Profile, ReadAlias, folder_of};
-use domain::reference::NodeReference;
-use domain::suggest::nearest;
+use domain::profile::{Level, Profile, ReadAlias, parent_folder};
+use domain::suggest::nearest_words;
 use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{Lookup, ancestors, resolve};
-use crate::observe::observed_tree;
-use crate::views::reason;
+use crate::locate::{LookupError, load_ancestors, resolve_node};
+use crate::observe::observe_tree;
+use crate::views::describe_cause;
 
 /// Request of [`plan_node`].
 #[derive(Clone, Debug)]
@@ -51,8 +51,8 @@ pub struct PlanOutcome {
 /// # Errors
 /// When the id is invalid, or the parent is missing, ambiguous or not approved.
 pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome, Failure> {
-    let (state, tree) = observed_tree(ctx)?;
-    let Planned {
+    let (state, tree) = observe_tree(ctx)?;
+    let PlanTarget {
         profile,
         level,
         alias,
@@ -60,8 +60,8 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         file,
         existing,
         parent,
-    } = place(ctx, &*state, &tree, request)?;
-    let prompt = prompt_text(
+    } = locate_target(ctx, &*state, &tree, request)?;
+    let prompt = compose_prompt(
         &*state,
         &tree,
         profile,
@@ -78,15 +78,15 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         file_path: file,
         parent: parent
             .as_ref()
-            .and_then(|parent| Some((parent.id, parent.content.version()?))),
+            .and_then(|parent| Some((parent.id, parent.content.version_hash()?))),
         parent_id: parent.map(|parent| parent.alias),
-        exists: existing.is_some_and(|node| node.content.version().is_some()),
+        exists: existing.is_some_and(|node| node.content.version_hash().is_some()),
         prompt,
     })
 }
 
 /// A node that may be planned: its place in the tree, whether it exists or not.
-pub(crate) struct Planned<'a, 't> {
+pub(crate) struct PlanTarget<'a, 't> {
     profile: &'a Profile,
     level: &'a Level,
     alias: String,
@@ -100,13 +100,13 @@ pub(crate) struct Planned<'a, 't> {
 ///
 /// # Errors
 /// As [`plan_node`].
-pub(crate) fn place<'a, 't>(
+pub(crate) fn locate_target<'a, 't>(
     ctx: &Context<'a>,
     state: &dyn Snapshot,
     tree: &'t Tree,
     request: &PlanRequest,
-) -> Result<Planned<'a, 't>, Failure> {
-    let (profile, level) = level_named(ctx, &request.kind)?;
+) -> Result<PlanTarget<'a, 't>, Failure> {
+    let (profile, level) = find_level(ctx, &request.kind)?;
     // A path in the id wins over `--under`: it is the more specific of the two.
     let (under, id) = match request.id.rsplit_once('/') {
         Some((parent, id)) => (Some(parent.to_owned()), id),
@@ -117,11 +117,11 @@ pub(crate) fn place<'a, 't>(
         .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
     let under = match under {
         None => None,
-        Some(name) => Some(parent_named(ctx, state, level, &name)?),
+        Some(name) => Some(resolve_parent_argument(ctx, state, level, &name)?),
     };
     let parent = find_parent(ctx, tree, profile, level, &wanted, under.as_ref())?.cloned();
     let path = match &parent {
-        Some(parent) => format!("{}/{}", tree.path(parent), wanted.alias),
+        Some(parent) => format!("{}/{}", tree.alias_path(parent), wanted.alias),
         None => wanted.alias.clone(),
     };
     // The central rule of planning: a plan is only written against an approved parent, because
@@ -129,7 +129,9 @@ pub(crate) fn place<'a, 't>(
     if let Some(parent) = &parent
         && parent.status() != Status::Approved
     {
-        return Err(not_approved(ctx, state, tree, &wanted, request, parent)?);
+        return Err(unapproved_parent_failure(
+            ctx, state, tree, &wanted, request, parent,
+        )?);
     }
     let existing = tree.nodes().find(|node| {
         node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id)
@@ -142,12 +144,12 @@ pub(crate) fn place<'a, 't>(
             let folder = parent
                 .as_ref()
                 .and_then(|parent| parent.path.as_deref())
-                .map_or("", folder_of);
+                .map_or("", parent_folder);
             Some(pattern.file_for(folder, &wanted.alias))
         }
         (None, None) => None,
     };
-    Ok(Planned {
+    Ok(PlanTarget {
         profile,
         level,
         alias: wanted.alias,
@@ -163,7 +165,7 @@ pub(crate) fn place<'a, 't>(
     clippy::too_many_arguments,
     reason = "gathers what the prompt is made of, once"
 )]
-fn prompt_text(
+fn compose_prompt(
     state: &dyn Snapshot,
     tree: &Tree,
     profile: &Profile,
@@ -176,30 +178,33 @@ fn prompt_text(
     let mut above: Vec<Node> = Vec::new();
     if let Some(parent) = parent {
         above.push(parent.clone());
-        above.extend(ancestors(state, parent)?);
+        above.extend(load_ancestors(state, parent)?);
     }
-    let paths = above.iter().map(|node| tree.path(node)).collect::<Vec<_>>();
+    let paths = above
+        .iter()
+        .map(|node| tree.alias_path(node))
+        .collect::<Vec<_>>();
     let approved_by: Vec<Option<String>> = above
         .iter()
         .map(|node| {
             node.approval
                 .as_ref()
-                .map(|approval| format!("{} on {}", approval.by, approval.at.for_people()))
+                .map(|approval| format!("{} on {}", approval.by, approval.at.format_local_minute()))
         })
         .collect();
-    let parent_text = match parent.and_then(|parent| parent.content.version()) {
-        Some(version) => state.text(version)?,
+    let parent_text = match parent.and_then(|parent| parent.content.version_hash()) {
+        Some(version) => state.load_text(version)?,
         None => None,
     };
-    let prompt = Prompt {
+    let prompt = PlanningPrompt {
         profile,
         level,
         path,
         file,
         replaces: existing
-            .filter(|node| node.content.version().is_some())
-            .map(|node| Replaces {
-                descendants: tree.preorder(node.id).len() - 1,
+            .filter(|node| node.content.version_hash().is_some())
+            .map(|node| ReplacedPlan {
+                descendants: tree.subtree_preorder(node.id).len() - 1,
             }),
         ancestors: above
             .iter()
@@ -219,26 +224,26 @@ fn prompt_text(
                 },
             })
             .collect(),
-        siblings: siblings(tree, parent.map(|parent| parent.id), path),
+        siblings: list_siblings(tree, parent.map(|parent| parent.id), path),
     };
-    Ok(compose(&prompt))
+    Ok(compose_planning_prompt(&prompt))
 }
 
 /// Returns the paths and titles of the other nodes below the same parent.
-fn siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Option<String>)> {
+fn list_siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Option<String>)> {
     let nodes: Vec<&Node> = match parent {
         Some(parent) => tree.children(parent).collect(),
-        None => tree.tops().collect(),
+        None => tree.root_nodes().collect(),
     };
     nodes
         .into_iter()
-        .map(|node| (tree.path(node), node.description.title.clone()))
+        .map(|node| (tree.alias_path(node), node.description.title.clone()))
         .filter(|(sibling, _)| sibling != path)
         .collect()
 }
 
 /// Finds a level by name in any profile.
-fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Level), Failure> {
+fn find_level<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Level), Failure> {
     let levels = || {
         ctx.profiles
             .iter()
@@ -249,7 +254,7 @@ fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Le
         .find(|(_, level)| level.name.to_lowercase() == kind.to_lowercase())
         .ok_or_else(|| {
             let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
-            let near = nearest(kind, names.iter().copied(), 1);
+            let near = nearest_words(kind, names.iter().copied(), 1);
             let hint = near
                 .first()
                 .map(|near| format!("; did you mean `{near}`?"))
@@ -261,12 +266,12 @@ fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Le
                     names.join(", ")
                 ),
             )
-            .step("tl plan   # shows what can be planned")
+            .with_step("tl plan   # shows what can be planned")
         })
 }
 
 /// Resolves `--under`: a node, or only the number of a node one level above.
-fn parent_named(
+fn resolve_parent_argument(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     level: &Level,
@@ -278,11 +283,11 @@ fn parent_named(
         Some(above) if is_number => vec![above.clone(), name.to_owned()],
         _ => words,
     };
-    let (reference, _) = NodeReference::read(&words, ctx.profiles)?;
-    match resolve(state, &reference) {
+    let (reference, _) = NodeReference::parse_words(&words, ctx.profiles)?;
+    match resolve_node(state, &reference) {
         Ok(node) => Ok(node),
-        Err(Lookup::Fault(fault)) => Err(fault.into()),
-        Err(Lookup::Unresolved(unresolved)) => {
+        Err(LookupError::Fault(fault)) => Err(fault.into()),
+        Err(LookupError::Unresolved(unresolved)) => {
             // A missing parent has to be planned first; that is the more useful next step than the
             // list of the tree.
             let mut failure = Failure::from(unresolved);
@@ -344,11 +349,11 @@ fn find_parent<'t>(
         .filter(|node| {
             node.profile == profile.name && node.level == level.name && node.alias == wanted.alias
         })
-        .filter_map(|node| tree.parent(node))
+        .filter_map(|node| tree.parent_of(node))
         .filter(|parent| within(parent))
         .collect();
     let candidates: Vec<&Node> = if existing.is_empty() {
-        tree.all_in_order()
+        tree.all_preorder()
             .into_iter()
             .filter(|node| node.profile == profile.name && level.under.contains(&node.level))
             .filter(|node| within(node) && number_fits(node))
@@ -360,9 +365,9 @@ fn find_parent<'t>(
     // wrong place, which is expensive to notice.
     match candidates.as_slice() {
         [one] => Ok(Some(*one)),
-        [] => Err(parent_missing(ctx, profile, level, wanted)),
+        [] => Err(missing_parent_failure(ctx, profile, level, wanted)),
         several => {
-            let names: Vec<String> = several.iter().map(|node| tree.path(node)).collect();
+            let names: Vec<String> = several.iter().map(|node| tree.alias_path(node)).collect();
             let failure = Failure::new(
                 FailureKind::Invalid,
                 format!(
@@ -372,7 +377,7 @@ fn find_parent<'t>(
                 ),
             );
             Err(names.iter().fold(failure, |failure, name| {
-                failure.step(format!(
+                failure.with_step(format!(
                     "tl plan {} {} --under {name}",
                     level.name, wanted.alias
                 ))
@@ -382,7 +387,7 @@ fn find_parent<'t>(
 }
 
 /// Builds the refusal for a missing parent.
-fn parent_missing(
+fn missing_parent_failure(
     ctx: &Context<'_>,
     profile: &Profile,
     level: &Level,
@@ -391,8 +396,8 @@ fn parent_missing(
     let above = level.under.first().map_or("", String::as_str);
     let alias = wanted.parent_number.and_then(|number| {
         profile
-            .level(above)
-            .and_then(|above| above.alias.numbered(number, None))
+            .find_level(above)
+            .and_then(|above| above.alias.format_alias(number, None))
     });
     let parent = alias
         .clone()
@@ -406,12 +411,14 @@ fn parent_missing(
         ),
     );
     let id = alias.unwrap_or_else(|| "1".to_owned());
-    let approve = approval_step(&format!("{above} {id}"), ctx.policy.approval, &ctx.actor);
-    failure.step(format!("tl plan {above} {id}")).step(approve)
+    let approve = approval_next_step(&format!("{above} {id}"), ctx.policy.approval, &ctx.actor);
+    failure
+        .with_step(format!("tl plan {above} {id}"))
+        .with_step(approve)
 }
 
 /// Builds the refusal for a parent that is not approved.
-fn not_approved(
+fn unapproved_parent_failure(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
@@ -419,8 +426,8 @@ fn not_approved(
     request: &PlanRequest,
     parent: &Node,
 ) -> Result<Failure, Failure> {
-    let path = tree.path(parent);
-    let why = reason(state, parent)?
+    let path = tree.alias_path(parent);
+    let why = describe_cause(state, parent)?
         .map(|why| format!(" ({why})"))
         .unwrap_or_default();
     let mut failure = Failure::new(
@@ -432,11 +439,11 @@ fn not_approved(
         ),
     );
     if let Some(file) = &parent.path {
-        failure = failure.step(format!("review {file}"));
+        failure = failure.with_step(format!("review {file}"));
     }
-    failure = failure.step(match parent.status() {
+    failure = failure.with_step(match parent.status() {
         Status::RequiresRevalidation => format!("tl revalidate {path}"),
-        _ => approval_step(&path, ctx.policy.approval, &ctx.actor),
+        _ => approval_next_step(&path, ctx.policy.approval, &ctx.actor),
     });
     let under = request
         .under
@@ -444,7 +451,7 @@ fn not_approved(
         .map(|under| format!(" --under {under:?}"))
         .unwrap_or_default();
     // The original command comes last, so that the steps can be run from top to bottom.
-    Ok(failure.step(format!("tl plan {} {}{under}", request.kind, request.id)))
+    Ok(failure.with_step(format!("tl plan {} {}{under}", request.kind, request.id)))
 }
 
 /// The plannable nodes, for `tl plan` without arguments.
@@ -467,15 +474,15 @@ pub struct MenuEntry {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
-    let (_, tree) = observed_tree(ctx)?;
+pub fn build_plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
+    let (_, tree) = observe_tree(ctx)?;
     let mut entries = Vec::new();
     for profile in ctx.profiles {
         for level in profile.levels.iter().filter(|level| level.file.is_some()) {
             let parents: Vec<Option<&Node>> = if level.under.is_empty() || level.root {
                 vec![None]
             } else {
-                tree.all_in_order()
+                tree.all_preorder()
                     .into_iter()
                     .filter(|node| {
                         node.profile == profile.name && level.under.contains(&node.level)
@@ -497,7 +504,7 @@ pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
             entries.extend(
                 parents
                     .into_iter()
-                    .filter_map(|parent| menu_entry(&tree, level, parent)),
+                    .filter_map(|parent| build_menu_entry(&tree, level, parent)),
             );
         }
     }
@@ -505,10 +512,10 @@ pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
 }
 
 /// Returns the next node of a level below a parent; `None` if its numbers are used up.
-fn menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuEntry> {
+fn build_menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuEntry> {
     let siblings: Vec<&Node> = match parent {
         Some(parent) => tree.children(parent.id).collect(),
-        None => tree.tops().collect(),
+        None => tree.root_nodes().collect(),
     };
     // After the highest number, not in the first gap: a gap is usually a plan that was removed, and
     // its number is in the history.
@@ -523,12 +530,12 @@ fn menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuE
         .filter(|number| level.numbers.contains(number));
     let number = parent.and_then(|parent| u32::try_from(parent.order).ok());
     let id = if level.alias.is_numbered() {
-        level.alias.numbered(next?, number)?
+        level.alias.format_alias(next?, number)?
     } else {
         "NAME".to_owned()
     };
     let below = parent
-        .map(|parent| format!(" --under {}", tree.path(parent)))
+        .map(|parent| format!(" --under {}", tree.alias_path(parent)))
         .unwrap_or_default();
     Some(MenuEntry {
         level: level.name.clone(),
@@ -536,6 +543,6 @@ fn menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuE
         command: format!("tl plan {} {id}{below}", level.name),
         blocked: parent
             .filter(|parent| parent.status() != Status::Approved)
-            .map(|parent| format!("`{}` is {}", tree.path(parent), parent.status())),
+            .map(|parent| format!("`{}` is {}", tree.alias_path(parent), parent.status())),
     })
 }

@@ -1,6 +1,6 @@
 //! Status of the whole project: counts per level, and the nodes that need a decision.
 
-use domain::approval::approval_step;
+use domain::approval::approval_next_step;
 use domain::briefing::TrailPlace;
 use domain::node::{Node, Status};
 use domain::ports::Snapshot;
@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed_plans;
-use crate::sessions::{places, standing};
-use crate::views::{OperationView, StatusCounts, reason};
+use crate::observe::observe_plans;
+use crate::sessions::{load_current_trail, trail_places};
+use crate::views::{OperationView, StatusCounts, describe_cause};
 
 /// The project at a glance.
 #[derive(Clone, Debug, Serialize)]
@@ -54,14 +54,14 @@ pub struct Attention {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let order: Vec<&Node> = tree.all_in_order();
-    let mut status = status_in(ctx, &*state, &tree, &order, usize::MAX)?;
-    if domain::trail::is_kept(ctx.profiles) {
+pub fn load_project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let order: Vec<&Node> = tree.all_preorder();
+    let mut status = summarise_status(ctx, &*state, &tree, &order, usize::MAX)?;
+    if domain::trail::has_trail_profile(ctx.profiles) {
         status.trail = Some(
-            standing(ctx, &*state)?
-                .map(|trail| places(&trail.path))
+            load_current_trail(ctx, &*state)?
+                .map(|trail| trail_places(&trail.path))
                 .unwrap_or_default(),
         );
     }
@@ -69,7 +69,7 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
 }
 
 /// Returns the status of these nodes of a tree, with at most `most` nodes that need a decision.
-pub(crate) fn status_in(
+pub(crate) fn summarise_status(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
@@ -86,12 +86,12 @@ pub(crate) fn status_in(
     }
     let mut waiting: Vec<&Node> = Vec::new();
     for node in order {
-        status_counts.add(node.status());
+        status_counts.add_status(node.status());
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
-            counts.status_counts.add(node.status());
+            counts.status_counts.add_status(node.status());
         }
         let parent_ok = tree
-            .parent(node)
+            .parent_of(node)
             .is_none_or(|parent| parent.status() == Status::Approved);
         let waits = match node.status() {
             Status::Invalid => true,
@@ -116,24 +116,24 @@ pub(crate) fn status_in(
     let mut attention = Vec::with_capacity(attention_total.min(most));
     // Reasons and paths are built for the listed nodes only; each reason may read another node.
     for node in waiting.into_iter().take(most) {
-        let path = tree.path(node);
+        let path = tree.alias_path(node);
         let next_step = match node.status() {
             Status::Invalid => format!("tl why {path}"),
             Status::RequiresRevalidation => format!("tl revalidate {path}"),
             Status::Draft | Status::Approved => {
-                approval_step(&path, ctx.policy.approval, &ctx.actor)
+                approval_next_step(&path, ctx.policy.approval, &ctx.actor)
             }
         };
         attention.push(Attention {
             path,
             status: node.status(),
-            reason: reason(state, node)?,
+            reason: describe_cause(state, node)?,
             next_step,
         });
     }
     let newest = state.operation_heads(None, 1)?.pop();
     let last_operation = newest
-        .map(|operation| OperationView::of(state, operation))
+        .map(|operation| OperationView::from_head(state, operation))
         .transpose()?;
     // Levels without nodes are left out at the end, not at the start, so that the order of the
     // profile is kept.
@@ -156,6 +156,6 @@ pub(crate) fn status_in(
 
 /// Whether work on a node requires its approval.
 fn waits_for_approval(ctx: &Context<'_>, node: &Node) -> bool {
-    ctx.profile(&node.profile)
+    ctx.find_profile(&node.profile)
         .is_none_or(|profile| profile.approval == ApprovalNeed::Required)
 }

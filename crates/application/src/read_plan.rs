@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use crate::approve::check_plan;
+use crate::approve::collect_plan_warnings;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{get, nothing_left, parent, path_of};
-use crate::observe::observed_node;
-use crate::survey::Scope;
-use crate::views::{NodeView, node_view};
+use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
+use crate::observe::observe_node;
+use crate::scan::ScanScope;
+use crate::views::{NodeView, load_node_view};
 
 /// A plan with its text.
 #[derive(Clone, Debug, Serialize)]
@@ -35,24 +35,24 @@ pub struct PlanView {
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn read_plan(ctx: &Context<'_>, words: &[String]) -> Result<PlanView, Failure> {
-    let seen = observed_node(ctx, words, Scope::Lineage)?;
-    nothing_left(seen.rest)?;
+    let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
     let state = &*seen.state;
     let read = |id| -> Result<PlanText, Failure> {
-        let node = node_view(state, id)?;
+        let node = load_node_view(state, id)?;
         let text = match node.version_hash {
-            Some(version) => state.text(version)?,
+            Some(version) => state.load_text(version)?,
             None => None,
         };
         Ok(PlanText { node, text })
     };
-    let node = get(state, seen.id)?;
+    let node = load_node(state, seen.id)?;
     let plan = read(seen.id)?;
-    let parent = parent(state, &node)?
+    let parent = load_parent(state, &node)?
         .map(|parent| read(parent.id))
         .transpose()?;
     let mut lineage: Vec<String> = Vec::new();
-    for alias in path_of(state, &node)?.split('/') {
+    for alias in load_node_path(state, &node)?.split('/') {
         lineage.push(
             lineage
                 .last()
@@ -64,7 +64,7 @@ pub fn read_plan(ctx: &Context<'_>, words: &[String]) -> Result<PlanView, Failur
     // Without both texts there is nothing to compare, and the check would only scan the files a
     // second time.
     let warnings = if plan.text.is_some() && parent.is_some() {
-        check_plan(ctx, words)?
+        collect_plan_warnings(ctx, words)?
     } else {
         Vec::new()
     };

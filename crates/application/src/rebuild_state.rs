@@ -5,14 +5,14 @@
 use domain::fact::Fact;
 use domain::node::Content;
 use domain::operation::Verb;
-use domain::text::count;
+use domain::text::count_with_noun;
 use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_within;
-use crate::survey::Scope;
+use crate::scan::ScanScope;
 use crate::views::StatusCounts;
 
 /// Outcome of [`rebuild_state`].
@@ -32,47 +32,47 @@ pub struct RebuildOutcome {
 /// # Errors
 /// When the state cannot be written.
 pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = ctx.store.begin_write()?;
     // File stamps are part of the state that is in doubt, so every file is read.
-    observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
+    observe_within(ctx, &mut *tx, ScanScope::EverythingAnew)?;
     let tree = Tree::new(tx.all_nodes()?);
     let mut facts = Vec::new();
     let mut forgotten = Vec::new();
     // From the bottom up: a node is removed only after everything below it, so that no child loses
     // its parent.
-    for node in tree.all_in_order().into_iter().rev() {
+    for node in tree.all_preorder().into_iter().rev() {
         let below_is_gone = tree.children(node.id).all(|child| {
             facts
                 .iter()
                 .any(|fact| matches!(fact, Fact::NodeRemoved { node } if node.id == child.id))
         });
         if node.content == Content::Missing && node.path.is_some() && below_is_gone {
-            forgotten.push(tree.path(node));
+            forgotten.push(tree.alias_path(node));
             facts.push(Fact::NodeRemoved {
                 node: Box::new(node.clone()),
             });
         }
     }
     let nodes = tree.len() - forgotten.len();
-    let mut operation = ctx.operation(
+    let mut operation = ctx.new_operation(
         Verb::Rebuild,
         format!(
             "rebuild {} from the plan files",
-            count(nodes, "node", "nodes")
+            count_with_noun(nodes, "node", "nodes")
         ),
     );
     operation.facts = facts;
-    tx.record(operation)?;
+    tx.record_operation(operation)?;
     let tree = Tree::new(tx.all_nodes()?);
     tx.commit()?;
     // The outcome reports the result; the notice of the observation would repeat it.
-    ctx.take_noticed();
+    ctx.take_notices();
     ctx.sync_mirror();
 
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<(String, usize)> = Vec::new();
-    for node in tree.all_in_order() {
-        status_counts.add(node.status());
+    for node in tree.all_preorder() {
+        status_counts.add_status(node.status());
         match levels.iter_mut().find(|(level, _)| *level == node.level) {
             Some((_, number)) => *number += 1,
             None => levels.push((node.level.clone(), 1)),

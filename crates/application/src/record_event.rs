@@ -6,18 +6,18 @@ use domain::operation::Verb;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_within;
-use crate::survey::Scope;
+use crate::scan::ScanScope;
 
 /// Records an operation without facts of its own, then the present plan files.
 ///
 /// # Errors
 /// When the state cannot be written.
 pub fn record_event(ctx: &Context<'_>, verb: Verb, summary: &str) -> Result<OperationId, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = ctx.store.begin_write()?;
     // Before the files are observed: the first operation of a history names its beginning, and undo
     // stops there.
-    let id = tx.record(ctx.operation(verb, summary.to_owned()))?;
-    observe_within(ctx, &mut *tx, Scope::Everything)?;
+    let id = tx.record_operation(ctx.new_operation(verb, summary.to_owned()))?;
+    observe_within(ctx, &mut *tx, ScanScope::Everything)?;
     tx.commit()?;
     ctx.sync_mirror();
     Ok(id)

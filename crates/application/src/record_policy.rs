@@ -14,19 +14,19 @@ use domain::trust_policy::{POLICY_RECORD, TrustPolicy};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::settle::settle;
+use crate::status_cascade::cascade_statuses;
 
 /// Returns the recorded policy, where there is one.
 ///
 /// # Errors
 /// [`StoreFault`].
-pub fn recorded_policy(state: &dyn Snapshot) -> Result<Option<TrustPolicy>, StoreFault> {
-    record::read(state, POLICY_RECORD)
+pub fn load_recorded_policy(state: &dyn Snapshot) -> Result<Option<TrustPolicy>, StoreFault> {
+    record::read_record(state, POLICY_RECORD)
 }
 
 /// Returns whose approvals count for a status: the stricter of this process's policy and the
 /// recorded one, because a server that runs for weeks may have loaded an older policy.
-pub(crate) fn judging_policy(
+pub(crate) fn resolve_judging_policy(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     facts: &[Fact],
@@ -47,16 +47,18 @@ pub(crate) fn judging_policy(
                 });
         }
     }
-    let recorded = recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
+    let recorded =
+        load_recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
     Ok(recorded.max(ctx.judged_by))
 }
 
 /// Returns the policy an approval is decided by, never looser than the recorded one.
-pub(crate) fn deciding_policy(
+pub(crate) fn resolve_deciding_policy(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Policy, StoreFault> {
-    let recorded = recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
+    let recorded =
+        load_recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
     Ok(Policy {
         approval: ctx.policy.approval.max(recorded),
         ..ctx.policy.clone()
@@ -89,17 +91,17 @@ pub fn record_policy(
     };
     // Called without knowing whether anything changed, so the common case must not take the write
     // lock. It is checked again under the lock.
-    if !differs(recorded_policy(&*ctx.store.read()?)?.as_ref()) {
+    if !differs(load_recorded_policy(&*ctx.store.begin_read()?)?.as_ref()) {
         return Ok(None);
     }
-    let mut tx = ctx.store.write()?;
-    let before = recorded_policy(&*tx)?;
+    let mut tx = ctx.store.begin_write()?;
+    let before = load_recorded_policy(&*tx)?;
     if !differs(before.as_ref()) {
         return Ok(None);
     }
     let now = ctx.clock.now();
     let mut facts = Vec::new();
-    facts.extend(record::changed(
+    facts.extend(record::record_changed_fact(
         POLICY_RECORD,
         before.as_ref(),
         Some(policy),
@@ -120,23 +122,23 @@ pub fn record_policy(
             });
         }
     }
-    settle(ctx, &*tx, &mut facts, &[], now, None)?;
+    cascade_statuses(ctx, &*tx, &mut facts, &[], now, None)?;
     let shown = before
         .clone()
-        .unwrap_or_else(|| TrustPolicy::of(&Policy::default()));
+        .unwrap_or_else(|| TrustPolicy::from_policy(&Policy::default()));
     let changes: Vec<String> = shown
         .changes_to(policy)
         .iter()
         .map(ToString::to_string)
         .collect();
-    let mut operation = ctx.operation(Verb::Policy, changes.join(", "));
+    let mut operation = ctx.new_operation(Verb::Policy, changes.join(", "));
     operation.at = now;
     // A stricter file takes effect with the next command of any user, who did not decide it.
     if origin == PolicyOrigin::File {
         operation.by = Principal::System;
     }
     operation.facts = facts;
-    let id = tx.record(operation)?;
+    let id = tx.record_operation(operation)?;
     tx.commit()?;
     Ok(Some(id))
 }

@@ -5,18 +5,18 @@ use domain::ids::{NodeId, OperationId};
 use domain::node::{Content, Node};
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
-use domain::text::count;
+use domain::text::count_with_noun;
 use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::check_state::{CheckOutcome, check_state};
-use crate::context::{Context, Noticed};
+use crate::context::{Context, Notice};
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::observe::{observe_within, record_planned};
-use crate::settle::settle;
-use crate::survey::Scope;
-use crate::whole_text::whole_text;
+use crate::scan::ScanScope;
+use crate::status_cascade::cascade_statuses;
+use crate::unmask_version::unmask_version;
 
 /// Which repairs to make.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,12 +47,12 @@ pub struct RepairOutcome {
 pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairOutcome, Failure> {
     let mut actions = Vec::new();
     let mut operations = Vec::new();
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     let scope = if request.fix_hashes {
-        Scope::EverythingAnew
+        ScanScope::EverythingAnew
     } else {
-        Scope::Everything
+        ScanScope::Everything
     };
     if let Some(operation) = observe_within(ctx, &mut *tx, scope)? {
         operations.push(operation);
@@ -70,12 +70,12 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         actions.push(format!("forgot {}", names.join(", ")));
     }
     if request.fix_hashes
-        && let Some((operation, nodes)) = judge_anew(ctx, &mut *tx)?
+        && let Some((operation, nodes)) = recompute_all_statuses(ctx, &mut *tx)?
     {
         operations.push(operation);
         actions.push(format!(
             "corrected the status of {}",
-            count(nodes, "node", "nodes")
+            count_with_noun(nodes, "node", "nodes")
         ));
     }
     if request.rebuild_orphans {
@@ -83,7 +83,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         if !restored.is_empty() {
             let summary = format!(
                 "restore {}",
-                count(restored.len(), "missing plan", "missing plans")
+                count_with_noun(restored.len(), "missing plan", "missing plans")
             );
             operations.extend(record_planned(
                 ctx,
@@ -97,12 +97,12 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         actions.extend(restored);
     }
     // All repairs are one transaction: an interrupted repair leaves the state as it was.
-    planned.commit(ctx, tx)?;
+    planned.commit_and_write(ctx, tx)?;
     let files = ctx.sync_mirror();
     if files > 0 {
         actions.push(format!(
             "wrote {} of the mirror",
-            count(files, "file", "files")
+            count_with_noun(files, "file", "files")
         ));
     }
     // Checked afterwards rather than assumed: some findings are only visible once others are
@@ -124,20 +124,20 @@ fn rebuild_orphans(
 ) -> Result<Vec<String>, Failure> {
     let tree = Tree::new(state.all_nodes()?);
     let mut actions = Vec::new();
-    for node in tree.all_in_order() {
+    for node in tree.all_preorder() {
         let has_children = tree.children(node.id).next().is_some();
         let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else {
             continue;
         };
-        let Some(version) = state.versions(node.id)?.into_iter().next() else {
+        let Some(version) = state.load_versions(node.id)?.into_iter().next() else {
             continue;
         };
-        if state.text(version.hash)?.is_some() {
+        if state.load_text(version.hash)?.is_some() {
             // The secrets of a masked version can only be taken from the file, which is missing; a
             // file with masks in their place is not written.
-            let text = match whole_text(ctx, state, version.hash, file) {
-                Err(failure) if failure.is_answer() => {
-                    ctx.notice(Noticed::NotWritten {
+            let text = match unmask_version(ctx, state, version.hash, file) {
+                Err(failure) if failure.is_rejection() => {
+                    ctx.push_notice(Notice::NotWritten {
                         path: file.clone(),
                         why: failure.message,
                     });
@@ -145,10 +145,10 @@ fn rebuild_orphans(
                 }
                 other => other?,
             };
-            planned.put(file, Some(&text))?;
+            planned.put_file(file, Some(&text))?;
             actions.push(format!(
                 "restored `{file}` as last recorded ({})",
-                version.hash.short()
+                version.hash.short_hex()
             ));
         }
     }
@@ -164,32 +164,32 @@ fn forget_missing(
     let mut gone: Vec<NodeId> = Vec::new();
     let mut facts = Vec::new();
     let mut names = Vec::new();
-    for node in tree.all_in_order().into_iter().rev() {
+    for node in tree.all_preorder().into_iter().rev() {
         let is_leaf = tree.children(node.id).all(|child| gone.contains(&child.id));
         if node.content == Content::Missing && is_leaf {
             gone.push(node.id);
             facts.push(Fact::NodeRemoved {
                 node: Box::new(node.clone()),
             });
-            names.push(tree.path(node));
+            names.push(tree.alias_path(node));
         }
     }
     if facts.is_empty() {
         return Ok(None);
     }
-    let mut operation = ctx.operation(
+    let mut operation = ctx.new_operation(
         Verb::Repair,
         format!(
             "forget {}",
-            count(names.len(), "missing plan", "missing plans")
+            count_with_noun(names.len(), "missing plan", "missing plans")
         ),
     );
     operation.facts = facts;
-    Ok(Some((tx.record(operation)?, names)))
+    Ok(Some((tx.record_operation(operation)?, names)))
 }
 
 /// Computes every status again.
-fn judge_anew(
+fn recompute_all_statuses(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
 ) -> Result<Option<(OperationId, usize)>, Failure> {
@@ -207,16 +207,19 @@ fn judge_anew(
     });
     let mut facts: Vec<Fact> = touch.collect();
     let untouched = facts.len();
-    settle(ctx, tx, &mut facts, &[], ctx.clock.now(), None)?;
+    cascade_statuses(ctx, tx, &mut facts, &[], ctx.clock.now(), None)?;
     let settled: Vec<Fact> = facts.split_off(untouched);
-    let nodes: usize = settled.iter().map(|fact| fact.nodes().len()).sum();
+    let nodes: usize = settled.iter().map(|fact| fact.changed_nodes().len()).sum();
     if nodes == 0 {
         return Ok(None);
     }
-    let mut operation = ctx.operation(
+    let mut operation = ctx.new_operation(
         Verb::Repair,
-        format!("correct the status of {}", count(nodes, "node", "nodes")),
+        format!(
+            "correct the status of {}",
+            count_with_noun(nodes, "node", "nodes")
+        ),
     );
     operation.facts = settled;
-    Ok(Some((tx.record(operation)?, nodes)))
+    Ok(Some((tx.record_operation(operation)?, nodes)))
 }

@@ -3,26 +3,26 @@
 //! A restore is an ordinary change of the text: approvals and the cascade follow from it as from an
 //! edit.
 
+use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, VersionHash};
-use domain::observation::{Found, Place, Sighting, decide};
+use domain::observation::{ObservedContent, ObservedFile, OwningNode, facts_from_observations};
 use domain::operation::Verb;
 use domain::ports::Transaction;
-use domain::section::describe;
-use domain::shown::Shown;
+use domain::section::describe_plan;
 use domain::tree::Tree;
-use domain::version::{canonical_hash, pick};
+use domain::version::{canonical_hash, pick_version};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, request};
-use crate::list_versions::entries;
-use crate::locate::{get, parent, path_of};
-use crate::observe::{with_node_files, write_backup};
-use crate::settle::settle;
-use crate::transitions::transitions;
-use crate::views::{CascadeView, NodeView, node_view};
-use crate::whole_text::whole_text;
+use crate::file_writes::{PlannedFiles, hash_request};
+use crate::list_versions::load_version_entries;
+use crate::locate::{load_node, load_node_path, load_parent};
+use crate::observe::{with_observed_node_files, write_backup};
+use crate::status_cascade::cascade_statuses;
+use crate::transitions::collect_transitions;
+use crate::unmask_version::unmask_version;
+use crate::views::{CascadeView, NodeView, load_node_view};
 
 /// Outcome of [`restore_version`].
 #[derive(Clone, Debug, Serialize)]
@@ -43,47 +43,47 @@ pub struct RestoreOutcome {
 pub fn restore_version(
     ctx: &Context<'_>,
     words: &[String],
-    replaces: Option<&Shown>,
+    replaces: Option<&ExpectedVersions>,
 ) -> Result<RestoreOutcome, Failure> {
     // Identifies the request: `restore act-1 -1` repeated after a kill would otherwise do the
     // opposite, because `-1` now is the text that was replaced.
-    let request = request(&("restore", words));
-    with_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
+    let request = hash_request(&("restore", words));
+    with_observed_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
         let [selector] = rest else {
             let name = words.join(" ");
             return Err(Failure::new(
                 FailureKind::Invalid,
                 "expected one version: -1, the first digits of a hash, or a time",
             )
-            .step(format!("tl versions {name}")));
+            .with_step(format!("tl versions {name}")));
         };
-        let node = get(&*tx, id)?;
+        let node = load_node(&*tx, id)?;
         if let Some(shown) = replaces {
-            shown.check(&node, None)?;
+            shown.check_current(&node, None)?;
         }
-        let entries = entries(&*tx, &node)?;
-        let version = pick(&node.alias, &entries, selector)?.version.hash;
+        let entries = load_version_entries(&*tx, &node)?;
+        let version = pick_version(&node.alias, &entries, selector)?.version.hash;
         // An error rather than a silent success: the person meant another version.
-        if node.content.version() == Some(version) {
+        if node.content.version_hash() == Some(version) {
             return Err(Failure::new(
                 FailureKind::Refused,
                 format!("`{}` is that version already", node.alias),
             ));
         }
-        ctx.on_files(planned, |ctx| restore(ctx, planned, tx, id, version))
+        ctx.with_planned_files(planned, |ctx| restore_text(ctx, planned, tx, id, version))
     })
 }
 
 /// Plans the file and records the change.
-fn restore(
+fn restore_text(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
     tx: &mut dyn Transaction,
     id: NodeId,
     version: VersionHash,
 ) -> Result<RestoreOutcome, Failure> {
-    let node = get(&*tx, id)?;
-    let path = path_of(&*tx, &node)?;
+    let node = load_node(&*tx, id)?;
+    let path = load_node_path(&*tx, &node)?;
     let Some(file) = node.path.clone() else {
         return Err(Failure::new(
             FailureKind::Refused,
@@ -92,25 +92,25 @@ fn restore(
     };
     // A plan document's file can be reached by this way too, around the commands that guard it.
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
-    let text = whole_text(ctx, &*tx, version, &file)?;
+    let text = unmask_version(ctx, &*tx, version, &file)?;
     let now = ctx.clock.now();
     // The store has the replaced text as a version; the readable copy is for people.
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
-    planned.put(&file, Some(&text))?;
+    planned.put_file(&file, Some(&text))?;
 
     let level = ctx
-        .profile(&node.profile)
-        .and_then(|profile| profile.level(&node.level));
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level));
     let (canonical, description) = match level {
         Some(level) => level.read_text(&text),
-        None => (canonical_hash(&text), describe(&text)),
+        None => (canonical_hash(&text), describe_plan(&text)),
     };
     // An old text returns with the parent's version it was written against. Taken as new, it would
     // count as based on the present parent and would not be stale.
-    let known_basis = tx.version(id, version)?.map(|version| version.basis);
-    let sighting = Sighting {
-        place: Place::Known(id),
-        found: Found::Text {
+    let known_basis = tx.load_version(id, version)?.map(|version| version.basis);
+    let sighting = ObservedFile {
+        place: OwningNode::Known(id),
+        found: ObservedContent::Text {
             version,
             canonical,
             description,
@@ -119,27 +119,27 @@ fn restore(
         },
     };
     // The decision needs only the node and its parent, so the tree is not read.
-    let tree = Tree::new(std::iter::once(node.clone()).chain(parent(&*tx, &node)?));
-    let mut facts = decide(&tree, &[sighting], now);
-    settle(ctx, tx, &mut facts, &[], now, None)?;
+    let tree = Tree::new(std::iter::once(node.clone()).chain(load_parent(&*tx, &node)?));
+    let mut facts = facts_from_observations(&tree, &[sighting], now);
+    cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
     let backup_path = backup.as_ref().and_then(|fact| match fact {
         domain::fact::Fact::BackupWritten { path, .. } => Some(path.clone()),
         _ => None,
     });
     facts.extend(backup);
-    let changed = transitions(&*tx, &facts, Some(id))?;
-    let mut operation = ctx.operation(
+    let changed = collect_transitions(&*tx, &facts, Some(id))?;
+    let mut operation = ctx.new_operation(
         Verb::Restore,
-        format!("restore {path} to {}", version.short()),
+        format!("restore {path} to {}", version.short_hex()),
     );
     operation.at = now;
     operation.facts = facts;
-    let operation = planned.record(tx, operation)?;
+    let operation = planned.record_operation(tx, operation)?;
     Ok(RestoreOutcome {
         success: true,
         restored: version,
         backup: backup_path,
-        node: node_view(&*tx, id)?,
+        node: load_node_view(&*tx, id)?,
         cascade: CascadeView {
             success: true,
             invalidated_entities: changed.stale,

@@ -2,26 +2,28 @@
 //!
 //! The other choices, editing or planning again, are ordinary changes of the text.
 
-use domain::approval::{Force, Request, decide};
+use domain::approval::{ApprovalRequest, Force, decide_approval};
+use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
-use domain::revalidation::{against, by_urgency, keep};
-use domain::shown::Shown;
+use domain::revalidation::{basis_of_stale_node, keep_stale_node, stale_by_urgency};
 use domain::tree::Tree;
 use serde::Serialize;
 
-use crate::approve::{refuse_unavailable, warnings};
+use crate::approve::{collect_warnings, refuse_unavailable};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{find_top, get, nothing_left, parent, path_of};
-use crate::observe::{observed_node, observed_tree, with_node, with_observed};
-use crate::record_policy::deciding_policy;
-use crate::settle::settle;
-use crate::survey::Scope;
-use crate::transitions::transitions;
-use crate::views::{DiffView, NodeView, TransitionView, reason};
+use crate::locate::{
+    find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
+};
+use crate::observe::{observe_node, observe_tree, with_observed, with_observed_node};
+use crate::record_policy::resolve_deciding_policy;
+use crate::scan::ScanScope;
+use crate::status_cascade::cascade_statuses;
+use crate::transitions::collect_transitions;
+use crate::views::{DiffView, NodeView, TransitionView, describe_cause};
 
 /// A stale node and the change it has to be compared with.
 #[derive(Clone, Debug, Serialize)]
@@ -46,13 +48,13 @@ pub struct StaleView {
 ///
 /// # Errors
 /// When there is no such node, or it is not stale.
-pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure> {
-    let seen = observed_node(ctx, words, Scope::Lineage)?;
-    nothing_left(seen.rest)?;
+pub fn review_one(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure> {
+    let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
     let state = seen.state;
-    let node = get(&*state, seen.id)?;
+    let node = load_node(&*state, seen.id)?;
     if node.status() != Status::RequiresRevalidation {
-        let path = path_of(&*state, &node)?;
+        let path = load_node_path(&*state, &node)?;
         return Err(Failure::new(
             FailureKind::Refused,
             format!(
@@ -61,7 +63,7 @@ pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure>
             ),
         ));
     }
-    stale_view(ctx, &*state, &node)
+    build_stale_view(ctx, &*state, &node)
 }
 
 /// Returns every stale node (below one, or all), the most urgent first.
@@ -69,35 +71,41 @@ pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure>
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn review_all(ctx: &Context<'_>, words: &[String]) -> Result<Vec<StaleView>, Failure> {
-    let (state, tree) = observed_tree(ctx)?;
-    let top = find_top(ctx, &*state, words)?;
-    by_urgency(&tree, &within(&tree, top))
+    let (state, tree) = observe_tree(ctx)?;
+    let top = find_subtree_root(ctx, &*state, words)?;
+    stale_by_urgency(&tree, &nodes_below(&tree, top))
         .into_iter()
-        .map(|node| stale_view(ctx, &*state, node))
+        .map(|node| build_stale_view(ctx, &*state, node))
         .collect()
 }
 
 /// Returns a subtree, or the whole tree.
-fn within(tree: &Tree, top: Option<NodeId>) -> Vec<&Node> {
+fn nodes_below(tree: &Tree, top: Option<NodeId>) -> Vec<&Node> {
     match top {
-        Some(top) => tree.preorder(top),
-        None => tree.all_in_order(),
+        Some(top) => tree.subtree_preorder(top),
+        None => tree.all_preorder(),
     }
 }
 
 /// Builds the view of a stale node.
-fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<StaleView, Failure> {
-    let path = path_of(state, node)?;
-    let parent = parent(state, node)?;
+fn build_stale_view(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<StaleView, Failure> {
+    let path = load_node_path(state, node)?;
+    let parent = load_parent(state, node)?;
     let parent_changes = match &parent {
         Some(parent) => parent_changes(state, node, parent)?,
         None => None,
     };
     let file = node.path.as_deref().unwrap_or("the plan");
-    let version_hash = node.content.version();
-    let current_parent_hash = parent.as_ref().and_then(|parent| parent.content.version());
+    let version_hash = node.content.version_hash();
+    let current_parent_hash = parent
+        .as_ref()
+        .and_then(|parent| parent.content.version_hash());
     let option = |name: &str, hash: Option<VersionHash>| {
-        hash.map(|hash| format!(" --{name} {}", hash.short()))
+        hash.map(|hash| format!(" --{name} {}", hash.short_hex()))
             .unwrap_or_default()
     };
     // The command carries the shown versions, so that pasted later it cannot keep a text that was
@@ -125,7 +133,7 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
             0,
             format!(
                 "tl {verb} {}   # its parent comes first",
-                path_of(state, parent)?
+                load_node_path(state, parent)?
             ),
         );
     }
@@ -136,9 +144,9 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
         file_path: node.path.clone(),
         version_hash,
         current_parent_hash,
-        reason: reason(state, node)?,
+        reason: describe_cause(state, node)?,
         parent_changes,
-        warnings: warnings(ctx, state, node, parent.as_ref())?,
+        warnings: collect_warnings(ctx, state, node, parent.as_ref())?,
         choices,
         path,
     })
@@ -151,7 +159,8 @@ pub(crate) fn parent_changes(
     node: &Node,
     parent: &Node,
 ) -> Result<Option<DiffView>, Failure> {
-    let (Some(before), Some(now)) = (against(node), parent.content.version()) else {
+    let (Some(before), Some(now)) = (basis_of_stale_node(node), parent.content.version_hash())
+    else {
         return Ok(None);
     };
     // The same version: the node is stale for another reason, such as a parent that lost its
@@ -159,11 +168,12 @@ pub(crate) fn parent_changes(
     if before.version == now {
         return Ok(None);
     }
-    let (Some(older), Some(newer)) = (state.text(before.version)?, state.text(now)?) else {
+    let (Some(older), Some(newer)) = (state.load_text(before.version)?, state.load_text(now)?)
+    else {
         return Ok(None);
     };
-    let name = |version: VersionHash| format!("{} {}", parent.alias, version.short());
-    Ok(Some(DiffView::of(
+    let name = |version: VersionHash| format!("{} {}", parent.alias, version.short_hex());
+    Ok(Some(DiffView::from_texts(
         name(before.version),
         &older,
         name(now),
@@ -196,7 +206,7 @@ pub struct KeepRequest {
     pub node: Vec<String>,
     pub force: Force,
     /// The versions shown to the person before the decision, if any were.
-    pub shown: Option<Shown>,
+    pub shown: Option<ExpectedVersions>,
 }
 
 /// Keeps one stale node as it is.
@@ -205,8 +215,8 @@ pub struct KeepRequest {
 /// When another version was shown, the node is not stale, its parent is undecided, or policy
 /// forbids it.
 pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome, Failure> {
-    with_node(ctx, &request.node, |tx, id, rest| {
-        nothing_left(rest)?;
+    with_observed_node(ctx, &request.node, |tx, id, rest| {
+        reject_extra_words(rest)?;
         let (kept, reinstated, operation) =
             keep_within(ctx, tx, id, request.force, request.shown.as_ref())?;
         Ok(KeepOutcome {
@@ -224,11 +234,11 @@ pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome,
 /// # Errors
 /// When there is no such node, or the state cannot be written.
 pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
-    with_observed(ctx, Scope::Everything, |tx| {
-        let top = find_top(ctx, &*tx, words)?;
+    with_observed(ctx, ScanScope::Everything, |tx| {
+        let top = find_subtree_root(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
         // Ids instead of nodes: the nodes change while the loop below runs.
-        let order: Vec<NodeId> = by_urgency(&tree, &within(&tree, top))
+        let order: Vec<NodeId> = stale_by_urgency(&tree, &nodes_below(&tree, top))
             .into_iter()
             .map(|node| node.id)
             .collect();
@@ -242,7 +252,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
         for id in order {
             // Keeping a parent may make its descendants approved again, so each status is read when
             // its turn comes.
-            let node = get(&*tx, id)?;
+            let node = load_node(&*tx, id)?;
             if node.status() != Status::RequiresRevalidation {
                 continue;
             }
@@ -253,9 +263,9 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
                     outcome.operation = Some(operation);
                 }
                 // One refused node does not stop the others; they are independent decisions.
-                Err(failure) if failure.is_answer() => {
+                Err(failure) if failure.is_rejection() => {
                     outcome.refused.push(RefusedView {
-                        path: path_of(&*tx, &node)?,
+                        path: load_node_path(&*tx, &node)?,
                         reason: failure.message,
                     });
                 }
@@ -273,42 +283,42 @@ fn keep_within(
     tx: &mut dyn Transaction,
     id: NodeId,
     force: Force,
-    shown: Option<&Shown>,
+    shown: Option<&ExpectedVersions>,
 ) -> Result<(NodeView, Vec<TransitionView>, OperationId), Failure> {
-    let node = get(&*tx, id)?;
-    let parent = parent(&*tx, &node)?;
+    let node = load_node(&*tx, id)?;
+    let parent = load_parent(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
     // Checked here as well, because a stale draft is kept without an approval and skips the check
     // in the approval rules.
     if let Some(shown) = shown {
-        shown.check(&node, parent.as_ref())?;
+        shown.check_current(&node, parent.as_ref())?;
     }
     let now = ctx.clock.now();
     // Not returned at once: a refusal matters only if there is an approval to renew.
-    let approval = decide(
-        Request {
+    let approval = decide_approval(
+        ApprovalRequest {
             node: &node,
             parent: parent.as_ref(),
             by: &ctx.actor,
             now,
             force,
             shown,
-            warnings: warnings(ctx, &*tx, &node, parent.as_ref())?,
+            warnings: collect_warnings(ctx, &*tx, &node, parent.as_ref())?,
         },
-        &deciding_policy(ctx, &*tx)?,
+        &resolve_deciding_policy(ctx, &*tx)?,
     );
-    let mut facts = keep(&node, parent.as_ref(), approval)?;
-    settle(ctx, tx, &mut facts, &[], now, None)?;
-    let changed = transitions(&*tx, &facts, Some(id))?;
-    let mut operation = ctx.operation(
+    let mut facts = keep_stale_node(&node, parent.as_ref(), approval)?;
+    cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
+    let changed = collect_transitions(&*tx, &facts, Some(id))?;
+    let mut operation = ctx.new_operation(
         Verb::Revalidate,
-        format!("keep {} as it is", path_of(&*tx, &node)?),
+        format!("keep {} as it is", load_node_path(&*tx, &node)?),
     );
     operation.at = now;
     operation.facts = facts;
-    let operation = tx.record(operation)?;
+    let operation = tx.record_operation(operation)?;
     Ok((
-        NodeView::of(&*tx, &get(&*tx, id)?)?,
+        NodeView::from_node(&*tx, &load_node(&*tx, id)?)?,
         changed.reinstated,
         operation,
     ))

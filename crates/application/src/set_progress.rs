@@ -5,11 +5,11 @@ use domain::node::Progress;
 use domain::operation::Verb;
 
 use crate::context::Context;
-use crate::evidence::{completing, refuse_unproved};
+use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::Failure;
-use crate::locate::{get, nothing_left, path_of};
-use crate::observe::with_node;
-use crate::views::{NodeView, node_view};
+use crate::locate::{load_node, load_node_path, reject_extra_words};
+use crate::observe::with_observed_node;
+use crate::views::{NodeView, load_node_view};
 
 /// Request of [`set_progress`].
 #[derive(Clone, Debug)]
@@ -23,25 +23,25 @@ pub struct ProgressRequest {
 /// # Errors
 /// When there is no such node, it is not proved, or the state cannot be written.
 pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
-    with_node(ctx, &request.node, |tx, id, rest| {
-        nothing_left(rest)?;
-        let node = get(&*tx, id)?;
+    with_observed_node(ctx, &request.node, |tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = load_node(&*tx, id)?;
         // Setting the same progress again records nothing, so that scripts may repeat it.
         if node.progress != request.progress {
             if request.progress == Progress::Complete {
                 refuse_unproved(ctx, &*tx, &node)?;
-                completing(ctx, tx, &node)?;
+                consume_override(ctx, tx, &node)?;
             }
-            let path = path_of(&*tx, &node)?;
+            let path = load_node_path(&*tx, &node)?;
             let mut operation =
-                ctx.operation(Verb::Progress, format!("{path} is {}", request.progress));
+                ctx.new_operation(Verb::Progress, format!("{path} is {}", request.progress));
             operation.facts = vec![Fact::ProgressChanged {
                 node: id,
                 before: node.progress,
                 after: request.progress,
             }];
-            tx.record(operation)?;
+            tx.record_operation(operation)?;
         }
-        Ok(node_view(&*tx, id)?)
+        Ok(load_node_view(&*tx, id)?)
     })
 }

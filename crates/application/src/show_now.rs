@@ -10,17 +10,17 @@ use domain::work::claim::Claim;
 use domain::work::focus::Focus;
 use serde::Serialize;
 
-use crate::comment::{CommentView, comments_of};
+use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::known_tree::KnownTree;
-use crate::locate::path_of;
-use crate::next_work::{ReadyView, ready_in};
-use crate::open_gates::{Blocked, OpenGate, open_gates};
-use crate::project_status::{ProjectStatus, status_in};
-use crate::reviews::status::{EscalatedItem, escalated};
+use crate::locate::load_node_path;
+use crate::next_work::{ReadyView, list_ready};
+use crate::open_gates::{BlockedStep, OpenGate, list_open_gates};
+use crate::project_status::{ProjectStatus, summarise_status};
+use crate::reviews::status::{EscalatedItem, list_escalated};
 use crate::sessions::list_sessions::{SessionView, list_sessions};
 use crate::sessions::list_signals::{SessionSignal, list_signals};
+use crate::tree_cache::CachedTree;
 
 /// Position of a session.
 #[derive(Clone, Debug, Serialize)]
@@ -58,7 +58,7 @@ pub struct NowView {
 }
 
 /// Maximum number of items per list; the totals are given beside them.
-const MOST_LISTED: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// Returns the overview, from a cached tree that is up to date.
 ///
@@ -66,10 +66,10 @@ const MOST_LISTED: usize = 100;
 /// When the state cannot be read.
 pub fn show_now(
     ctx: &Context<'_>,
-    known: &KnownTree,
-    blocked: &[Blocked],
+    known: &CachedTree,
+    blocked: &[BlockedStep],
 ) -> Result<NowView, Failure> {
-    let has_trail = domain::trail::is_kept(ctx.profiles);
+    let has_trail = domain::trail::has_trail_profile(ctx.profiles);
     let sessions = if has_trail {
         list_sessions(ctx)?
     } else {
@@ -80,9 +80,9 @@ pub fn show_now(
     } else {
         Vec::new()
     };
-    let escalated = escalated(ctx)?;
+    let escalated = list_escalated(ctx)?;
     // Opened last: a store gives one snapshot at a time, and the calls above open their own.
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     // The trail is not planned work: thousands of its actions would dominate the counts.
     let is_plan = |node: &&Node| node.profile != domain::trail::PROFILE;
     let plans: Vec<&Node> = known
@@ -91,16 +91,16 @@ pub fn show_now(
         .filter_map(|id| known.tree.get(*id))
         .filter(is_plan)
         .collect();
-    let status = status_in(ctx, &*state, &known.tree, &plans, MOST_LISTED)?;
-    let mut ready = ready_in(ctx, &*state, &known.tree)?.ready;
+    let status = summarise_status(ctx, &*state, &known.tree, &plans, MAX_LISTED)?;
+    let mut ready = list_ready(ctx, &*state, &known.tree)?.ready;
     // Counted before the cut, so that a limited list still tells its size.
     let ready_total = ready.len();
-    ready.truncate(MOST_LISTED);
-    let mut comments = comments_of(&*state, None)?;
+    ready.truncate(MAX_LISTED);
+    let mut comments = load_comments(&*state, None)?;
     comments.retain(|said| said.open);
-    comments.truncate(MOST_LISTED);
-    let places = places(&*state)?;
-    let gates = open_gates(known, blocked, ctx.clock.now());
+    comments.truncate(MAX_LISTED);
+    let places = list_places(&*state)?;
+    let gates = list_open_gates(known, blocked, ctx.clock.now());
     let attention_total = status.attention_total;
     Ok(NowView {
         status,
@@ -117,16 +117,16 @@ pub fn show_now(
 }
 
 /// Returns the position and the claims of every session with a focus.
-fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
-    let claims = record::read_all::<Claim>(state, "")?;
+fn list_places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
+    let claims = record::read_records::<Claim>(state, "")?;
     let path = |id: NodeId| -> Result<Option<String>, Failure> {
         Ok(state
-            .node(id)?
-            .map(|node| path_of(state, &node))
+            .load_node(id)?
+            .map(|node| load_node_path(state, &node))
             .transpose()?)
     };
     let mut places = Vec::new();
-    for (session, focus) in record::read_all::<Focus>(state, "")? {
+    for (session, focus) in record::read_records::<Focus>(state, "")? {
         // A focus whose node was removed has no position to show.
         let Some(here) = focus.cursor().map(path).transpose()?.flatten() else {
             continue;

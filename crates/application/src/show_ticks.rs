@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::generation::view::{GenerationView, generations};
-use crate::tick::spending::{SpendingView, spending};
+use crate::generation::view::{GenerationView, list_generations};
+use crate::tick::spending::{SpendingView, spending_by_account};
 
 /// The ticks and scenes so far.
 #[derive(Clone, Debug, Serialize)]
@@ -50,10 +50,10 @@ pub struct SceneView {
 /// When the state cannot be read.
 pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> {
     // Before the snapshot is opened: this opens its own, and a store gives one at a time.
-    let written = generations(ctx)?;
-    let state = ctx.store.read()?;
-    let accounts = spending(&*state)?;
-    let mut ticks: Vec<TickRecord> = record::read_all::<TickRecord>(&*state, "")?
+    let written = list_generations(ctx)?;
+    let state = ctx.store.begin_read()?;
+    let accounts = spending_by_account(&*state)?;
+    let mut ticks: Vec<TickRecord> = record::read_records::<TickRecord>(&*state, "")?
         .into_iter()
         .map(|(_, tick)| tick)
         .collect();
@@ -63,7 +63,7 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
         current_tick,
         active_character,
         novel,
-    } = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
+    } = record::read_record::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     let ticks = ticks.into_iter().take(most).map(|record| TickView {
         // The spending ledger names a tick this way and a scene by its id; calls for anything else
         // count in the total only.
@@ -85,12 +85,12 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
         ticks: ticks.collect(),
         ticks_total,
         scenes: scenes.collect(),
-        spent: sum(&accounts),
+        spent: sum_spending(&accounts),
     })
 }
 
 /// Adds up the spending of all accounts.
-fn sum(accounts: &BTreeMap<String, SpendingView>) -> SpendingView {
+fn sum_spending(accounts: &BTreeMap<String, SpendingView>) -> SpendingView {
     accounts
         .values()
         .fold(SpendingView::default(), |sum, account| SpendingView {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_within;
-use crate::survey::Scope;
+use crate::scan::ScanScope;
 
 /// Outcome of [`sync_hashes`].
 #[derive(Clone, Debug, Serialize)]
@@ -26,9 +26,9 @@ pub struct SyncOutcome {
 /// # Errors
 /// When the state cannot be written.
 pub fn sync_hashes(ctx: &Context<'_>) -> Result<SyncOutcome, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = ctx.store.begin_write()?;
     // The usual scan trusts the stamps, which is why it reads no file in an unchanged project.
-    let operation = observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
+    let operation = observe_within(ctx, &mut *tx, ScanScope::EverythingAnew)?;
     let nodes = tx.all_nodes()?.len();
     let summary = match operation {
         Some(id) => tx.operation_head(id)?.map(|operation| operation.summary),

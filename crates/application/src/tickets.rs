@@ -7,22 +7,24 @@ use domain::front_matter;
 use domain::ids::OperationId;
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
-use domain::ports::{PlanFiles, Reading, Snapshot, Transaction};
+use domain::ports::{FileReadResult, PlanFiles, Snapshot, Transaction};
 use domain::profile::{FilePattern, Level, Profile};
 use domain::record;
-use domain::suggest::nearest;
-use domain::work::scenarios::slug;
+use domain::suggest::nearest_words;
+use domain::work::scenarios::slugify_title;
 use domain::work::work_level::{Assessment, WorkLevel};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::evidence::{completing, refuse_unproved};
+use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{self, PlannedFiles};
-use crate::locate::{find, get, nothing_left, path_of};
-use crate::observe::{observed, record_planned, with_node_files, with_observed_files};
-use crate::standing::{goes_through_phases, ticket};
-use crate::survey::Scope;
+use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
+use crate::observe::{
+    observe_then_read, record_planned, with_observed_files, with_observed_node_files,
+};
+use crate::scan::ScanScope;
+use crate::session_position::{has_work_phases, load_ticket};
 
 /// Request of [`new_ticket`].
 #[derive(Clone, Debug)]
@@ -58,7 +60,7 @@ pub struct SplitOutcome {
 }
 
 /// Returns the profile, level and file pattern of tickets: the level with work phases.
-fn kind_of_ticket<'p>(
+fn find_ticket_level<'p>(
     ctx: &Context<'p>,
 ) -> Result<(&'p Profile, &'p Level, &'p FilePattern), Failure> {
     let found = ctx
@@ -69,12 +71,12 @@ fn kind_of_ticket<'p>(
             let level = profile
                 .levels
                 .iter()
-                .find(|level| level.lies_flat() && !level.state_keys.is_empty())?;
+                .find(|level| level.is_flat() && !level.state_keys.is_empty())?;
             Some((profile, level, level.file.as_ref()?))
         });
     found.ok_or_else(|| {
         Failure::new(FailureKind::Invalid, "this project has no tickets")
-            .step("add \"tickets\" to `profiles` in .throughline/config.toml")
+            .with_step("add \"tickets\" to `profiles` in .throughline/config.toml")
     })
 }
 
@@ -82,58 +84,61 @@ fn kind_of_ticket<'p>(
 ///
 /// # Errors
 /// When the id is taken, the parent is unknown, or the file cannot be written.
-pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, Failure> {
+pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, Failure> {
     // Before the transaction: input errors need no lock, and no scan of the project.
-    let (_, level, _) = kind_of_ticket(ctx)?;
+    let (_, level, _) = find_ticket_level(ctx)?;
     if request.title.trim().is_empty() {
         return Err(Failure::new(FailureKind::Invalid, "a ticket needs a title"));
     }
     // Identifies the request: repeated after a kill, it would otherwise create a second ticket with
     // the next id.
-    let asked = file_writes::request(&("ticket new", request));
-    with_observed_files(ctx, Scope::Everything, Some(asked), |planned, tx| {
-        let (id, title) = new_id(ctx, &*tx, level, request)?;
+    let asked = file_writes::hash_request(&("ticket new", request));
+    with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
+        let (id, title) = allocate_id(ctx, &*tx, level, request)?;
         let parent = id.parent.as_ref().map(|node| node.alias.as_str());
-        create(ctx, planned, &id.id, &title, parent, &request.kind)?;
+        plan_ticket_file(ctx, planned, &id.id, &title, parent, &request.kind)?;
         let summary = format!("new ticket {} {title}", id.id);
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
-        view(ctx, &*tx, &id.id, operation)
+        load_ticket_view(ctx, &*tx, &id.id, operation)
     })
 }
 
 /// The id of a new ticket, and its parent.
-struct NewId {
+struct NewTicketId {
     id: String,
     parent: Option<Node>,
 }
 
 /// Allocates the id of a new ticket. The transaction holds the write lock, so no other process can
 /// allocate the same one.
-fn new_id(
+fn allocate_id(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     level: &Level,
     request: &NewTicket,
-) -> Result<(NewId, String), Failure> {
+) -> Result<(NewTicketId, String), Failure> {
     let parent = match &request.parent {
         Some(words) => {
-            let (id, rest) = find(ctx, tx, words)?;
-            nothing_left(rest)?;
-            Some(parent_ticket(ctx, get(tx, id)?)?)
+            let (id, rest) = find_node(ctx, tx, words)?;
+            reject_extra_words(rest)?;
+            Some(require_ticket(ctx, load_node(tx, id)?)?)
         }
         None => None,
     };
-    let taken = taken(ctx, tx, level)?;
+    let taken = list_taken_ids(ctx, tx, level)?;
     let id = match &request.id {
         Some(id) => {
             // Exactly as the pattern formats it, because the id becomes part of the folder's name,
             // and a scan recognises only that form.
-            let read = level.alias.read_exact(id, &level.numbers).ok_or_else(|| {
-                Failure::new(
-                    FailureKind::Invalid,
-                    format!("`{id}` is not a ticket id; expected one such as 017a"),
-                )
-            })?;
+            let read = level
+                .alias
+                .parse_exact_alias(id, &level.numbers)
+                .ok_or_else(|| {
+                    Failure::new(
+                        FailureKind::Invalid,
+                        format!("`{id}` is not a ticket id; expected one such as 017a"),
+                    )
+                })?;
             if taken.contains(&read.alias) {
                 return Err(Failure::new(
                     FailureKind::Conflict,
@@ -144,11 +149,14 @@ fn new_id(
         }
         // A child's id continues its parent's, so that a plain file listing shows the tree.
         None => match &parent {
-            Some(parent) => next_child(&parent.alias, &taken),
-            None => next_root(&taken),
+            Some(parent) => next_child_id(&parent.alias, &taken),
+            None => next_root_id(&taken),
         },
     };
-    Ok((NewId { id, parent }, clean(&request.title)))
+    Ok((
+        NewTicketId { id, parent },
+        collapse_whitespace(&request.title),
+    ))
 }
 
 /// Splits a ticket: one child per title, listed in the parent's `children`.
@@ -160,36 +168,36 @@ pub fn split_ticket(
     node: &[String],
     titles: &[String],
 ) -> Result<SplitOutcome, Failure> {
-    let (_, level, _) = kind_of_ticket(ctx)?;
+    let (_, level, _) = find_ticket_level(ctx)?;
     if titles.iter().all(|title| title.trim().is_empty()) {
         return Err(Failure::new(
             FailureKind::Invalid,
             "a split needs the titles of its parts",
         )
-        .step("tl ticket split 017 \"First part\" \"Second part\""));
+        .with_step("tl ticket split 017 \"First part\" \"Second part\""));
     }
-    let asked = file_writes::request(&("ticket split", node, titles));
-    with_observed_files(ctx, Scope::Everything, Some(asked), |planned, tx| {
-        let (id, rest) = find(ctx, &*tx, node)?;
-        nothing_left(rest)?;
-        let parent = parent_ticket(ctx, get(&*tx, id)?)?;
-        let mut taken = taken(ctx, &*tx, level)?;
+    let asked = file_writes::hash_request(&("ticket split", node, titles));
+    with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
+        let (id, rest) = find_node(ctx, &*tx, node)?;
+        reject_extra_words(rest)?;
+        let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
+        let mut taken = list_taken_ids(ctx, &*tx, level)?;
         let mut ids = Vec::new();
         for title in titles
             .iter()
-            .map(|title| clean(title))
+            .map(|title| collapse_whitespace(title))
             .filter(|title| !title.is_empty())
         {
-            let id = next_child(&parent.alias, &taken);
-            create(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
+            let id = next_child_id(&parent.alias, &taken);
+            plan_ticket_file(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
             // The files exist only as planned writes, so the scan for taken ids does not see them.
             taken.push(id.clone());
             ids.push(id);
         }
         let file = parent.path.clone().unwrap_or_default();
-        let text = read(ctx, &file)?;
+        let text = read_ticket_file(ctx, &file)?;
         // Appended to the present list, which people reorder and edit by hand.
-        let mut children = front_matter::read(&text).list("children");
+        let mut children = front_matter::parse_front_matter(&text).get_list("children");
         children.extend(
             ids.iter()
                 .filter(|id| !children.contains(id))
@@ -202,9 +210,9 @@ pub fn split_ticket(
             .map(|id| format!("'{id}'"))
             .collect::<Vec<_>>()
             .join(", ");
-        planned.put(
+        planned.put_file(
             &file,
-            Some(&front_matter::with_key(
+            Some(&front_matter::set_key(
                 &text,
                 "children",
                 &format!("[{list}]"),
@@ -214,7 +222,7 @@ pub fn split_ticket(
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
         let children = ids
             .iter()
-            .map(|id| view(ctx, &*tx, id, operation))
+            .map(|id| load_ticket_view(ctx, &*tx, id, operation))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(SplitOutcome {
             parent: parent.alias,
@@ -228,7 +236,7 @@ pub fn split_ticket(
 /// # Errors
 /// When there is no such ticket or phase, or the last phase is not proved.
 pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<TicketView, Failure> {
-    let (profile, ..) = kind_of_ticket(ctx)?;
+    let (profile, ..) = find_ticket_level(ctx)?;
     let names: Vec<&str> = profile
         .work_phases
         .iter()
@@ -236,7 +244,7 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
         .collect();
     // A misspelt phase would end up in the file, where no guide and no gate knows it.
     if !names.contains(&phase) {
-        let near = nearest(phase, names.iter().copied(), 1);
+        let near = nearest_words(phase, names.iter().copied(), 1);
         let hint = near
             .first()
             .map(|near| format!("; did you mean `{near}`?"))
@@ -245,21 +253,21 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
             FailureKind::Invalid,
             format!("there is no phase `{phase}`{hint}"),
         )
-        .step(format!("phases: {}", names.join(", "))));
+        .with_step(format!("phases: {}", names.join(", "))));
     }
-    with_node_files(ctx, node, None, |planned, tx, id, rest| {
-        nothing_left(rest)?;
-        let node = parent_ticket(ctx, get(&*tx, id)?)?;
+    with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
+        reject_extra_words(rest)?;
+        let node = require_ticket(ctx, load_node(&*tx, id)?)?;
         // The last phase means done, so it requires the same proof as `tl progress complete`.
         if names.last() == Some(&phase) {
             refuse_unproved(ctx, &*tx, &node)?;
         }
         let file = node.path.clone().unwrap_or_default();
-        let text = read(ctx, &file)?;
-        planned.put(&file, Some(&front_matter::with_key(&text, "phase", phase)))?;
+        let text = read_ticket_file(ctx, &file)?;
+        planned.put_file(&file, Some(&front_matter::set_key(&text, "phase", phase)))?;
         let summary = format!("{} is in phase {phase}", node.alias);
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
-        view(ctx, &*tx, &node.alias, operation)
+        load_ticket_view(ctx, &*tx, &node.alias, operation)
     })
 }
 
@@ -268,48 +276,54 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
 ///
 /// # Errors
 /// When there is no such ticket.
-pub fn set_level(
+pub fn set_work_level(
     ctx: &Context<'_>,
     node: &[String],
     level: Option<WorkLevel>,
     reason: Option<&str>,
 ) -> Result<TicketView, Failure> {
-    with_node_files(ctx, node, None, |planned, tx, id, rest| {
-        nothing_left(rest)?;
-        let found = ticket(ctx, &*tx, parent_ticket(ctx, get(&*tx, id)?)?, None)?;
+    with_observed_node_files(ctx, node, None, |planned, tx, id, rest| {
+        reject_extra_words(rest)?;
+        let found = load_ticket(ctx, &*tx, require_ticket(ctx, load_node(&*tx, id)?)?, None)?;
         let key = found.node.id.0.to_string();
-        let before = record::read::<Assessment>(&*tx, &key)?;
+        let before = record::read_record::<Assessment>(&*tx, &key)?;
         let after = match level {
             Some(level) => Assessment {
                 level,
-                reasons: vec![reason.map_or_else(|| format!("set by {}", ctx.actor), clean)],
+                reasons: vec![
+                    reason.map_or_else(|| format!("set by {}", ctx.actor), collapse_whitespace),
+                ],
                 // The size was set in view of this many scenarios; with more of them the ticket has
                 // grown, and the estimate counts again.
                 accepted_scenarios: Some(found.scenarios.len()),
             },
             None => {
                 let mut operation =
-                    ctx.operation(Verb::Ticket, format!("assess {} again", found.node.alias));
+                    ctx.new_operation(Verb::Ticket, format!("assess {} again", found.node.alias));
                 operation
                     .facts
-                    .extend(record::changed::<Assessment>(&key, before.as_ref(), None));
+                    .extend(record::record_changed_fact::<Assessment>(
+                        &key,
+                        before.as_ref(),
+                        None,
+                    ));
                 if !operation.facts.is_empty() {
-                    tx.record(operation)?;
+                    tx.record_operation(operation)?;
                 }
-                found.assessment(&*tx)?
+                found.load_assessment(&*tx)?
             }
         };
         // Read again: the branch above may have removed the record, and a fact names the value it
         // replaces.
-        let before = record::read::<Assessment>(&*tx, &key)?;
+        let before = record::read_record::<Assessment>(&*tx, &key)?;
         let (node, judged) = (&found.node, after.level);
         let summary = format!(
             "{} is a {}: {}",
             node.alias,
-            judged.word(),
+            judged.as_str(),
             after.reasons.join(", ")
         );
-        let facts: Vec<Fact> = record::changed(&key, before.as_ref(), Some(&after))
+        let facts: Vec<Fact> = record::record_changed_fact(&key, before.as_ref(), Some(&after))
             .into_iter()
             .collect();
         // Also written to the file, for readers without this program.
@@ -320,22 +334,22 @@ pub fn set_level(
             .and_then(|work| work.work_level.as_deref());
         // An estimate is not written to the file: there it would look like a decision, and override
         // later estimates.
-        if level.is_some() && known != Some(judged.word()) {
+        if level.is_some() && known != Some(judged.as_str()) {
             let file = node.path.clone().unwrap_or_default();
-            let text = read(ctx, &file)?;
+            let text = read_ticket_file(ctx, &file)?;
             // Both spellings exist in projects; a second key beside the first would contradict it.
-            let key = if front_matter::written(&text, "workLevel").is_some() {
+            let key = if front_matter::raw_value(&text, "workLevel").is_some() {
                 "workLevel"
             } else {
                 "work_level"
             };
-            planned.put(
+            planned.put_file(
                 &file,
-                Some(&front_matter::with_key(&text, key, judged.word())),
+                Some(&front_matter::set_key(&text, key, judged.as_str())),
             )?;
         }
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, facts)?;
-        view(ctx, &*tx, &node.alias, operation)
+        load_ticket_view(ctx, &*tx, &node.alias, operation)
     })
 }
 
@@ -366,48 +380,55 @@ pub struct ScenariosView {
 /// # Errors
 /// When there is no such ticket, or the session has none.
 pub fn list_scenarios(ctx: &Context<'_>, node: &[String]) -> Result<ScenariosView, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    scenarios(ctx, &*state, node)
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    build_scenarios_view(ctx, &*state, node)
 }
 
 /// Builds the list of scenarios.
-fn scenarios(
+fn build_scenarios_view(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &[String],
 ) -> Result<ScenariosView, Failure> {
     let found = match node {
-        [] => crate::standing::standing(ctx, state)?
+        [] => crate::session_position::load_position(ctx, state)?
             .ticket
             .ok_or_else(|| {
                 Failure::new(FailureKind::NotFound, "this session works on no ticket")
-                    .step("tl scenario list 017a")
-                    .step("tl focus enter 017a")
+                    .with_step("tl scenario list 017a")
+                    .with_step("tl focus enter 017a")
             })?,
         words => {
-            let (id, rest) = find(ctx, state, words)?;
-            nothing_left(rest)?;
-            ticket(ctx, state, parent_ticket(ctx, get(state, id)?)?, None)?
+            let (id, rest) = find_node(ctx, state, words)?;
+            reject_extra_words(rest)?;
+            load_ticket(
+                ctx,
+                state,
+                require_ticket(ctx, load_node(state, id)?)?,
+                None,
+            )?
         }
     };
     let current = found.current.as_ref().map(|node| node.id);
     let mut list = Vec::new();
     for node in &found.scenarios {
-        let tdd =
-            record::read::<domain::work::tdd::Tdd>(state, &crate::standing::tdd_key(node.id))?
-                .unwrap_or_default();
+        let tdd = record::read_record::<domain::work::tdd::Tdd>(
+            state,
+            &crate::session_position::tdd_record_key(node.id),
+        )?
+        .unwrap_or_default();
         list.push(ScenarioView {
             name: node.alias.clone(),
             title: node.description.title.clone(),
             progress: node.progress,
             current: Some(node.id) == current,
-            cycle: tdd.cycle.map(domain::work::tdd::Cycle::word),
+            cycle: tdd.cycle.map(domain::work::tdd::Cycle::as_str),
             last_commit: tdd.last_commit,
         });
     }
     Ok(ScenariosView {
         ticket: found.node.alias.clone(),
-        completed: found.completed(),
+        completed: found.count_completed(),
         total: found.scenarios.len(),
         scenarios: list,
     })
@@ -418,8 +439,8 @@ fn scenarios(
 /// # Errors
 /// When there is no such scenario or it is not proved.
 pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosView, Failure> {
-    crate::observe::with_observed(ctx, Scope::Everything, |tx| {
-        let place = crate::standing::standing(ctx, &*tx)?;
+    crate::observe::with_observed(ctx, ScanScope::Everything, |tx| {
+        let place = crate::session_position::load_position(ctx, &*tx)?;
         let node = match words {
             [] => place
                 .ticket
@@ -427,62 +448,62 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
                 .and_then(|ticket| ticket.current.clone())
                 .ok_or_else(|| {
                     Failure::new(FailureKind::NotFound, "this session works on no scenario")
-                        .step("tl scenario done NAME")
+                        .with_step("tl scenario done NAME")
                 })?,
-            words => named_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
+            words => find_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
         };
         if node.progress != Progress::Complete {
             refuse_unproved(ctx, &*tx, &node)?;
-            completing(ctx, tx, &node)?;
-            let path = path_of(&*tx, &node)?;
-            let mut operation = ctx.operation(Verb::Progress, format!("{path} is complete"));
+            consume_override(ctx, tx, &node)?;
+            let path = load_node_path(&*tx, &node)?;
+            let mut operation = ctx.new_operation(Verb::Progress, format!("{path} is complete"));
             let after = Progress::Complete;
             operation.facts = vec![Fact::ProgressChanged {
                 node: node.id,
                 before: node.progress,
                 after,
             }];
-            tx.record(operation)?;
+            tx.record_operation(operation)?;
         }
-        let parent = node.parent.map(|id| get(&*tx, id)).transpose()?;
+        let parent = node.parent.map(|id| load_node(&*tx, id)).transpose()?;
         let alias = parent.map(|node| node.alias).unwrap_or_default();
-        scenarios(ctx, &*tx, &[alias])
+        build_scenarios_view(ctx, &*tx, &[alias])
     })
 }
 
 /// Finds a scenario of the current ticket by its bare name, or any by its path.
-fn named_scenario(
+fn find_scenario(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    at: Option<&crate::standing::Ticket>,
+    at: Option<&crate::session_position::Ticket>,
     words: &[String],
 ) -> Result<Node, Failure> {
     // People copy the title from the file; its slug is the alias.
-    let wanted = slug(&words.join(" "));
+    let wanted = slugify_title(&words.join(" "));
     if let Some(node) =
         at.and_then(|ticket| ticket.scenarios.iter().find(|node| node.alias == wanted))
     {
         return Ok(node.clone());
     }
-    let (id, rest) = find(ctx, state, words)?;
-    nothing_left(rest)?;
-    let node = get(state, id)?;
+    let (id, rest) = find_node(ctx, state, words)?;
+    reject_extra_words(rest)?;
+    let node = load_node(state, id)?;
     // A ticket is completed by its phase or progress; closing it as a scenario would skip both.
-    if goes_through_phases(ctx, &node) {
+    if has_work_phases(ctx, &node) {
         let name = node.alias;
         return Err(Failure::new(
             FailureKind::Invalid,
             format!("`{name}` is a ticket, not a scenario"),
         )
-        .step(format!("tl scenario list {name}"))
-        .step(format!("tl progress {name} complete")));
+        .with_step(format!("tl scenario list {name}"))
+        .with_step(format!("tl progress {name} complete")));
     }
     Ok(node)
 }
 
 /// Returns the node if it is a ticket.
-fn parent_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
-    if goes_through_phases(ctx, &node) {
+fn require_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
+    if has_work_phases(ctx, &node) {
         return Ok(node);
     }
     Err(Failure::new(
@@ -492,12 +513,16 @@ fn parent_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
 }
 
 /// Collapses whitespace.
-fn clean(text: &str) -> String {
+fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the ids in use: of recorded tickets, and of folders that are not tickets yet.
-fn taken(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level) -> Result<Vec<String>, Failure> {
+fn list_taken_ids(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    level: &Level,
+) -> Result<Vec<String>, Failure> {
     // The trail has no tickets and can have thousands of nodes.
     let nodes = state.nodes_outside(&[domain::trail::PROFILE])?;
     let mut taken: Vec<String> = nodes
@@ -509,13 +534,13 @@ fn taken(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level) -> Result<Vec<S
     for entry in level
         .file
         .iter()
-        .flat_map(|pattern| ctx.files.list(&pattern.listing("")))
+        .flat_map(|pattern| ctx.files.list_folder(&pattern.listing_folder("")))
     {
         let alias = level
             .file
             .as_ref()
             .and_then(|pattern| pattern.alias_in(&entry.name));
-        let read = alias.and_then(|alias| level.alias.read_exact(alias, &level.numbers));
+        let read = alias.and_then(|alias| level.alias.parse_exact_alias(alias, &level.numbers));
         taken.extend(
             read.map(|read| read.alias)
                 .filter(|alias| !taken.contains(alias)),
@@ -525,7 +550,7 @@ fn taken(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level) -> Result<Vec<S
 }
 
 /// Returns the next number: `018` after `017b`.
-fn next_root(taken: &[String]) -> String {
+fn next_root_id(taken: &[String]) -> String {
     let number = |alias: &String| {
         let digits: String = alias.chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<u32>().ok()
@@ -535,12 +560,12 @@ fn next_root(taken: &[String]) -> String {
 }
 
 /// Returns the id of the next child: `017a`, `017b` … `017z`, `017aa`; below `017a` it is `017a1`.
-fn next_child(parent: &str, taken: &[String]) -> String {
+fn next_child_id(parent: &str, taken: &[String]) -> String {
     // Letters and digits alternate per level, so that an id can be split into its ancestors without
     // a separator.
     let letters = parent.ends_with(|c: char| c.is_ascii_digit());
     let name = |index: usize| match letters {
-        true => format!("{parent}{}", letters_of(index)),
+        true => format!("{parent}{}", letter_suffix(index)),
         false => format!("{parent}{}", index + 1),
     };
     (0..)
@@ -550,7 +575,7 @@ fn next_child(parent: &str, taken: &[String]) -> String {
 }
 
 /// Counts in letters: a, b … z, aa, ab …
-fn letters_of(mut index: usize) -> String {
+fn letter_suffix(mut index: usize) -> String {
     let mut letters = Vec::new();
     loop {
         letters.push(char::from(
@@ -567,7 +592,7 @@ fn letters_of(mut index: usize) -> String {
 }
 
 /// Plans the file of a new ticket.
-fn create(
+fn plan_ticket_file(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
     id: &str,
@@ -576,8 +601,8 @@ fn create(
     kind: &str,
 ) -> Result<(), Failure> {
     // The title becomes a folder name as well, which no later masking could reach.
-    let title = &ctx.mask(title, "title");
-    let (profile, level, pattern) = kind_of_ticket(ctx)?;
+    let title = &ctx.mask_secrets(title, "title");
+    let (profile, level, pattern) = find_ticket_level(ctx)?;
     let phase = profile
         .work_phases
         .first()
@@ -594,19 +619,19 @@ fn create(
     let text = format!(
         "---\nid: '{id}'\ntype: {kind}\nphase: {phase}\nstatus: ready\n{parent}created: {now}\n---\n\n# {title}\n{outline}"
     );
-    let file = pattern.file_at("", &format!("{id}-{}", slug(title)), id);
-    Ok(planned.create(&file, &text)?)
+    let file = pattern.file_at("", &format!("{id}-{}", slugify_title(title)), id);
+    Ok(planned.create_file(&file, &text)?)
 }
 
 /// Reads a ticket's file.
-fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
-    match ctx.files.read(file, ctx.policy.max_plan_bytes) {
-        Reading::Text { text, .. } => Ok(text),
-        Reading::Missing => Err(Failure::new(
+fn read_ticket_file(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
+    match ctx.files.read_file(file, ctx.policy.max_plan_bytes) {
+        FileReadResult::Text { text, .. } => Ok(text),
+        FileReadResult::Missing => Err(Failure::new(
             FailureKind::NotFound,
             format!("`{file}` is gone"),
         )),
-        Reading::Unreadable { why, .. } => Err(Failure::new(
+        FileReadResult::Unreadable { why, .. } => Err(Failure::new(
             FailureKind::Invalid,
             format!("`{file}` cannot be read: {why}"),
         )),
@@ -614,23 +639,23 @@ fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
 }
 
 /// Loads a ticket as recorded.
-fn view(
+fn load_ticket_view(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     alias: &str,
     operation: Option<OperationId>,
 ) -> Result<TicketView, Failure> {
     // Read back from the transaction: the outcome shows the recorded ticket, not the request.
-    let (id, _) = find(ctx, tx, &[alias.to_owned()])?;
-    let found = ticket(ctx, tx, get(tx, id)?, None)?;
-    let assessment = found.assessment(tx)?;
+    let (id, _) = find_node(ctx, tx, &[alias.to_owned()])?;
+    let found = load_ticket(ctx, tx, load_node(tx, id)?, None)?;
+    let assessment = found.load_assessment(tx)?;
     Ok(TicketView {
         id: found.node.alias.clone(),
-        path: path_of(tx, &found.node)?,
+        path: load_node_path(tx, &found.node)?,
         title: found.node.description.title.clone(),
         file_path: found.node.path.clone().unwrap_or_default(),
         phase: found.phase().map(str::to_owned),
-        work_level: assessment.level.word().to_owned(),
+        work_level: assessment.level.as_str().to_owned(),
         reasons: assessment.reasons,
         progress: found.node.progress,
         operation,
@@ -639,17 +664,17 @@ fn view(
 
 #[cfg(test)]
 mod tests {
-    use super::{next_child, next_root};
+    use super::{next_child_id, next_root_id};
 
     #[test]
     fn ids_go_on_where_they_were() {
         let taken = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        assert_eq!(next_root(&[]), "001");
-        assert_eq!(next_root(&taken(&["017", "017a", "x"])), "018");
-        assert_eq!(next_child("017", &taken(&["017"])), "017a");
-        assert_eq!(next_child("017", &taken(&["017a", "017b"])), "017c");
-        assert_eq!(next_child("017a", &taken(&["017a1"])), "017a2");
+        assert_eq!(next_root_id(&[]), "001");
+        assert_eq!(next_root_id(&taken(&["017", "017a", "x"])), "018");
+        assert_eq!(next_child_id("017", &taken(&["017"])), "017a");
+        assert_eq!(next_child_id("017", &taken(&["017a", "017b"])), "017c");
+        assert_eq!(next_child_id("017a", &taken(&["017a1"])), "017a2");
         let all: Vec<String> = ('a'..='z').map(|letter| format!("017{letter}")).collect();
-        assert_eq!(next_child("017", &all), "017aa");
+        assert_eq!(next_child_id("017", &all), "017aa");
     }
 }

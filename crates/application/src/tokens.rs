@@ -3,16 +3,16 @@
 //!
 //! The edge generates the secret and shows it once; only its hash is stored.
 
-use domain::access::Scope;
+use domain::authorization::Scope;
 use domain::ids::Principal;
-use domain::ports::{AccessBook, TokenEntry};
+use domain::ports::{TokenEntry, TokenStore};
 use domain::time::Timestamp;
-use domain::token::{Audited, NewToken, Token, TokenState, cookie_of, secret_hash};
+use domain::token::{AuditEntry, NewToken, Token, TokenState, cookie_value, secret_hash};
 use serde::Serialize;
 
-use crate::context::{Context, Noticed};
+use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
-use crate::move_focus::is_a_host;
+use crate::move_focus::is_agent_host;
 
 /// Request of [`create_token`].
 #[derive(Clone, Debug)]
@@ -58,9 +58,9 @@ pub struct AuditView {
 
 impl TokenView {
     /// Builds the view of a token at a point in time.
-    fn of(token: Token, now: Timestamp) -> Self {
-        let state = token.state(now);
-        let scope = token.scope.word();
+    fn from_token(token: Token, now: Timestamp) -> Self {
+        let state = token.state_at(now);
+        let scope = token.scope.as_str();
         let Token {
             id,
             name,
@@ -88,41 +88,47 @@ impl TokenView {
 }
 
 /// Opens the token store of the database.
-fn book<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn AccessBook + 'c>, Failure> {
+fn open_token_store<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn TokenStore + 'c>, Failure> {
     // Neither a `json` store nor a replica has tokens: they belong to the database that the servers
     // use.
-    ctx.store.access().ok_or_else(|| {
+    ctx.store.token_store().ok_or_else(|| {
         Failure::new(
             FailureKind::Refused,
             "there is no token store here: tokens are in the database, on the machine that has it",
         )
-        .step("tl move --to sqlite        # from storage = \"json\"")
-        .step("tl move --to postgres://…  # for several machines")
+        .with_step("tl move --to sqlite        # from storage = \"json\"")
+        .with_step("tl move --to postgres://…  # for several machines")
     })
 }
 
 /// Refuses agents. Tokens are created by a person or a script of theirs: an agent could issue
 /// itself a person's token.
-fn by_a_person(ctx: &Context<'_>) -> Result<(), Failure> {
-    if !is_a_host(&ctx.actor) {
+fn require_person(ctx: &Context<'_>) -> Result<(), Failure> {
+    if !is_agent_host(&ctx.actor) {
         return Ok(());
     }
     Err(Failure::new(
         FailureKind::Refused,
         "tokens are created and revoked by a person, not by an agent",
     )
-    .step("ask the person who works with you"))
+    .with_step("ask the person who works with you"))
 }
 
 /// Returns the database's clock, by which tokens expire, or the local one.
-fn now(ctx: &Context<'_>, book: &dyn AccessBook) -> Result<Timestamp, Failure> {
-    Ok(book.now()?.unwrap_or_else(|| ctx.clock.now()))
+fn token_store_time(ctx: &Context<'_>, book: &dyn TokenStore) -> Result<Timestamp, Failure> {
+    Ok(book.store_time()?.unwrap_or_else(|| ctx.clock.now()))
 }
 
 /// Writes a line to the audit log. The change is made already: a line that cannot be written is a
 /// notice, not a failure.
-fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, token: &Token) {
-    let line = Audited {
+fn write_audit_line(
+    ctx: &Context<'_>,
+    book: &dyn TokenStore,
+    at: Timestamp,
+    action: &str,
+    token: &Token,
+) {
+    let line = AuditEntry {
         at,
         principal: Some(ctx.actor.clone()),
         token: None,
@@ -137,8 +143,8 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
         trace: None,
         times: 1,
     };
-    if let Err(fault) = book.note(&[line], &[]) {
-        ctx.notice(Noticed::NotWritten {
+    if let Err(fault) = book.append_audit_log(&[line], &[]) {
+        ctx.push_notice(Notice::NotWritten {
             path: "the audit log".to_owned(),
             why: Failure::from(fault).message,
         });
@@ -150,19 +156,19 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
 /// # Errors
 /// When the request is invalid, an agent asks, or the token store cannot be written.
 pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<TokenView, Failure> {
-    by_a_person(ctx)?;
+    require_person(ctx)?;
     // Validated before the database is opened for it: a refused request leaves no trace in the
     // token store.
-    let new = NewToken::decide(&request.name, &request.principal, request.scope)?;
-    let book = book(ctx)?;
+    let new = NewToken::try_new(&request.name, &request.principal, request.scope)?;
+    let book = open_token_store(ctx)?;
     // By the database's clock, because servers on other machines compare the expiry with it.
-    let at = now(ctx, &*book)?;
+    let at = token_store_time(ctx, &*book)?;
     let entry = TokenEntry {
         new,
         hash: secret_hash(&request.secret),
         // The browser's cookie is derived from the secret and hashed as well: neither a stolen
         // cookie nor read access to the database reveals the token.
-        cookie: secret_hash(&cookie_of(&request.secret)),
+        cookie: secret_hash(&cookie_value(&request.secret)),
         at,
         by: ctx.actor.clone(),
         expires_at: request
@@ -170,8 +176,8 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
             .map(|millis| Timestamp::from_millis(at.as_millis().saturating_add(millis))),
     };
     let token = book.add_token(&entry)?;
-    note(ctx, &*book, at, "token create", &token);
-    Ok(TokenView::of(token, at))
+    write_audit_line(ctx, &*book, at, "token create", &token);
+    Ok(TokenView::from_token(token, at))
 }
 
 /// Lists the tokens, including expired and revoked ones.
@@ -179,12 +185,12 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
 /// # Errors
 /// When there is no token store, or it cannot be read.
 pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
-    let book = book(ctx)?;
-    let at = now(ctx, &*book)?;
+    let book = open_token_store(ctx)?;
+    let at = token_store_time(ctx, &*book)?;
     Ok(book
-        .tokens()?
+        .list_tokens()?
         .into_iter()
-        .map(|token| TokenView::of(token, at))
+        .map(|token| TokenView::from_token(token, at))
         .collect())
 }
 
@@ -193,28 +199,28 @@ pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
 /// # Errors
 /// When there is no such token, an agent asks, or the token store cannot be written.
 pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
-    by_a_person(ctx)?;
-    let book = book(ctx)?;
-    let at = now(ctx, &*book)?;
+    require_person(ctx)?;
+    let book = open_token_store(ctx)?;
+    let at = token_store_time(ctx, &*book)?;
     let token = book.revoke_token(id, at)?.ok_or_else(|| {
         Failure::new(FailureKind::NotFound, format!("there is no token `{id}`"))
-            .step("tl token list")
+            .with_step("tl token list")
     })?;
     // Revoking is idempotent; only the first time is an event for the audit log.
     if token.revoked_at == Some(at) {
-        note(ctx, &*book, at, "token revoke", &token);
+        write_audit_line(ctx, &*book, at, "token revoke", &token);
     }
-    Ok(TokenView::of(token, at))
+    Ok(TokenView::from_token(token, at))
 }
 
 /// Returns the last lines of the audit log, newest first.
 ///
 /// # Errors
 /// When there is no token store, or it cannot be read.
-pub fn list_audit(ctx: &Context<'_>, most: usize) -> Result<Vec<AuditView>, Failure> {
-    let lines = book(ctx)?.audited(most)?;
-    let view = |line: Audited| {
-        let Audited {
+pub fn list_audit_log(ctx: &Context<'_>, most: usize) -> Result<Vec<AuditView>, Failure> {
+    let lines = open_token_store(ctx)?.read_audit_log(most)?;
+    let view = |line: AuditEntry| {
+        let AuditEntry {
             at,
             principal,
             token,

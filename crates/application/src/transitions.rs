@@ -7,21 +7,21 @@ use domain::ids::NodeId;
 use domain::node::Status;
 use domain::ports::{Snapshot, StoreFault};
 
-use crate::locate::{PathNames, get};
+use crate::locate::{PathCache, load_node};
 use crate::views::TransitionView;
 
 /// The status transitions in a list of facts, by direction.
-pub(crate) struct Transitions {
+pub(crate) struct StatusTransitions {
     pub(crate) stale: Vec<TransitionView>,
     pub(crate) reinstated: Vec<TransitionView>,
 }
 
 /// Collects the net status transitions from facts. `root`, where the change began, is left out.
-pub(crate) fn transitions(
+pub(crate) fn collect_transitions(
     state: &dyn Snapshot,
     facts: &[Fact],
     root: Option<NodeId>,
-) -> Result<Transitions, StoreFault> {
+) -> Result<StatusTransitions, StoreFault> {
     // Several facts may concern one node. Reported is the transition from the first status to the
     // last; a node that ends where it began is left out.
     let mut order: Vec<NodeId> = Vec::new();
@@ -42,20 +42,20 @@ pub(crate) fn transitions(
             }
         }
     }
-    let mut found = Transitions {
+    let mut found = StatusTransitions {
         stale: Vec::new(),
         reinstated: Vec::new(),
     };
     // A cascade often lists hundreds of siblings, which share all their ancestors.
-    let mut paths = PathNames::new(state);
+    let mut paths = PathCache::new(state);
     for id in order {
         let (previous_status, new_status) = net[&id];
         if previous_status == new_status {
             continue;
         }
-        let node = get(state, id)?;
+        let node = load_node(state, id)?;
         let view = TransitionView {
-            path: paths.of(&node)?,
+            path: paths.path_of(&node)?,
             entity_type: node.level,
             entity_id: node.alias,
             previous_status,

@@ -6,12 +6,12 @@
 use domain::node::{Node, Progress, Status};
 use serde::{Deserialize, Serialize};
 
-use crate::known_tree::KnownTree;
+use crate::tree_cache::CachedTree;
 
 /// Maximum number of rows per page.
-const MOST_ROWS: usize = 500;
+const MAX_ROWS: usize = 500;
 /// Number of rows per page without a given limit.
-const USUAL_ROWS: usize = 100;
+const DEFAULT_ROWS: usize = 100;
 
 /// Request of [`tree_window`].
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -66,37 +66,37 @@ impl WindowRequest {
 
 /// Returns a page of the tree; a parent comes before its children.
 #[must_use]
-pub fn tree_window(known: &KnownTree, request: &WindowRequest) -> TreeWindow {
-    let limit = request.limit.unwrap_or(USUAL_ROWS).clamp(1, MOST_ROWS);
+pub fn list_tree_window(known: &CachedTree, request: &WindowRequest) -> TreeWindow {
+    let limit = request.limit.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
     let fitting: Vec<&Node> = if request.is_filtered() {
-        let filter = Filter {
+        let filter = WindowFilter {
             request,
             text: request.text.trim().to_lowercase(),
         };
-        filter.fitting(known)
+        filter.matching_nodes(known)
     } else {
         // Without a filter the page is a slice of the order: only its rows are built, whatever the
         // size of the tree.
         let wanted = known.order.iter().skip(request.offset).take(limit);
         let rows = wanted
             .filter_map(|id| known.tree.get(*id))
-            .map(|node| row(known, node))
+            .map(|node| build_row(known, node))
             .collect();
-        return window(known, request.offset, known.order.len(), rows);
+        return build_window(known, request.offset, known.order.len(), rows);
     };
     let rows = fitting
         .iter()
         .skip(request.offset)
         .take(limit)
-        .map(|node| row(known, node))
+        .map(|node| build_row(known, node))
         .collect();
-    window(known, request.offset, fitting.len(), rows)
+    build_window(known, request.offset, fitting.len(), rows)
 }
 
 /// Builds the page.
-fn window(known: &KnownTree, offset: usize, total: usize, rows: Vec<RowView>) -> TreeWindow {
+fn build_window(known: &CachedTree, offset: usize, total: usize, rows: Vec<RowView>) -> TreeWindow {
     // Of all nodes, not of the matching ones: a filter must not remove the other choices.
-    let mut phases: Vec<&str> = known.tree.nodes().filter_map(phase).collect();
+    let mut phases: Vec<&str> = known.tree.nodes().filter_map(work_phase).collect();
     phases.sort_unstable();
     phases.dedup();
     let phases = phases.into_iter().map(str::to_owned).collect();
@@ -110,7 +110,7 @@ fn window(known: &KnownTree, offset: usize, total: usize, rows: Vec<RowView>) ->
 }
 
 /// Returns the work phase of a node.
-fn phase(node: &Node) -> Option<&str> {
+fn work_phase(node: &Node) -> Option<&str> {
     node.description
         .work
         .as_ref()
@@ -118,31 +118,31 @@ fn phase(node: &Node) -> Option<&str> {
 }
 
 /// Builds the row of a node.
-fn row(known: &KnownTree, node: &Node) -> RowView {
+fn build_row(known: &CachedTree, node: &Node) -> RowView {
     RowView {
-        path: known.tree.path(node),
+        path: known.tree.alias_path(node),
         entity_id: node.alias.clone(),
         entity_type: node.level.clone(),
         profile: node.profile.clone(),
         title: node.description.title.clone(),
         status: node.status(),
         progress: node.progress,
-        phase: phase(node).map(str::to_owned),
+        phase: work_phase(node).map(str::to_owned),
         depth: known.tree.ancestors(node).len(),
         children: known.tree.children(node.id).count(),
     }
 }
 
 /// A filter with its text in lower case.
-struct Filter<'r> {
+struct WindowFilter<'r> {
     request: &'r WindowRequest,
     /// In lower case.
     text: String,
 }
 
-impl Filter<'_> {
+impl WindowFilter<'_> {
     /// Returns the matching nodes in tree order.
-    fn fitting<'t>(&self, known: &'t KnownTree) -> Vec<&'t Node> {
+    fn matching_nodes<'t>(&self, known: &'t CachedTree) -> Vec<&'t Node> {
         let mut fitting = Vec::new();
         let mut title = String::new();
         // The lower-case path of the present node and the length up to each of its ancestors. Nodes
@@ -160,9 +160,9 @@ impl Filter<'_> {
             if !way.is_empty() {
                 path.push('/');
             }
-            push_lower(&mut path, &node.alias);
+            push_lowercase(&mut path, &node.alias);
             way.push((node.id, path.len()));
-            if self.fits(node, &path, &mut title) {
+            if self.matches_node(node, &path, &mut title) {
                 fitting.push(node);
             }
         }
@@ -170,7 +170,7 @@ impl Filter<'_> {
     }
 
     /// Whether a node matches. `buffer` is reused, so that no title needs an allocation.
-    fn fits(&self, node: &Node, path: &str, buffer: &mut String) -> bool {
+    fn matches_node(&self, node: &Node, path: &str, buffer: &mut String) -> bool {
         let WindowRequest {
             status,
             phase: wanted,
@@ -178,21 +178,21 @@ impl Filter<'_> {
         } = self.request;
         let mut has_title = || {
             buffer.clear();
-            push_lower(
+            push_lowercase(
                 buffer,
                 node.description.title.as_deref().unwrap_or_default(),
             );
             buffer.contains(&self.text)
         };
         // Cheapest comparison first; the title is only lowered if the path does not match.
-        (status.is_empty() || node.status().word() == status)
-            && (wanted.is_empty() || phase(node) == Some(wanted))
+        (status.is_empty() || node.status().as_str() == status)
+            && (wanted.is_empty() || work_phase(node) == Some(wanted))
             && (path.contains(&self.text) || has_title())
     }
 }
 
 /// Appends a text in lower case, without an allocation for the usual ASCII names.
-fn push_lower(out: &mut String, text: &str) {
+fn push_lowercase(out: &mut String, text: &str) {
     if text.is_ascii() {
         out.extend(
             text.bytes()

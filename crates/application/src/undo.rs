@@ -6,26 +6,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::fact::Fact;
-use domain::file_writes::{FileWrite, LeftToDo};
+use domain::file_writes::{FileWrite, RedoAction};
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
-use domain::ports::{PlanFiles, Reading, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileReadResult, PlanFiles, Snapshot, StoreFault, Transaction};
 use domain::record::RecordKey;
 use domain::tree::Tree;
-use domain::undo::{FileChange, UndoRefused, decide, newest_decision};
+use domain::undo::{FileChange, UndoRefused, decide_undo, find_newest_decision};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, request};
-use crate::locate::{get, with_ancestors};
+use crate::file_writes::{PlannedFiles, hash_request};
+use crate::locate::{load_node, load_with_ancestors};
 use crate::observe::{with_observed_files, write_backup};
-use crate::settle::settle;
-use crate::survey::Scope;
-use crate::transitions::transitions;
+use crate::scan::ScanScope;
+use crate::status_cascade::cascade_statuses;
+use crate::transitions::collect_transitions;
+use crate::unmask_version::unmask_version;
 use crate::views::{OperationView, TransitionView};
-use crate::whole_text::whole_text;
 
 /// Which operations to undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,22 +56,22 @@ pub struct UndoOutcome {
 ///
 /// # Errors
 /// When there is nothing to undo, or a later operation changed the same values.
-pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failure> {
+pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failure> {
     // Identifies the request: a repeated bare `undo` after a kill would otherwise undo the decision
     // before it as well.
-    let request = request(&("undo", target));
-    with_observed_files(ctx, Scope::Everything, Some(request), |planned, tx| {
-        let operations = chosen(&*tx, target)?;
+    let request = hash_request(&("undo", target));
+    with_observed_files(ctx, ScanScope::Everything, Some(request), |planned, tx| {
+        let operations = select_operations(&*tx, target)?;
         let mut undone = Vec::new();
         for operation in &operations {
-            undone.push(OperationView::of(&*tx, operation.head())?);
+            undone.push(OperationView::from_head(&*tx, operation.to_head())?);
         }
-        let by = tx.next_operation()?;
-        let decided = decide(
+        let by = tx.next_operation_id()?;
+        let decided = decide_undo(
             &operations,
             by,
-            &touched(&*tx, &operations)?,
-            touched_records(&*tx, &operations)?,
+            &load_touched_nodes(&*tx, &operations)?,
+            load_touched_records(&*tx, &operations)?,
         )?;
         let now = ctx.clock.now();
         let mut facts = decided.facts;
@@ -79,8 +79,8 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         for change in &decided.files {
             // On the planned files: several undone operations may concern one file, and each step
             // has to see the result of the one before.
-            let changed = ctx.on_files(planned, |ctx| {
-                change_file(ctx, planned, tx, change, &facts, now)
+            let changed = ctx.with_planned_files(planned, |ctx| {
+                restore_plan_file(ctx, planned, tx, change, &facts, now)
             });
             let (file, backup) = changed?;
             files.push(file);
@@ -88,7 +88,7 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         }
         let mut kept_files: Vec<String> = decided.kept;
         for write in &decided.writes {
-            match take_back(ctx, planned, &*tx, write)? {
+            match revert_file(ctx, planned, &*tx, write)? {
                 // Plan files are reverted above, by their content; the same path here is not listed
                 // twice.
                 true if files.contains(&write.path) => {}
@@ -100,17 +100,17 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         kept_files.dedup();
         // The inverted facts restore the statuses of that time; the cascade corrects them where a
         // later change elsewhere has made them wrong.
-        settle(ctx, tx, &mut facts, &[], now, None)?;
+        cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
         let summary = match operations.as_slice() {
             [one] => format!("undo {} ({})", one.id, one.summary),
             several => format!("undo {} operations", several.len()),
         };
-        let mut operation = ctx.operation(Verb::Undo, summary);
+        let mut operation = ctx.new_operation(Verb::Undo, summary);
         operation.at = now;
         operation.facts = facts;
         let facts = operation.facts.clone();
-        let operation = planned.record(tx, operation)?;
-        let changed = transitions(&*tx, &facts, None)?;
+        let operation = planned.record_operation(tx, operation)?;
+        let changed = collect_transitions(&*tx, &facts, None)?;
         Ok(UndoOutcome {
             success: true,
             undone,
@@ -127,14 +127,14 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
 }
 
 /// Returns the operations to undo, newest first.
-fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Failure> {
+fn select_operations(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Failure> {
     match target {
         UndoTarget::Newest => {
             // By pages: the newest decision is nearly always among the last few operations, behind
             // some observations.
             let mut before = None;
             loop {
-                let page = state.operations(before, 100)?;
+                let page = state.load_operations(before, 100)?;
                 let Some(last) = page.last() else {
                     return Err(UndoRefused::Nothing.into());
                 };
@@ -144,7 +144,7 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
                         undone.insert(operation.id);
                     }
                 }
-                if let Some(found) = newest_decision(&page, &|id| undone.contains(&id)) {
+                if let Some(found) = find_newest_decision(&page, &|id| undone.contains(&id)) {
                     return Ok(vec![found.clone()]);
                 }
                 before = Some(last.id);
@@ -152,7 +152,7 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
         }
         UndoTarget::Operation(id) => {
             let operation = state
-                .operation(id)?
+                .load_operation(id)?
                 .ok_or(UndoRefused::NoSuchOperation(id))?;
             match state.undone_by(id)? {
                 Some(by) => Err(UndoRefused::UndoneAlready { operation: id, by }.into()),
@@ -160,11 +160,11 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
             }
         }
         UndoTarget::BackTo(id) => {
-            if id != OperationId(0) && state.operation(id)?.is_none() {
+            if id != OperationId(0) && state.load_operation(id)?.is_none() {
                 return Err(UndoRefused::NoSuchOperation(id).into());
             }
             let mut found = Vec::new();
-            for operation in state.operations(None, usize::MAX)? {
+            for operation in state.load_operations(None, usize::MAX)? {
                 // Undone operations and their undo are both included: inverted together they cancel
                 // out.
                 if operation.id > id {
@@ -181,19 +181,19 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
 }
 
 /// Loads every node the operations touched, with its ancestors.
-fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, StoreFault> {
+fn load_touched_nodes(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, StoreFault> {
     let facts = || operations.iter().flat_map(|operation| &operation.facts);
-    let mut wanted: Vec<NodeId> = facts().flat_map(Fact::nodes).collect();
+    let mut wanted: Vec<NodeId> = facts().flat_map(Fact::changed_nodes).collect();
     // A removed node returns below its parent, which the operations may not have touched.
     wanted.extend(facts().filter_map(|fact| match fact {
         Fact::NodeRemoved { node } => node.parent,
         _ => None,
     }));
-    with_ancestors(state, wanted)
+    load_with_ancestors(state, wanted)
 }
 
 /// Loads every record the operations touched.
-fn touched_records(
+fn load_touched_records(
     state: &dyn Snapshot,
     operations: &[Operation],
 ) -> Result<BTreeMap<RecordKey, serde_json::Value>, StoreFault> {
@@ -210,33 +210,33 @@ fn touched_records(
 
 /// Plans the reversal of a file that is not a node's content, if it is still as it was written.
 /// Returns whether it is.
-fn take_back(
+fn revert_file(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
     tx: &dyn Transaction,
     write: &FileWrite,
 ) -> Result<bool, Failure> {
     // Read from the planned files: later edits of the same file are reverted before this one.
-    let found = match planned.read(&write.path, ctx.policy.max_plan_bytes) {
-        Reading::Text { text, .. } => Some(VersionHash::of(text.as_bytes())),
-        Reading::Missing => None,
-        Reading::Unreadable { .. } => return Ok(false),
+    let found = match planned.read_file(&write.path, ctx.policy.max_plan_bytes) {
+        FileReadResult::Text { text, .. } => Some(VersionHash::of_bytes(text.as_bytes())),
+        FileReadResult::Missing => None,
+        FileReadResult::Unreadable { .. } => return Ok(false),
     };
-    if write.left_to_do(found) == LeftToDo::LeaveAlone {
+    if write.redo_action(found) == RedoAction::LeaveAlone {
         return Ok(false);
     }
     let text = match write.after {
-        Some(version) => Some(tx.text(version)?.ok_or_else(|| StoreFault::Damaged {
+        Some(version) => Some(tx.load_text(version)?.ok_or_else(|| StoreFault::Damaged {
             what: "a stored text is missing".to_owned(),
         })?),
         None => None,
     };
-    planned.put(&write.path, text.as_deref())?;
+    planned.put_file(&write.path, text.as_deref())?;
     Ok(true)
 }
 
 /// Reverts a plan file; its present text is backed up first.
-fn change_file(
+fn restore_plan_file(
     ctx: &Context<'_>,
     planned: &PlannedFiles<'_>,
     tx: &dyn Transaction,
@@ -252,20 +252,20 @@ fn change_file(
     // there meanwhile, the undo fails instead of replacing it.
     if let (Some(node), Content::Text { version, .. }) = (returning, &change.after) {
         let file = node.path.clone().unwrap_or_default();
-        let text = whole_text(ctx, tx, *version, &file)?;
-        ctx.files.create(&file, &text)?;
+        let text = unmask_version(ctx, tx, *version, &file)?;
+        ctx.files.create_file(&file, &text)?;
         return Ok((file, None));
     }
-    let node = get(tx, change.node)?;
+    let node = load_node(tx, change.node)?;
     let file = node.path.clone().unwrap_or_default();
     let backup = write_backup(ctx, tx, &node, "undo", now)?;
     match &change.after {
         Content::Text { version, .. } => {
-            let text = whole_text(ctx, tx, *version, &file)?;
-            planned.put(&file, Some(&text))?;
+            let text = unmask_version(ctx, tx, *version, &file)?;
+            planned.put_file(&file, Some(&text))?;
         }
         // The file did not exist before: the backup just written is its only readable copy.
-        Content::Missing => planned.put(&file, None)?,
+        Content::Missing => planned.put_file(&file, None)?,
         // An unreadable content was never stored, so it cannot be restored.
         Content::Unreadable { .. } => {}
     }

@@ -10,7 +10,7 @@ use domain::ports::{Snapshot, StoreFault};
 use domain::time::Timestamp;
 use serde::Serialize;
 
-use crate::locate::{get, parent, path_of};
+use crate::locate::{load_node, load_node_path, load_parent};
 
 /// One node, in MCP `get_entity_state`.
 #[derive(Clone, Debug, Serialize)]
@@ -49,25 +49,25 @@ pub struct ApprovalView {
 
 impl NodeView {
     /// Loads what the view needs besides the node.
-    pub(crate) fn of(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
-        let parent = parent(state, node)?;
+    pub(crate) fn from_node(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
+        let parent = load_parent(state, node)?;
         let children = state.child_names(node.id)?;
         // The version it was approved against, or else written against: the one a revalidation
         // compares with.
-        let against = domain::revalidation::against(node);
+        let against = domain::revalidation::basis_of_stale_node(node);
         Ok(Self {
-            path: path_of(state, node)?,
+            path: load_node_path(state, node)?,
             entity_id: node.alias.clone(),
             entity_type: node.level.clone(),
             status: node.status(),
-            version_hash: node.content.version(),
+            version_hash: node.content.version_hash(),
             parent_id: parent.map(|parent| parent.alias),
             parent_version_hash: against.map(|parent| parent.version),
             children: children.into_iter().map(|child| child.alias).collect(),
             file_path: node.path.clone(),
             created_at: node.created_at,
             updated_at: node.updated_at,
-            invalidation_reason: reason(state, node)?,
+            invalidation_reason: describe_cause(state, node)?,
             invalidated_at: node.standing.since,
             profile: node.profile.clone(),
             title: node.description.title.clone(),
@@ -77,7 +77,7 @@ impl NodeView {
                 by: approval.by.clone(),
                 at: approval.at,
                 version_hash: approval.version,
-                holds: node.text_is_approved(),
+                holds: node.has_approved_text(),
                 warnings: approval.warnings.clone(),
             }),
         })
@@ -85,7 +85,10 @@ impl NodeView {
 }
 
 /// Returns the cause of a stale or invalid status in one line.
-pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>, StoreFault> {
+pub(crate) fn describe_cause(
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<String>, StoreFault> {
     let Some(cause) = &node.standing.cause else {
         return Ok(None);
     };
@@ -94,10 +97,10 @@ pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>
     let origin = if cause.origin == node.id {
         None
     } else {
-        state.node(cause.origin)?
+        state.load_node(cause.origin)?
     };
     let name = match &origin {
-        Some(origin) => path_of(state, origin)?,
+        Some(origin) => load_node_path(state, origin)?,
         None => node.alias.clone(),
     };
     let fact = match cause.kind {
@@ -153,7 +156,7 @@ pub struct StatusCounts {
 
 impl StatusCounts {
     /// Counts one node.
-    pub(crate) fn add(&mut self, status: Status) {
+    pub(crate) fn add_status(&mut self, status: Status) {
         match status {
             Status::Draft => self.draft += 1,
             Status::Approved => self.approved += 1,
@@ -164,13 +167,13 @@ impl StatusCounts {
 
     /// Returns the number of nodes of any status.
     #[must_use]
-    pub fn all(&self) -> usize {
-        Status::ALL.into_iter().map(|status| self.of(status)).sum()
+    pub fn total(&self) -> usize {
+        Status::ALL.into_iter().map(|status| self.get(status)).sum()
     }
 
     /// Returns the number of nodes with a status.
     #[must_use]
-    pub fn of(&self, status: Status) -> usize {
+    pub fn get(&self, status: Status) -> usize {
         match status {
             Status::Draft => self.draft,
             Status::Approved => self.approved,
@@ -233,7 +236,10 @@ pub struct OperationView {
 
 impl OperationView {
     /// Builds the view from the head alone: a log is listed without reading the facts.
-    pub(crate) fn of(state: &dyn Snapshot, operation: OperationHead) -> Result<Self, StoreFault> {
+    pub(crate) fn from_head(
+        state: &dyn Snapshot,
+        operation: OperationHead,
+    ) -> Result<Self, StoreFault> {
         let undone_by = state.undone_by(operation.id)?;
         let OperationHead {
             id,
@@ -294,14 +300,19 @@ pub struct DiffView {
 
 impl DiffView {
     /// Compares two texts.
-    pub(crate) fn of(older_name: String, older: &str, newer_name: String, newer: &str) -> Self {
-        let hunks = domain::diff::hunks(older, newer);
+    pub(crate) fn from_texts(
+        older_name: String,
+        older: &str,
+        newer_name: String,
+        newer: &str,
+    ) -> Self {
+        let hunks = domain::diff::compute_hunks(older, newer);
         Self {
-            sections: domain::section::changes(older, newer)
+            sections: domain::section::changed_sections(older, newer)
                 .into_iter()
                 .map(SectionView::from)
                 .collect(),
-            unified: domain::diff::unified(&older_name, &newer_name, &hunks),
+            unified: domain::diff::render_unified_diff(&older_name, &newer_name, &hunks),
             older: older_name,
             newer: newer_name,
             hunks,
@@ -310,9 +321,9 @@ impl DiffView {
 }
 
 /// Loads a node and returns its view.
-pub(crate) fn node_view(
+pub(crate) fn load_node_view(
     state: &dyn Snapshot,
     id: domain::ids::NodeId,
 ) -> Result<NodeView, StoreFault> {
-    NodeView::of(state, &get(state, id)?)
+    NodeView::from_node(state, &load_node(state, id)?)
 }

@@ -7,21 +7,22 @@ use std::collections::BTreeMap;
 
 use domain::ids::NodeId;
 use domain::node::Node;
-use domain::ports::{ChangedLines, Head, Snapshot};
+use domain::ports::{ChangedLines, GitHead, Snapshot};
 use domain::session_memory::WorkMemory;
 use domain::work::focus::RootFocus;
-use domain::work::tdd::{Cycle, step_of};
-use domain::work::uncommitted::{AUTHORS, Authors, Uncommitted, count};
+use domain::work::tdd::{Cycle, parse_commit_step};
+use domain::work::uncommitted::{AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{ancestors, path_of};
-use crate::observe::observed;
-use crate::standing::{
-    Standing, Ticket, focus_of, goes_through_phases, head, standing, ticket, work_memory,
+use crate::locate::{load_ancestors, load_node_path};
+use crate::observe::observe_then_read;
+use crate::scan::ScanScope;
+use crate::session_position::{
+    SessionPosition, Ticket, has_work_phases, head_commit, load_focus, load_position, load_ticket,
+    load_work_memory,
 };
-use crate::survey::Scope;
 
 /// Position of a session, with the field names known to the hosts' scripts.
 #[derive(Clone, Debug, Serialize)]
@@ -136,20 +137,20 @@ pub struct FlatTdd {
 /// # Errors
 /// When the state cannot be read.
 pub fn where_am_i(ctx: &Context<'_>) -> Result<WhereView, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    where_view(ctx, &*state)
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    build_where_view(ctx, &*state)
 }
 
 /// Returns the position of this session if it has one, without scanning the files.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn where_if_anywhere(ctx: &Context<'_>) -> Result<Option<WhereView>, Failure> {
-    let state = ctx.store.read()?;
+pub fn where_if_focused(ctx: &Context<'_>) -> Result<Option<WhereView>, Failure> {
+    let state = ctx.store.begin_read()?;
     // Without a focus this costs one read: the MCP tool asks in every project, including those that
     // never set one.
-    match focus_of(&*state, &ctx.session)?.cursor() {
-        Some(_) => where_view(ctx, &*state).map(Some),
+    match load_focus(&*state, &ctx.session)?.cursor() {
+        Some(_) => build_where_view(ctx, &*state).map(Some),
         None => Ok(None),
     }
 }
@@ -159,9 +160,9 @@ pub fn where_if_anywhere(ctx: &Context<'_>) -> Result<Option<WhereView>, Failure
 /// # Errors
 /// When the state cannot be read.
 pub fn where_flat(ctx: &Context<'_>) -> Result<FlatView, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    let place = standing(ctx, &*state)?;
-    let whole = where_view(ctx, &*state)?;
+    let state = observe_then_read(ctx, ScanScope::Everything)?;
+    let place = load_position(ctx, &*state)?;
+    let whole = build_where_view(ctx, &*state)?;
     let ticket = place.ticket.as_ref();
     Ok(FlatView {
         loc_since_commit: whole.loc_since_commit,
@@ -170,28 +171,31 @@ pub fn where_flat(ctx: &Context<'_>) -> Result<FlatView, Failure> {
         phase_gate: whole.gate.filter(|gate| gate.r#type == "phase"),
         tdd: FlatTdd {
             last_commit_type: ticket.and_then(|ticket| commit_type(ctx, ticket)),
-            scenarios_completed: ticket.map_or(0, Ticket::completed),
+            scenarios_completed: ticket.map_or(0, Ticket::count_completed),
             scenarios_total: ticket.map_or(0, |ticket| ticket.scenarios.len()),
         },
     })
 }
 
 /// Builds the position from a snapshot.
-pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<WhereView, Failure> {
-    let place = standing(ctx, state)?;
-    let memory = work_memory(state, &ctx.session)?;
+pub(crate) fn build_where_view(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<WhereView, Failure> {
+    let place = load_position(ctx, state)?;
+    let memory = load_work_memory(state, &ctx.session)?;
     // Counting lines may need a `git` process (15 ms), so it is left out where no profile has the
     // gate.
     let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
     let (uncommitted, note) = if counts {
-        uncommitted(ctx, state)
+        count_uncommitted(ctx, state)
     } else {
         (None, None)
     };
-    let stack = items(ctx, state, &place.stack, place.ticket.as_ref())?;
+    let stack = build_stack_items(ctx, state, &place.stack, place.ticket.as_ref())?;
     let mut roots = BTreeMap::new();
     for (root, known) in &place.focus.roots {
-        let Some(node) = state.node(*root)? else {
+        let Some(node) = state.load_node(*root)? else {
             continue;
         };
         let is_active = place.focus.active_root == Some(*root);
@@ -200,13 +204,13 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
         let stack = if is_active {
             stack.clone()
         } else {
-            parked(ctx, state, known)?
+            build_parked_stack(ctx, state, known)?
         };
         roots.insert(
             node.alias.clone(),
             RootView {
                 stack,
-                history_stack: history(ctx, state, known)?,
+                history_stack: build_history(ctx, state, known)?,
             },
         );
     }
@@ -214,20 +218,20 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
         .focus
         .active_root
         .and_then(|root| place.stack.iter().find(|node| node.id == root));
-    let line = line(ctx, &place, uncommitted.as_ref());
-    let gate = open_gate(ctx, &place, &memory, uncommitted.as_ref());
+    let line = render_status_line(ctx, &place, uncommitted.as_ref());
+    let gate = find_open_gate(ctx, &place, &memory, uncommitted.as_ref());
     Ok(WhereView {
         session: ctx.session.clone(),
         active_root: active.map(|node| node.alias.clone()),
         cursor: place
             .stack
             .last()
-            .map(|node| path_of(state, node))
+            .map(|node| load_node_path(state, node))
             .transpose()?,
         stack,
         roots,
         loc_since_commit: uncommitted.map(|found| found.lines),
-        last_commit_hash: head(ctx),
+        last_commit_hash: head_commit(ctx),
         gate,
         line,
         note,
@@ -235,55 +239,57 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
 }
 
 /// Counts this session's uncommitted lines, or returns why they cannot be counted.
-pub(crate) fn uncommitted(
+pub(crate) fn count_uncommitted(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> (Option<Uncommitted>, Option<String>) {
-    match changed_files(ctx) {
-        Ok(changed) => (Some(of_session(ctx, state, &changed)), None),
+    match list_changed_files(ctx) {
+        Ok(changed) => (Some(count_session_lines(ctx, state, &changed)), None),
         Err(why) => (None, Some(why)),
     }
 }
 
 /// Returns every uncommitted file, or why they cannot be listed.
-pub(crate) fn changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
-    match ctx.git.head() {
-        Ok(Head::NoRepository) => {
+pub(crate) fn list_changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
+    match ctx.git.read_head() {
+        Ok(GitHead::NoRepository) => {
             return Err("there is no git repository: lines and commits are not counted".to_owned());
         }
         Err(fault) => return Err(fault.to_string()),
         // Before the first commit every file is uncommitted, and the gate applies as usual.
-        Ok(Head::At(_) | Head::Unborn) => {}
+        Ok(GitHead::At(_) | GitHead::Unborn) => {}
     }
     // During a rebase or merge the working tree holds lines of other commits, which are not this
     // session's.
-    if let Some(what) = ctx.git.under_way() {
+    if let Some(what) = ctx.git.operation_in_progress() {
         return Err(format!("a {what} is under way: lines are not counted"));
     }
-    ctx.git.uncommitted(&[]).map_err(|fault| fault.to_string())
+    ctx.git
+        .count_uncommitted_lines(&[])
+        .map_err(|fault| fault.to_string())
 }
 
 /// Counts the lines of these files that belong to this session.
-pub(crate) fn of_session(
+pub(crate) fn count_session_lines(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     changed: &[ChangedLines],
 ) -> Uncommitted {
-    count(changed, &authors(state), &ctx.session, &|path| {
-        counts(ctx, path)
+    count_uncommitted_lines(changed, &load_authors(state), &ctx.session, &|path| {
+        is_counted(ctx, path)
     })
 }
 
 /// Loads which session wrote which file, as far as hooks have seen it.
-pub(crate) fn authors(state: &dyn Snapshot) -> Authors {
-    let note = state.note(AUTHORS).ok().flatten();
+pub(crate) fn load_authors(state: &dyn Snapshot) -> Authors {
+    let note = state.load_note(AUTHORS_NOTE_KEY).ok().flatten();
     note.and_then(|body| serde_json::from_str(&body).ok())
         .unwrap_or_default()
 }
 
 /// Whether the lines of a file count: not those of plans, tickets, our own files, or generated
 /// ones.
-pub(crate) fn counts(ctx: &Context<'_>, path: &str) -> bool {
+pub(crate) fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
     !is_exempt(ctx, path)
         && !domain::work::uncommitted::is_excluded(path, &ctx.policy.gates.loc_exclude)
 }
@@ -303,7 +309,7 @@ pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
         ".agents/",
     ];
     if ours.iter().any(|folder| path.starts_with(folder))
-        || domain::profile::place_of(ctx.profiles, path).is_some()
+        || domain::profile::locate_plan(ctx.profiles, path).is_some()
     {
         return true;
     }
@@ -311,9 +317,9 @@ pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
         .iter()
         .flat_map(|profile| &profile.levels)
         .any(|level| {
-            level.lies_flat()
+            level.is_flat()
                 && level.file.as_ref().is_some_and(|file| {
-                    let folder = file.listing("");
+                    let folder = file.listing_folder("");
                     path.strip_prefix(&folder)
                         .is_some_and(|rest| rest.starts_with('/'))
                 })
@@ -322,7 +328,7 @@ pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
 
 /// Returns the stack as items: nodes from the root down, then the TDD cycle of the current
 /// scenario.
-fn items(
+fn build_stack_items(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     stack: &[Node],
@@ -331,23 +337,23 @@ fn items(
     let mut items = Vec::new();
     for (index, node) in stack.iter().enumerate() {
         let next = stack.get(index + 1);
-        if goes_through_phases(ctx, node) {
+        if has_work_phases(ctx, node) {
             let is_last = at.is_some_and(|ticket| ticket.node.id == node.id);
             // The deepest ticket is loaded already; the ones above it have another current child.
             let found = match at.filter(|_| is_last) {
                 Some(ticket) => ticket.clone(),
-                None => ticket(ctx, state, node.clone(), next.map(|node| node.id))?,
+                None => load_ticket(ctx, state, node.clone(), next.map(|node| node.id))?,
             };
-            items.push(ticket_item(ctx, state, &found, next)?);
+            items.push(build_ticket_item(ctx, state, &found, next)?);
             if is_last && (found.phase() == Some("implement") || next.is_some()) {
-                items.extend(tdd_item(ctx, &found));
+                items.extend(build_tdd_item(ctx, &found));
             }
         // A scenario at the cursor is shown as the `tdd` item, not as a node of its own.
         } else if !at.is_some_and(|ticket| ticket.scenarios.iter().any(|one| one.id == node.id)) {
             items.push(StackItem {
                 r#type: node.level.clone(),
                 id: Some(node.alias.clone()),
-                path: Some(path_of(state, node)?),
+                path: Some(load_node_path(state, node)?),
                 title: node.description.title.clone(),
                 current_child: next.map(|next| next.alias.clone()),
                 ..StackItem::default()
@@ -358,7 +364,7 @@ fn items(
 }
 
 /// Builds the item of a ticket.
-fn ticket_item(
+fn build_ticket_item(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     found: &Ticket,
@@ -376,34 +382,34 @@ fn ticket_item(
     Ok(StackItem {
         r#type: found.node.level.clone(),
         id: Some(found.node.alias.clone()),
-        path: Some(path_of(state, &found.node)?),
+        path: Some(load_node_path(state, &found.node)?),
         title: found.node.description.title.clone(),
-        work_level: Some(found.assessment(state)?.level.word().to_owned()),
+        work_level: Some(found.load_assessment(state)?.level.as_str().to_owned()),
         phase: found.phase().map(str::to_owned).or_else(|| {
-            let profile = ctx.profile(&found.node.profile)?;
+            let profile = ctx.find_profile(&found.node.profile)?;
             profile.work_phases.first().map(|phase| phase.name.clone())
         }),
         ticket_dir: found
             .node
             .path
             .as_deref()
-            .map(|path| domain::profile::folder_of(path).to_owned()),
+            .map(|path| domain::profile::parent_folder(path).to_owned()),
         children: has(&found.children),
         current_child: child.map(|child| child.alias.clone()),
         scenarios: has(&found.scenarios),
         current_scenario: found.current.as_ref().map(|current| current.alias.clone()),
-        scenarios_completed: (!found.scenarios.is_empty()).then(|| found.completed()),
+        scenarios_completed: (!found.scenarios.is_empty()).then(|| found.count_completed()),
         ..StackItem::default()
     })
 }
 
 /// Builds the item of the current scenario's TDD cycle.
-fn tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
+fn build_tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
     let current = found.current.as_ref()?;
     Some(StackItem {
         r#type: "tdd".to_owned(),
         scenario: Some(current.alias.clone()),
-        cycle: found.cycle().map(Cycle::word),
+        cycle: found.current_cycle().map(Cycle::as_str),
         last_commit_type: commit_type(ctx, found),
         ..StackItem::default()
     })
@@ -413,7 +419,7 @@ fn tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
 fn commit_type(ctx: &Context<'_>, found: &Ticket) -> Option<String> {
     let subject = found.tdd.last_commit.as_deref()?;
     // Only a subject that counted as a step has a type; others would show any word before a colon.
-    step_of(subject, &ctx.policy.commits)?;
+    parse_commit_step(subject, &ctx.policy.commits)?;
     subject
         .split([':', '(', '!'])
         .next()
@@ -421,30 +427,26 @@ fn commit_type(ctx: &Context<'_>, found: &Ticket) -> Option<String> {
 }
 
 /// Builds the stack of a parked root.
-fn parked(
+fn build_parked_stack(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     known: &RootFocus,
 ) -> Result<Vec<StackItem>, Failure> {
-    let Some(node) = state.node(known.cursor)? else {
+    let Some(node) = state.load_node(known.cursor)? else {
         return Ok(Vec::new());
     };
-    let mut stack = ancestors(state, &node)?;
+    let mut stack = load_ancestors(state, &node)?;
     stack.reverse();
     stack.push(node);
-    let at = match stack
-        .iter()
-        .rev()
-        .find(|node| goes_through_phases(ctx, node))
-    {
-        Some(node) => Some(ticket(ctx, state, node.clone(), Some(known.cursor))?),
+    let at = match stack.iter().rev().find(|node| has_work_phases(ctx, node)) {
+        Some(node) => Some(load_ticket(ctx, state, node.clone(), Some(known.cursor))?),
         None => None,
     };
-    items(ctx, state, &stack, at.as_ref())
+    build_stack_items(ctx, state, &stack, at.as_ref())
 }
 
 /// Returns the visited nodes of a root: the phase of each, and the child taken below it.
-fn history(
+fn build_history(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     known: &RootFocus,
@@ -457,14 +459,14 @@ fn history(
         .chain([known.cursor])
         .collect();
     for id in visited {
-        let Some(node) = state.node(id)? else {
+        let Some(node) = state.load_node(id)? else {
             continue;
         };
         let mut below: Option<Node> = None;
-        for one in std::iter::once(node.clone()).chain(ancestors(state, &node)?) {
+        for one in std::iter::once(node.clone()).chain(load_ancestors(state, &node)?) {
             let is_item = below
                 .as_ref()
-                .is_some_and(|below| !goes_through_phases(ctx, below));
+                .is_some_and(|below| !has_work_phases(ctx, below));
             let alias = below.as_ref().map(|below| below.alias.clone());
             let item = HistoryItem {
                 phase: one
@@ -493,9 +495,9 @@ fn history(
 }
 
 /// Renders the position in one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
-pub(crate) fn line(
+pub(crate) fn render_status_line(
     ctx: &Context<'_>,
-    place: &Standing,
+    place: &SessionPosition,
     uncommitted: Option<&Uncommitted>,
 ) -> String {
     let mut names: Vec<String> = place.stack.iter().map(|node| node.alias.clone()).collect();
@@ -504,7 +506,7 @@ pub(crate) fn line(
     }
     let mut text = names.join(" › ");
     if let Some(ticket) = &place.ticket {
-        match (&ticket.current, ticket.cycle()) {
+        match (&ticket.current, ticket.current_cycle()) {
             (Some(current), Some(cycle))
                 // Outside the implementation phase the phase is more informative than a cycle that
                 // has not begun.
@@ -513,14 +515,14 @@ pub(crate) fn line(
                 if names.last() != Some(&current.alias) {
                     text.push_str(&format!(" › {}", current.alias));
                 }
-                text.push_str(&format!(" [{}]", cycle.word()));
+                text.push_str(&format!(" [{}]", cycle.as_str()));
             }
             _ => text.push_str(&format!(" [{}]", ticket.phase().unwrap_or("intake"))),
         }
         if !ticket.scenarios.is_empty() {
             text.push_str(&format!(
                 " {}/{}",
-                ticket.completed(),
+                ticket.count_completed(),
                 ticket.scenarios.len()
             ));
         }
@@ -535,9 +537,9 @@ pub(crate) fn line(
 }
 
 /// Returns the gate that would block the next edit, if any.
-fn open_gate(
+fn find_open_gate(
     ctx: &Context<'_>,
-    place: &Standing,
+    place: &SessionPosition,
     memory: &WorkMemory,
     uncommitted: Option<&Uncommitted>,
 ) -> Option<GateView> {
@@ -554,9 +556,9 @@ fn open_gate(
     }
     let ticket = place.ticket.as_ref()?;
     let phase = ticket.phase().unwrap_or_default();
-    let profile = ctx.profile(&ticket.node.profile)?;
-    let context_file =
-        crate::standing::phase_of(profile, ticket.phase()).map(|phase| phase.guide.clone());
+    let profile = ctx.find_profile(&ticket.node.profile)?;
+    let context_file = crate::session_position::find_phase(profile, ticket.phase())
+        .map(|phase| phase.guide.clone());
     // The phase and context gates block once, until the agent has been given the text of this
     // ticket and phase.
     match memory.guided.get(&ticket.node.id) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
-use domain::ports::AccessBook;
+use domain::ports::TokenStore;
 use domain::profile::Profile;
 use domain::time::Timestamp;
 
@@ -41,15 +41,15 @@ pub trait Workspace: Send + Sync + 'static {
     ///
     /// # Errors
     /// When the token store cannot be read or written.
-    fn access(
+    fn with_token_store(
         &self,
-        _use_book: &mut dyn FnMut(&dyn AccessBook, Timestamp) -> Result<(), Failure>,
+        _use_book: &mut dyn FnMut(&dyn TokenStore, Timestamp) -> Result<(), Failure>,
     ) -> Result<bool, Failure> {
         Ok(false)
     }
 
     /// Returns how often a store was requested, and the total time spent waiting for one.
-    fn store_waits(&self) -> (u64, Duration) {
+    fn store_wait_stats(&self) -> (u64, Duration) {
         (0, Duration::ZERO)
     }
 
@@ -60,7 +60,7 @@ pub trait Workspace: Send + Sync + 'static {
     fn policy(&self) -> &Policy;
 
     /// Returns the local user, to whom decisions made without a token are attributed.
-    fn person(&self) -> Principal;
+    fn local_person(&self) -> Principal;
 }
 
 impl dyn Workspace {
@@ -68,7 +68,7 @@ impl dyn Workspace {
     ///
     /// # Errors
     /// The use case's failure, or that of opening the state.
-    pub fn ask<T>(
+    pub fn run_use_case<T>(
         &self,
         channel: Channel,
         actor: &Principal,

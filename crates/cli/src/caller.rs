@@ -14,11 +14,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use domain::caller::{HostProcess, ProcessIdentity, digest_of_argument, digest_of_call};
+use domain::calling_session::{HostProcess, ProcessIdentity, argument_digest, own_call_digest};
 use domain::ids::{Digest32, Principal};
 use domain::ports::{Snapshot, Store};
 
-use crate::settings::{at_terminal, environment, user_name};
+use crate::settings::{environment_variable, is_at_terminal, local_user_name};
 use crate::wiring::Project;
 
 /// A host and the variables it sets for the commands it runs.
@@ -30,7 +30,7 @@ struct HostVariables {
     sessions: &'static [&'static str],
 }
 
-const HOSTS: [HostVariables; 6] = [
+const HOST_VARIABLES: [HostVariables; 6] = [
     HostVariables {
         host: "claude-code",
         marks: &["CLAUDECODE"],
@@ -65,9 +65,9 @@ const HOSTS: [HostVariables; 6] = [
 ];
 
 /// Set by our own hooks where a host lets them set variables, and by people.
-const SESSION: &str = "THROUGHLINE_SESSION";
+const SESSION_VARIABLE: &str = "THROUGHLINE_SESSION";
 /// Session name of an agent that names none.
-const UNKNOWN: &str = "unknown";
+const UNKNOWN_SESSION: &str = "unknown";
 /// Maximum number of ancestors to follow.
 const MAX_ANCESTORS: usize = 64;
 /// Shells, which only run other programs and are never the host.
@@ -86,10 +86,10 @@ pub(crate) struct Caller {
 
 impl Caller {
     /// Detects the caller by the environment alone.
-    fn by_environment() -> Self {
-        let set = hosts_set();
-        let session =
-            environment(SESSION).or_else(|| set.first().and_then(|host| session_variable(host)));
+    fn detect_by_environment() -> Self {
+        let set = hosts_in_environment();
+        let session = environment_variable(SESSION_VARIABLE)
+            .or_else(|| set.first().and_then(|host| session_from_environment(host)));
         Self {
             host: set.first().map(|host| host.host.to_owned()),
             session,
@@ -98,23 +98,23 @@ impl Caller {
     }
 
     /// Detects the caller by the environment, and by our ancestors where that is ambiguous.
-    pub(crate) fn find(store: &dyn Store) -> Self {
+    pub(crate) fn detect_caller(store: &dyn Store) -> Self {
         // `read_known` does not contact a team server: who calls is a local question.
-        match store.read_known() {
-            Ok(state) => Self::find_in(&*state),
-            Err(_) => Self::by_environment(),
+        match store.begin_read_cached() {
+            Ok(state) => Self::detect_caller_in(&*state),
+            Err(_) => Self::detect_by_environment(),
         }
     }
 
     /// Like [`Self::find`], with a snapshot that is already open.
-    pub(crate) fn find_in(state: &dyn Snapshot) -> Self {
-        let told = Self::by_environment();
-        let hosts = hosts_set().len();
+    pub(crate) fn detect_caller_in(state: &dyn Snapshot) -> Self {
+        let told = Self::detect_by_environment();
+        let hosts = hosts_in_environment().len();
         // The common case must not read /proc or the state.
         if told.session.is_some() && hosts == 1 {
             return told;
         }
-        match Self::by_ancestors(state) {
+        match Self::detect_by_ancestors(state) {
             // With two hosts the variables may be inherited from the outer one. Otherwise an
             // explicit session wins over the detected one.
             Some(found) if hosts < 2 && told.session.is_some() => Self {
@@ -128,20 +128,20 @@ impl Caller {
     }
 
     /// Finds the nearest ancestor that hooks recorded as a host.
-    fn by_ancestors(state: &dyn Snapshot) -> Option<Self> {
-        let ancestors = ancestors();
+    fn detect_by_ancestors(state: &dyn Snapshot) -> Option<Self> {
+        let ancestors = process_ancestors();
         if ancestors.is_empty() {
             return None;
         }
         let noted = |process: &ProcessIdentity| {
-            let note = state.note(&process.key()).ok()??;
+            let note = state.load_note(&process.note_key()).ok()??;
             Some(HostProcess::from_note(Some(&note))).filter(|noted| !noted.sessions.is_empty())
         };
         let (index, host) = ancestors
             .iter()
             .enumerate()
             .find_map(|(index, process)| Some((index, noted(process)?)))?;
-        let variables = HOSTS
+        let variables = HOST_VARIABLES
             .iter()
             .filter(|known| known.host == host.host)
             .flat_map(|known| known.sessions)
@@ -149,13 +149,13 @@ impl Caller {
         // A variable may be left over from another host, so only sessions that this process serves
         // count.
         let is_served = |name: &String| host.sessions.iter().any(|session| session.id == *name);
-        let named = std::iter::once(SESSION)
+        let named = std::iter::once(SESSION_VARIABLE)
             .chain(variables)
-            .filter_map(environment)
+            .filter_map(environment_variable)
             .find(is_served);
         let (below, process) = (ancestors.get(..index)?, ancestors.get(index)?);
         let session = host
-            .session_of(named.as_deref(), || calls_seen(below))
+            .find_calling_session(named.as_deref(), || digests_of_calls(below))
             .map(str::to_owned);
         let anonymous = session
             .is_none()
@@ -169,13 +169,17 @@ impl Caller {
 
     /// Returns the principal to record operations under.
     pub(crate) fn principal(&self) -> Principal {
-        let session = || self.session.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+        let session = || {
+            self.session
+                .clone()
+                .unwrap_or_else(|| UNKNOWN_SESSION.to_owned())
+        };
         match &self.host {
             Some(host) => Principal::Agent {
                 host: host.clone(),
                 session: session(),
             },
-            None if at_terminal() => Principal::Human(user_name()),
+            None if is_at_terminal() => Principal::Human(local_user_name()),
             None => Principal::Agent {
                 host: "shell".to_owned(),
                 session: session(),
@@ -190,53 +194,55 @@ impl Caller {
         }
         match actor {
             Principal::Agent { host, session } if host != "shell" => match session.as_str() {
-                "" | UNKNOWN => self
+                "" | UNKNOWN_SESSION => self
                     .anonymous
                     .unwrap_or_else(|| format!("{host}-without-a-session")),
                 // A client without hooks is identified by its connection.
                 connection => connection.to_owned(),
             },
-            _ => terminal().unwrap_or_else(|| "shell".to_owned()),
+            _ => terminal_session_name().unwrap_or_else(|| "shell".to_owned()),
         }
     }
 }
 
 /// Returns the acting principal by the environment alone: a person at a terminal, or an agent.
-pub(crate) fn actor() -> Principal {
-    Caller::by_environment().principal()
+pub(crate) fn acting_principal() -> Principal {
+    Caller::detect_by_environment().principal()
 }
 
 /// Returns the agent host that runs this command, by the environment, else by our ancestors.
 ///
 /// Host processes are recorded in the state: if it cannot be opened, the environment decides alone.
-pub(crate) fn calling_host(project: &Project) -> Option<String> {
-    let told = Caller::by_environment();
+pub(crate) fn find_calling_host(project: &Project) -> Option<String> {
+    let told = Caller::detect_by_environment();
     if told.host.is_some() {
         return told.host;
     }
     let store = project
-        .open_quietly(&project.engine_settings(), None)
+        .open_store_quietly(&project.store_engine_settings(), None)
         .ok()?;
-    Caller::find(&*store).host
+    Caller::detect_caller(&*store).host
 }
 
 /// Returns the hosts whose variables are set: several if one host was started within another.
-fn hosts_set() -> Vec<&'static HostVariables> {
+fn hosts_in_environment() -> Vec<&'static HostVariables> {
     let is_set = |host: &&HostVariables| {
         host.marks
             .iter()
             .chain(host.sessions)
-            .any(|name| environment(name).is_some())
+            .any(|name| environment_variable(name).is_some())
     };
-    HOSTS.iter().filter(is_set).collect()
+    HOST_VARIABLES.iter().filter(is_set).collect()
 }
 
-fn session_variable(host: &HostVariables) -> Option<String> {
-    host.sessions.iter().find_map(|name| environment(name))
+fn session_from_environment(host: &HostVariables) -> Option<String> {
+    host.sessions
+        .iter()
+        .find_map(|name| environment_variable(name))
 }
 
 /// Returns the session name of the terminal, such as `terminal-pts-3`.
-fn terminal() -> Option<String> {
+fn terminal_session_name() -> Option<String> {
     let device = std::fs::read_link("/proc/self/fd/0").ok()?;
     let name = device.to_str()?.strip_prefix("/dev/")?;
     (name.starts_with("pts/") || name.starts_with("tty"))
@@ -247,17 +253,17 @@ fn terminal() -> Option<String> {
 ///
 /// `None` if a person runs the hook in an interactive shell: what is above that shell is not a
 /// host.
-pub(crate) fn host_process() -> Option<ProcessIdentity> {
-    ancestors()
+pub(crate) fn find_host_process() -> Option<ProcessIdentity> {
+    process_ancestors()
         .iter()
-        .find_map(|process| match shell_of(process.pid) {
-            Shell::No => Some(Some(process.clone())),
-            Shell::RunsACommand => None,
-            Shell::Interactive => Some(None),
+        .find_map(|process| match classify_shell(process.pid) {
+            ShellKind::No => Some(Some(process.clone())),
+            ShellKind::RunsACommand => None,
+            ShellKind::Interactive => Some(None),
         })?
 }
 
-enum Shell {
+enum ShellKind {
     No,
     RunsACommand,
     Interactive,
@@ -265,30 +271,30 @@ enum Shell {
 
 /// Classifies a process by its executable. The process name would not do: a script has the name of
 /// its file, but is run by a shell.
-fn shell_of(pid: u32) -> Shell {
+fn classify_shell(pid: u32) -> ShellKind {
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
     let name = program
         .as_deref()
         .and_then(Path::file_name)
         .and_then(|name| name.to_str());
     if !name.is_some_and(|name| SHELLS.contains(&name)) {
-        return Shell::No;
+        return ShellKind::No;
     }
     // `sh -c …`, `bash -lc …`, `sh launcher`: an interactive shell has no such argument.
     let runs = |word: &String| {
         !word.starts_with(['-', '+']) || (!word.starts_with("--") && word.contains('c'))
     };
-    match arguments_of(pid).iter().skip(1).any(runs) {
-        true => Shell::RunsACommand,
-        false => Shell::Interactive,
+    match read_process_arguments(pid).iter().skip(1).any(runs) {
+        true => ShellKind::RunsACommand,
+        false => ShellKind::Interactive,
     }
 }
 
 /// Returns the ancestors of this process, the nearest first. Cached: a process that outlives its
 /// parent is reparented, but still belongs to the host that started it.
-fn ancestors() -> &'static [ProcessIdentity] {
-    static ANCESTORS: OnceLock<Vec<ProcessIdentity>> = OnceLock::new();
-    ANCESTORS.get_or_init(|| {
+fn process_ancestors() -> &'static [ProcessIdentity] {
+    static CACHED_ANCESTORS: OnceLock<Vec<ProcessIdentity>> = OnceLock::new();
+    CACHED_ANCESTORS.get_or_init(|| {
         let mut found = Vec::new();
         // Process ids are reused; boot id, pid and start time together are not.
         let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
@@ -297,7 +303,7 @@ fn ancestors() -> &'static [ProcessIdentity] {
         let mut pid = std::os::unix::process::parent_id();
         // PID 1 of a machine or a container is never a host.
         while pid > 1 && found.len() < MAX_ANCESTORS {
-            let Some((parent, started)) = parent_and_start(pid) else {
+            let Some((parent, started)) = read_parent_and_start(pid) else {
                 break;
             };
             found.push(ProcessIdentity {
@@ -312,7 +318,7 @@ fn ancestors() -> &'static [ProcessIdentity] {
 }
 
 /// Reads parent (field 4) and start time (field 22) from `/proc/PID/stat`.
-fn parent_and_start(pid: u32) -> Option<(u32, u64)> {
+fn read_parent_and_start(pid: u32) -> Option<(u32, u64)> {
     // One read into a buffer on the stack: `read_to_string` asks for the size, which is 0 here, and
     // then reads in six small steps, for each ancestor and before every command.
     let mut buffer = [0; 1024];
@@ -328,7 +334,7 @@ fn parent_and_start(pid: u32) -> Option<(u32, u64)> {
     Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
 }
 
-fn arguments_of(pid: u32) -> Vec<String> {
+fn read_process_arguments(pid: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0)
         .map(|word| String::from_utf8_lossy(word).into_owned())
@@ -336,19 +342,19 @@ fn arguments_of(pid: u32) -> Vec<String> {
 }
 
 /// Returns digests of the arguments of our own call and of all processes between us and the host.
-fn calls_seen(below: &[ProcessIdentity]) -> Vec<Digest32> {
+fn digests_of_calls(below: &[ProcessIdentity]) -> Vec<Digest32> {
     // Digests, because hooks recorded the tool call's command line in the same form: the state must
     // not contain command lines, which may hold secrets.
     let own: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let mut seen = vec![digest_of_call(&own)];
+    let mut seen = vec![own_call_digest(&own)];
     seen.extend(
         below
             .iter()
-            .flat_map(|process| arguments_of(process.pid))
-            .map(|word| digest_of_argument(&word)),
+            .flat_map(|process| read_process_arguments(process.pid))
+            .map(|word| argument_digest(&word)),
     );
     seen
 }
@@ -359,7 +365,7 @@ mod tests {
 
     #[test]
     fn ancestors_are_found_with_the_time_of_their_start() {
-        let Some(parent) = ancestors().first() else {
+        let Some(parent) = process_ancestors().first() else {
             return;
         };
         assert_eq!(parent.pid, std::os::unix::process::parent_id());

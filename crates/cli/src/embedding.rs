@@ -8,102 +8,113 @@ use std::collections::HashSet;
 use application::memory::search_memory::{SearchMemoryRequest, entry_texts};
 use application::{Failure, FailureKind};
 use domain::record::RecordKey;
-use llm::{Cancel, Embedder, LlmError, Secret, Selection};
+use llm::{CancelToken, Embedder, LlmError, ModelSelection, Secret};
 use serde::Serialize;
 use store::{NewVector, VectorFile};
 
-use crate::model::{catalogue, failure, invalid, user_choice};
-use crate::settings::{environment, whole_environment};
+use crate::model::{invalid_input, load_user_config, model_failure, provider_catalogue};
+use crate::settings::{all_environment_variables, environment_variable};
 use crate::wiring::App;
 
 /// Batch size: an interrupted run loses at most this many embeddings.
-const KEPT_AT_ONCE: usize = 512;
+const EMBEDDING_BATCH_SIZE: usize = 512;
 
 /// An embedding model with its vector file.
-pub(crate) struct Embedding {
+pub(crate) struct VectorIndex {
     embedder: Embedder,
     file: VectorFile,
-    cancel: Cancel,
+    cancel: CancelToken,
 }
 
 /// Result of an index update.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct Indexed {
+pub(crate) struct IndexOutcome {
     pub(crate) entries: usize,
     pub(crate) embedded: usize,
 }
 
 /// Returns the configured embedding model, if any.
-pub(crate) fn chosen() -> Result<Option<Embedder>, Failure> {
-    let choice = user_choice()?;
+pub(crate) fn configured_embedder() -> Result<Option<Embedder>, Failure> {
+    let choice = load_user_config()?;
     let own = choice.embeddings.clone().unwrap_or_default();
-    let Some(provider) = environment("THROUGHLINE_EMBED_PROVIDER")
+    let Some(provider) = environment_variable("THROUGHLINE_EMBED_PROVIDER")
         .or(own.provider)
         .filter(|name| name != "none")
     else {
         return Ok(None);
     };
-    let key = match (environment("THROUGHLINE_EMBED_API_KEY"), &own.key_file) {
+    let key = match (
+        environment_variable("THROUGHLINE_EMBED_API_KEY"),
+        &own.key_file,
+    ) {
         (Some(key), _) => Secret::new(&key),
         (None, Some(file)) => {
-            Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?)
+            Some(Secret::from_file(file).map_err(|error| invalid_input(error.to_string()))?)
         }
         (None, None) => None,
     };
-    let selection = Selection {
+    let selection = ModelSelection {
         provider,
-        model: environment("THROUGHLINE_EMBED_MODEL").or(own.model),
-        base_url: environment("THROUGHLINE_EMBED_BASE_URL").or(own.base_url),
+        model: environment_variable("THROUGHLINE_EMBED_MODEL").or(own.model),
+        base_url: environment_variable("THROUGHLINE_EMBED_BASE_URL").or(own.base_url),
         key,
-        ..Selection::default()
+        ..ModelSelection::default()
     };
-    Embedder::new(&catalogue(&choice)?, &selection, &whole_environment())
-        .map(Some)
-        .map_err(|error| failure(&error))
+    Embedder::new(
+        &provider_catalogue(&choice)?,
+        &selection,
+        &all_environment_variables(),
+    )
+    .map(Some)
+    .map_err(|error| model_failure(&error))
 }
 
-impl Embedding {
+impl VectorIndex {
     /// Opens the vector index of a project, if a model is configured.
-    pub(crate) fn of(app: &App) -> Result<Option<Self>, Failure> {
-        let Some(embedder) = chosen()? else {
+    pub(crate) fn open_for_project(app: &App) -> Result<Option<Self>, Failure> {
+        let Some(embedder) = configured_embedder()? else {
             return Ok(None);
         };
         // The file is bound to the model's name: vectors of different models cannot be compared.
-        let file = VectorFile::new(&app.project()?.layout.vectors, &embedder.name());
+        let file = VectorFile::new(&app.find_project()?.layout.vectors, &embedder.model_name());
         Ok(Some(Self {
             embedder,
             file,
-            cancel: Cancel::on_ctrl_c(),
+            cancel: CancelToken::on_ctrl_c(),
         }))
     }
 
-    pub(crate) fn name(&self) -> String {
-        self.embedder.name()
+    pub(crate) fn model_name(&self) -> String {
+        self.embedder.model_name()
     }
 
     /// Returns the nearest entries to a query, best first.
-    pub(crate) fn nearest(
+    pub(crate) fn find_nearest(
         &self,
         request: &SearchMemoryRequest,
     ) -> Result<Vec<RecordKey>, Box<LlmError>> {
         let vectors = self
             .embedder
-            .embed(std::slice::from_ref(&request.query), &self.cancel)?;
+            .embed_texts(std::slice::from_ref(&request.query), &self.cancel)?;
         let Some(query) = vectors.first() else {
             return Ok(Vec::new());
         };
         let found = self
             .file
-            .nearest(query, &request.kind_words(), request.depth());
+            .find_nearest(query, &request.kind_words(), request.search_depth());
         Ok(found.into_iter().map(|(record, _)| record).collect())
     }
 
     /// Embeds new and changed entries. Batches that are finished survive an interruption.
-    pub(crate) fn index(&self, app: &App, told: &dyn Fn(usize, usize)) -> Result<Indexed, Failure> {
+    pub(crate) fn update_index(
+        &self,
+        app: &App,
+        told: &dyn Fn(usize, usize),
+    ) -> Result<IndexOutcome, Failure> {
         let texts = app.run(entry_texts)?;
         // Compared by a digest of the text, so that an entry that only moved or was saved again is
         // not sent to the model.
-        let known = self.file.known();
+        let known = self.file.load_marks();
         let records: HashSet<&RecordKey> = texts.iter().map(|entry| &entry.record).collect();
         let new: Vec<_> = texts
             .iter()
@@ -111,7 +122,7 @@ impl Embedding {
             .collect();
         let put = |vectors: &[NewVector]| {
             self.file
-                .put(vectors, |record| records.contains(record))
+                .upsert_vectors(vectors, |record| records.contains(record))
                 .map_err(|error| {
                     Failure::new(
                         FailureKind::Unavailable,
@@ -119,17 +130,17 @@ impl Embedding {
                     )
                 })
         };
-        let mut indexed = Indexed {
+        let mut indexed = IndexOutcome {
             entries: texts.len(),
             embedded: 0,
         };
-        for batch in new.chunks(KEPT_AT_ONCE) {
+        for batch in new.chunks(EMBEDDING_BATCH_SIZE) {
             told(indexed.embedded, new.len());
             let words: Vec<String> = batch.iter().map(|entry| entry.text.clone()).collect();
             let vectors = self
                 .embedder
-                .embed(&words, &self.cancel)
-                .map_err(|error| failure(&error))?;
+                .embed_texts(&words, &self.cancel)
+                .map_err(|error| model_failure(&error))?;
             let made = batch.iter().zip(vectors).map(|(entry, vector)| NewVector {
                 record: entry.record.clone(),
                 mark: entry.mark,

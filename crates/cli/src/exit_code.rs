@@ -28,7 +28,7 @@ impl ExitCode {
     ];
 
     /// Returns the process exit code.
-    pub(crate) fn number(self) -> u8 {
+    pub(crate) fn as_number(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::Failed => 1,

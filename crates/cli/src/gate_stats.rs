@@ -3,39 +3,41 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use application::history::recorded_history;
-use application::open_gates::Blocked;
+use application::history::list_recorded_history;
+use application::open_gates::BlockedStep;
 use application::{Context, Failure};
 use domain::operation::Verb;
 use domain::time::Timestamp;
 use web::{GateReport, HookLedger, HostLatency};
 
 use crate::commands::hook_latencies;
-use crate::hook_ledger::{Ledger, Outcome};
+use crate::hook_ledger::{HookOutcome, LedgerFile};
 
 /// Hook ledger of a project, for the dashboard.
-pub(crate) struct Hooks {
+pub(crate) struct ProjectHookLedger {
     pub(crate) root: PathBuf,
 }
 
-impl HookLedger for Hooks {
+impl HookLedger for ProjectHookLedger {
     fn report(&self, ctx: &Context<'_>) -> Result<GateReport, Failure> {
-        report(ctx, &self.root)
+        compute_gate_report(ctx, &self.root)
     }
 
-    fn blocked(&self) -> Vec<Blocked> {
-        let mut found: Vec<Blocked> = Vec::new();
-        for line in Ledger::in_project(&self.root).latest() {
+    fn blocked(&self) -> Vec<BlockedStep> {
+        let mut found: Vec<BlockedStep> = Vec::new();
+        for line in LedgerFile::in_project(&self.root).read_latest_lines() {
             match (line.gate, line.outcome) {
-                (Some(gate), Outcome::Block) => found.push(Blocked {
+                (Some(gate), HookOutcome::Block) => found.push(BlockedStep {
                     at: Timestamp::from_millis(line.at),
-                    host: line.host.word().to_owned(),
+                    host: line.host.as_str().to_owned(),
                     session: line.session,
                     gate,
                     plan: line.plan,
                     heeded: false,
                 }),
-                (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
+                (None, HookOutcome::Pass | HookOutcome::Context)
+                    if line.event == "tool-about-to-run" =>
+                {
                     let same = found
                         // The session's next allowed call shows that it did something else instead.
                         .iter_mut()
@@ -53,12 +55,12 @@ impl HookLedger for Hooks {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failure> {
+pub(crate) fn compute_gate_report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failure> {
     let mut report = GateReport::default();
     let mut seen = HashSet::new();
     // Blocks that were not followed by an allowed call yet, by session, gate and plan.
     let mut open: HashSet<(String, String, Option<String>)> = HashSet::new();
-    for line in Ledger::in_project(root).lines() {
+    for line in LedgerFile::in_project(root).read_lines() {
         // Some hosts fire twice for one call; it counts once.
         if line.call.is_some()
             && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone()))
@@ -66,12 +68,12 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
             continue;
         }
         report.events += 1;
-        report.faults += usize::from(line.outcome == Outcome::Fault);
+        report.faults += usize::from(line.outcome == HookOutcome::Fault);
         match (line.gate, line.outcome) {
             (Some(gate), outcome) => {
                 let counts = report.gates.entry(gate.clone()).or_default();
                 counts.fires += 1;
-                if outcome == Outcome::Block {
+                if outcome == HookOutcome::Block {
                     counts.blocks += 1;
                     open.insert((line.session, gate, line.plan));
                 } else {
@@ -79,7 +81,9 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
                 }
             }
             // The session did something else that was allowed: the block was effective, a "catch".
-            (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
+            (None, HookOutcome::Pass | HookOutcome::Context)
+                if line.event == "tool-about-to-run" =>
+            {
                 for (_, gate, _) in open.extract_if(|(session, ..)| *session == line.session) {
                     report.gates.entry(gate).or_default().catches += 1;
                 }
@@ -88,15 +92,15 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
         }
     }
     // Overrides are operations, not hook events, so they are counted from the log.
-    for operation in recorded_history(ctx, usize::MAX, None)? {
+    for operation in list_recorded_history(ctx, usize::MAX, None)? {
         if operation.verb == Verb::Override
             && let Some(gate) = operation.summary.split_whitespace().nth(1)
         {
             report.gates.entry(gate.to_owned()).or_default().overrides += 1;
         }
     }
-    let host = |host: crate::commands::Latency| HostLatency {
-        host: host.host.word().to_owned(),
+    let host = |host: crate::commands::HookLatency| HostLatency {
+        host: host.host.as_str().to_owned(),
         events: host.events,
         p50_micros: host.p50_micros,
         p99_micros: host.p99_micros,

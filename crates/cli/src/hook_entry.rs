@@ -16,29 +16,29 @@ use std::time::{Duration, Instant};
 
 use application::file_writes::complete_found;
 use application::handle_host_event::{
-    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session,
+    EventContext, EventOutcome, TouchedPlan, handle_host_event, identifies_session, runs_tl,
     touched_files, touched_plans,
 };
 use application::{Context, Failure};
-use domain::gates::{Fired, Objection};
-use domain::host_event::{Effect, Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
+use domain::gates::{FiredGate, Objection};
+use domain::host_event::{FileEffect, Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::{GateMode, GatePolicy, Governance, Policy};
-use domain::ports::{FileLook, PlanFiles, StoreFault};
-use domain::profile::{BUILT_IN, Profile, built_in};
+use domain::ports::{FileStatResult, PlanFiles, StoreFault};
+use domain::profile::{BUILT_IN_PROFILES, Profile, built_in_profile};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, DiskGit, EngineSettings, RevertibleFiles, SystemClock};
 
 use crate::caller;
 use crate::hook_input::{self, Payload};
-use crate::hook_ledger::{Entry, Ledger, Outcome};
+use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::settings;
 use crate::trust::Preflight;
-use crate::wiring::{Project, put_back_unkept, while_overtaken};
+use crate::wiring::{Project, retry_on_conflict, revert_unkept_files};
 
 /// Kill switch: turns every hook into a no-op.
-const SWITCH: &str = "THROUGHLINE_HOOKS";
+const HOOKS_VARIABLE: &str = "THROUGHLINE_HOOKS";
 
 /// Runs one hook and prints its reply. `arguments` are those after `tl hook`.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         .first()
         .and_then(|word| Host::from_word(word.to_str()?))
     else {
-        let known = Host::ALL.map(Host::word).join(", ");
+        let known = Host::ALL.map(Host::as_str).join(", ");
         let _ = writeln!(
             std::io::stderr(),
             "error: expected `tl hook HOST [EVENT]` with HOST one of {known}"
@@ -55,23 +55,24 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         return ExitCode::from(1);
     };
     // Copilot also runs the hooks in Claude Code's settings, but only understands its own format.
-    let copilot = host == Host::ClaudeCode && settings::environment("COPILOT_CLI").is_some();
+    let copilot =
+        host == Host::ClaudeCode && settings::environment_variable("COPILOT_CLI").is_some();
     let host = if copilot { Host::Copilot } else { host };
     // A panic is recorded in the ledger. The default hook would print it to stderr, which a host
     // may take for an answer.
     std::panic::set_hook(Box::new(|_| {}));
     let event = arguments.get(1).and_then(|word| word.to_str());
-    let outcome = catch_unwind(AssertUnwindSafe(|| hook(host, event, start)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| handle_hook_event(host, event, start)));
     let printed = match outcome {
         Ok(printed) => printed,
-        Err(_) => on_fault("it failed with a bug of its own"),
+        Err(_) => render_fault_reply("it failed with a bug of its own"),
     };
-    print(&printed);
+    print_reply(&printed);
     ExitCode::SUCCESS
 }
 
 /// Writes the reply to stdout.
-fn print(text: &str) {
+fn print_reply(text: &str) {
     if !text.is_empty() {
         // A host that closed the pipe has timed out and gone on; there is nobody to report to.
         let _ = std::io::stdout().write_all(text.as_bytes());
@@ -79,43 +80,43 @@ fn print(text: &str) {
 }
 
 /// Handles one event in every project it concerns, and returns the text to print.
-fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
+fn handle_hook_event(host: Host, event: Option<&str>, start: Instant) -> String {
     // Started before stdin is read: a host that never closes the pipe would hang us there.
-    watch(host, event, start);
-    let event = match read_event(host, event, hook_input::read_payload()) {
+    start_watchdog_thread(host, event, start);
+    let event = match parse_event_payload(host, event, hook_input::read_payload()) {
         Ok(Some(event)) => event,
         Ok(None) => return String::new(),
-        Err(unread) => match claim_answer() {
-            Some(_) => return unread.answer(start),
-            None => await_the_end(),
+        Err(unread) => match claim_right_to_answer() {
+            Some(_) => return unread.render_fallback_reply(start),
+            None => park_forever(),
         },
     };
-    let roots = roots_of(&event);
+    let roots = find_project_roots(&event);
     let Some(first) = roots.first() else {
         return String::new();
     };
-    let ledger = Ledger::in_project(first);
+    let ledger = LedgerFile::in_project(first);
     if is_switched_off() {
         // Recorded all the same: later the ledger shows which calls passed without gates.
-        ledger.note(Entry::of(&event, start), Outcome::Off);
+        ledger.append_entry(HookLedgerEntry::from_event(&event, start), HookOutcome::Off);
         return String::new();
     }
-    remember(Running {
+    enter_running_phase(RunningHook {
         event: event.clone(),
         ledger,
         start,
         fallback: Reply::default(),
     });
-    let mut all = Handled::default();
+    let mut all = EventOutcome::default();
     // One failing project decides the whole reply: a write that touches two projects must not
     // pass because the other one's gates were content.
     for root in &roots {
-        match answer(&event, root) {
-            Ok(handled) => all = all.and(handled),
-            Err(failure) => return on_fault(&failure.message),
+        match handle_in_project(&event, root) {
+            Ok(handled) => all = all.merge(handled),
+            Err(failure) => return render_fault_reply(&failure.message),
         }
     }
-    finish(all)
+    render_and_record_reply(all)
 }
 
 /// An event whose payload could not be parsed completely: the parsed part and the error.
@@ -126,7 +127,7 @@ struct UnreadEvent {
 }
 
 /// Parses the event of a payload; `None` for events that we do not handle.
-fn read_event(
+fn parse_event_payload(
     host: Host,
     name: Option<&str>,
     payload: Payload,
@@ -134,16 +135,16 @@ fn read_event(
     // Salvage gets tool name and path out of a truncated payload. That is enough for fail-closed
     // gates to refuse the write, which otherwise would pass unchecked.
     let salvaged = |bytes: &[u8]| {
-        hosts::wire::read(host, name, bytes)
+        hosts::wire::read_event(host, name, bytes)
             .ok()
             .flatten()
             .map(Box::new)
     };
     match payload {
         Payload::Whole(bytes) => {
-            hosts::wire::read(host, name, &bytes).map_err(|error| UnreadEvent {
+            hosts::wire::read_event(host, name, &bytes).map_err(|error| UnreadEvent {
                 host,
-                event: salvaged(&hosts::wire::salvage(&bytes)),
+                event: salvaged(&hosts::wire::salvage_payload(&bytes)),
                 why: format!("its payload could not be read: {error}"),
             })
         }
@@ -157,7 +158,7 @@ fn read_event(
 
 impl UnreadEvent {
     /// Records the fault and renders the fallback reply, for as much as is known of the event.
-    fn answer(self, start: Instant) -> String {
+    fn render_fallback_reply(self, start: Instant) -> String {
         if is_switched_off() {
             return String::new();
         }
@@ -167,23 +168,25 @@ impl UnreadEvent {
         let Some(event) = event else {
             if let Some(root) = std::env::current_dir()
                 .ok()
-                .and_then(|here| store::Layout::find_root(&here))
+                .and_then(|here| store::Layout::find_project_root(&here))
             {
-                Ledger::in_project(&root).fault(Entry::bare(host, "?", start), &why);
+                LedgerFile::in_project(&root)
+                    .record_fault(HookLedgerEntry::without_event(host, "?", start), &why);
             }
             return String::new();
         };
-        let roots = roots_of(&event);
+        let roots = find_project_roots(&event);
         let Some(first) = roots.first() else {
             return String::new();
         };
         // Before the settings are read: they may be on the disk that hangs.
-        Ledger::in_project(first).fault(Entry::of(&event, start), &why);
+        LedgerFile::in_project(first)
+            .record_fault(HookLedgerEntry::from_event(&event, start), &why);
         let block = roots
             .iter()
-            .find_map(|root| fallback_in(&event, root).block);
+            .find_map(|root| fallback_for_project(&event, root).block);
         let block = block.map(|text| text.replace("@WHY@", &why));
-        hosts::wire::render(
+        hosts::wire::render_reply(
             &event,
             &Reply {
                 block,
@@ -194,26 +197,26 @@ impl UnreadEvent {
 }
 
 /// Returns the reply for a project whose gates could not be evaluated.
-fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
+fn fallback_for_project(event: &HostEvent, root: &Path) -> Reply {
     let Ok(files) = DiskFiles::open(root) else {
         return Reply::default();
     };
     // A broken config.toml must not switch the gates off: then the defaults decide.
-    let (profiles, fail_closed) = match Project::for_hook(root) {
+    let (profiles, fail_closed) = match Project::load_for_hook(root) {
         Ok(project) => (project.profiles, project.settings.policy.gates.fail_closed),
         Err(_) => (built_in_profiles(), GatePolicy::default().fail_closed),
     };
     let plans = touched_plans(&files, &profiles, event);
-    let reply = fallback(event, &plans, &files, &fail_closed);
+    let reply = fallback_reply(event, &plans, &files, &fail_closed);
     match &event.happening {
         // A write to an unknown path may be a write to a plan.
         Happening::ToolAboutToRun(call)
-            if reply.block.is_none() && call.touches.is_empty() && writes_files(call) =>
+            if reply.block.is_none() && call.touches.is_empty() && is_file_write(call) =>
         {
             Reply {
                 block: fail_closed
                     .first()
-                    .map(|gate| unchecked(gate, "a write to an unknown file")),
+                    .map(|gate| unchecked_message(gate, "a write to an unknown file")),
                 ..reply
             }
         }
@@ -221,7 +224,7 @@ fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
     }
 }
 
-fn writes_files(call: &ToolCall) -> bool {
+fn is_file_write(call: &ToolCall) -> bool {
     matches!(
         call.kind,
         ToolKind::Write | ToolKind::Edit | ToolKind::Delete
@@ -229,20 +232,21 @@ fn writes_files(call: &ToolCall) -> bool {
 }
 
 fn built_in_profiles() -> Vec<Profile> {
-    BUILT_IN
+    BUILT_IN_PROFILES
         .iter()
-        .filter_map(|(name, _)| built_in(name))
+        .filter_map(|(name, _)| built_in_profile(name))
         .collect()
 }
 
 fn is_switched_off() -> bool {
-    settings::environment(SWITCH).is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false"))
+    settings::environment_variable(HOOKS_VARIABLE)
+        .is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false"))
 }
 
 /// Returns the roots of the projects an event concerns, mostly one: those of the host's working
 /// directory, of our own, and of the files of the tool call, because a session in one project can
 /// write into another.
-fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
+fn find_project_roots(event: &HostEvent) -> Vec<PathBuf> {
     let here = std::env::current_dir().ok();
     let said = event
         .directory
@@ -252,12 +256,12 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     let base = said.clone().or_else(|| here.clone()).unwrap_or_default();
     let touched = event
         .happening
-        .call()
+        .tool_call()
         .into_iter()
         .flat_map(|call| &call.touches);
     // `lead` resolves symbolic links: a link into another project's plans is a write there.
     let folders = touched.filter_map(|touch| {
-        store::lead(&base.join(&touch.path))?
+        store::resolve_links(&base.join(&touch.path))?
             .parent()
             .map(Path::to_owned)
     });
@@ -268,26 +272,27 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
         if asked.contains(&folder) {
             continue;
         }
-        roots.extend(store::Layout::find_root(&folder).filter(|root| !roots.contains(root)));
+        roots
+            .extend(store::Layout::find_project_root(&folder).filter(|root| !roots.contains(root)));
         asked.push(folder);
     }
     roots
 }
 
 /// Evaluates the event in one project.
-fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
+fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Failure> {
     let files = DiskFiles::open(root).map_err(|error| {
         Failure::new(
             application::FailureKind::Unavailable,
             format!("cannot open `{}`: {error}", root.display()),
         )
     })?;
-    let project = Project::for_hook(root).inspect_err(|_| {
+    let project = Project::load_for_hook(root).inspect_err(|_| {
         // Without settings, plans are looked for by the built-in profiles and the default gates
         // apply. Failing open here would let an agent disable the gates by breaking the file.
         let profiles = built_in_profiles();
         let plans = touched_plans(&files, &profiles, event);
-        set_fallback(fallback(
+        set_fallback_reply(fallback_reply(
             event,
             &plans,
             &files,
@@ -296,45 +301,53 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     })?;
     let policy = &project.settings.policy;
     let plans = touched_plans(&files, &project.profiles, event);
-    if let Some(handled) = impersonation(event, policy) {
+    if let Some(handled) = refuse_impersonation(event, policy) {
         return Ok(handled);
     }
     let touched = touched_files(&files, &project.profiles, event);
     // Opening the store takes about 1 ms of CPU; most calls do not need it.
     if !concerns_state(event, &plans, &touched, &project) {
-        return Ok(Handled::default());
+        return Ok(EventOutcome::default());
     }
-    set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
+    set_fallback_reply(fallback_reply(
+        event,
+        &plans,
+        &files,
+        &policy.gates.fail_closed,
+    ));
     // A quarter for the lock and half for retries leave time to answer before the watchdog does.
     let deadline = Duration::from_millis(policy.hook_deadline_ms);
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
     let engine = EngineSettings {
         patience: deadline / 4,
-        ..project.engine_settings()
+        ..project.store_engine_settings()
     };
-    let person = Principal::Human(settings::user_name());
+    let person = Principal::Human(settings::local_user_name());
     let actor = Principal::Agent {
-        host: event.host.word().to_owned(),
+        host: event.host.as_str().to_owned(),
         session: event.session.clone(),
     };
-    let ledger = Ledger::in_project(root);
-    let faults = ledger.pending_faults();
+    let ledger = LedgerFile::in_project(root);
+    let faults = ledger.render_pending_faults();
     // Walking /proc costs a file per ancestor, so only events that name a session do it.
-    let host_process = names_a_session(event).then(caller::host_process).flatten();
-    let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
-        let store = match project.open_quietly(&engine, damage) {
+    let host_process = identifies_session(event)
+        .then(caller::find_host_process)
+        .flatten();
+    let handle = |damage: Option<&str>| -> Result<EventOutcome, Failure> {
+        let store = match project.open_store_quietly(&engine, damage) {
             Err(StoreFault::Foreign { .. }) => {
-                return Ok(unadopted(event, &plans, policy, &ledger));
+                return Ok(reply_for_unadopted(event, &plans, policy, &ledger));
             }
             opened => opened?,
         };
         let clock = SystemClock;
         let git = DiskGit::open(root);
-        let told = store.caller();
+        let told = store.remote_principal();
         let preflight = Preflight::read(&*store)?;
-        let trusted = project.trusted_after(&*store, &preflight)?;
+        let trusted = project.resolve_policy_from(&*store, &preflight)?;
         let policy = &trusted.policy;
-        let named = |here: &Principal| settings::in_name_of(told.clone(), here.clone(), policy);
+        let named =
+            |here: &Principal| settings::effective_principal(told.clone(), here.clone(), policy);
         let person = named(&person);
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(
@@ -346,10 +359,10 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
             named(&actor),
             Channel::Hook,
         )
-        .judged_by(trusted.judged_by)
+        .with_judging_policy(trusted.judged_by)
         .with_waiting_policy(trusted.waiting.clone())
-        .at_work(&git, event.session.clone());
-        let surroundings = Surroundings {
+        .with_git_and_session(&git, event.session.clone());
+        let surroundings = EventContext {
             person: &person,
             plans: &plans,
             files: &touched,
@@ -358,17 +371,17 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         };
         complete_found(&ctx, preflight.unwritten);
         let mut handled = handle_host_event(&ctx, event, &surroundings);
-        put_back_unkept(&files, &handled);
+        revert_unkept_files(&files, &handled);
         if let Ok(handled) = &mut handled {
-            tell_masked(handled, store.take_warnings());
+            append_masked_notices(handled, store.take_warnings());
         }
         store
             .take_recoveries()
             .iter()
-            .for_each(|recovery| project.log(&recovery.message));
+            .for_each(|recovery| project.append_log_message(&recovery.message));
         handled
     };
-    let handle = |damage: Option<&str>| while_overtaken(deadline / 2, || handle(damage));
+    let handle = |damage: Option<&str>| retry_on_conflict(deadline / 2, || handle(damage));
     let handled = match handle(None) {
         Err(Failure {
             damage: Some(what), ..
@@ -377,7 +390,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     };
     // Only now: a reply that was never produced must not swallow the report.
     if handled.faults_told {
-        ledger.forget_faults();
+        ledger.clear_faults();
     }
     Ok(handled)
 }
@@ -386,12 +399,12 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
 ///
 /// Its gates cannot be evaluated, so writes to plans are blocked; everything else gets the notice
 /// once per session.
-fn unadopted(
+fn reply_for_unadopted(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
     policy: &Policy,
-    ledger: &Ledger,
-) -> Handled {
+    ledger: &LedgerFile,
+) -> EventOutcome {
     const GATE: &str = "adopt";
     let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
                          approvals do not count yet, and its gates cannot be evaluated";
@@ -400,7 +413,7 @@ fn unadopted(
         "or to run `tl rebuild`   # starts from the plan files, everything a draft".to_owned(),
     ];
     let fired = |plan: String| {
-        vec![Fired {
+        vec![FiredGate {
             gate: GATE,
             plan,
             objection: Objection::new(why.to_owned(), steps.clone()),
@@ -412,53 +425,53 @@ fn unadopted(
         [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
     let written = plans
         .iter()
-        .find(|plan| plan.effect.changes())
+        .find(|plan| plan.effect.modifies_file())
         .map(|plan| plan.place.path_alias());
     let refused = match &event.happening {
         Happening::ToolAboutToRun(_) => written.filter(|_| blocks),
         Happening::PromptSubmitted { prompt } => {
-            typed_command::read(prompt).map(|_| "typed command".to_owned())
+            typed_command::parse_typed_command(prompt).map(|_| "typed command".to_owned())
         }
         _ => None,
     };
     if let Some(plan) = refused {
         let blocked = fired(plan);
-        let block = Some(domain::gates::explain(&blocked));
-        return Handled {
+        let block = Some(domain::gates::render_objections(&blocked));
+        return EventOutcome {
             reply: Reply {
                 block,
                 ..Reply::default()
             },
             blocked,
-            ..Handled::default()
+            ..EventOutcome::default()
         };
     }
     let starts = matches!(event.happening, Happening::SessionStarted { .. });
     // The ledger is the memory here: session memory is in the state that must not be used.
     let was_told = || {
         ledger
-            .latest()
+            .read_latest_lines()
             .iter()
             .any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE))
     };
     if !starts && was_told() {
-        return Handled::default();
+        return EventOutcome::default();
     }
     let warned = fired(String::new());
-    let context = Some(domain::gates::explain(&warned));
-    Handled {
+    let context = Some(domain::gates::render_objections(&warned));
+    EventOutcome {
         reply: Reply {
             context,
             ..Reply::default()
         },
         warned,
-        ..Handled::default()
+        ..EventOutcome::default()
     }
 }
 
 /// Appends notices about masked secrets to the reply. Other store warnings are for people and are
 /// printed by the next command.
-fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
+fn append_masked_notices(handled: &mut EventOutcome, warnings: Vec<String>) {
     for warning in warnings
         .into_iter()
         .filter(|warning| warning.starts_with("masked "))
@@ -472,21 +485,22 @@ fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
 
 /// Blocks `tl hook` in an agent's shell command where only people may approve: with a forged prompt
 /// event an agent could type `approve` in a person's name.
-fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
+fn refuse_impersonation(event: &HostEvent, policy: &Policy) -> Option<EventOutcome> {
     let Happening::ToolAboutToRun(call) = &event.happening else {
         return None;
     };
-    if !policy.approval.only_people() || !typed_command::runs_a_hook(call.command.as_deref()?) {
+    if !policy.approval.requires_person() || !typed_command::runs_own_hook(call.command.as_deref()?)
+    {
         return None;
     }
     let block = "Throughline: `tl hook` is run by the host, not by an agent: only a person may approve here, and hooks \
                              receive what that person types.\n  next: ask the person";
-    Some(Handled {
+    Some(EventOutcome {
         reply: Reply {
             block: Some(block.to_owned()),
             ..Reply::default()
         },
-        ..Handled::default()
+        ..EventOutcome::default()
     })
 }
 
@@ -500,10 +514,10 @@ fn concerns_state(
     let profiles = &project.profiles;
     let documents = files
         .iter()
-        .any(|file| domain::plan_document::file_at(file).is_some());
+        .any(|file| domain::plan_document::split_document_path(file).is_some());
     let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
     // A trail records every call.
-    let trail = domain::trail::is_kept(profiles);
+    let trail = domain::trail::has_trail_profile(profiles);
     let strict = project.settings.policy.governance == Governance::Strict;
     match &event.happening {
         Happening::ToolAboutToRun(call)
@@ -513,12 +527,15 @@ fn concerns_state(
         }
         Happening::ToolFinished { .. } if trail => true,
         Happening::ToolAboutToRun(call) => {
-            documents || works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call)
+            documents
+                || works
+                || plans.iter().any(|plan| plan.effect.modifies_file())
+                || runs_tl(call)
         }
         Happening::ToolFinished { call, .. } => {
             // A host without a session start after compaction gets its briefing with the next
             // command.
-            let may_be_owed = call.command.is_some() && !event.host.starts_again_after_compaction();
+            let may_be_owed = call.command.is_some() && !event.host.restarts_after_compaction();
             works || !plans.is_empty() || call.may_change_anything() || may_be_owed
         }
         Happening::SubagentStopping => false,
@@ -528,7 +545,7 @@ fn concerns_state(
 
 /// Returns the reply for the case that the gates cannot be evaluated: blocks what a fail-closed
 /// gate would have had to check.
-fn fallback(
+fn fallback_reply(
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
     files: &DiskFiles,
@@ -538,18 +555,21 @@ fn fallback(
     // An unreadable file counts as existing: `shrink` and `read-before-write` protect its content.
     let exists = |plan: &TouchedPlan<'_>| {
         matches!(
-            files.look(&plan.file),
-            FileLook::Present(_) | FileLook::Unavailable(_)
+            files.stat_file(&plan.file),
+            FileStatResult::Present(_) | FileStatResult::Unavailable(_)
         )
     };
     let unasked = match &event.happening {
         Happening::ToolAboutToRun(_) => plans.iter().find_map(|plan| {
-            let overwrites = matches!(plan.effect, Effect::Write { .. }) && exists(plan);
+            let overwrites = matches!(plan.effect, FileEffect::Write { .. }) && exists(plan);
             let gate = if overwrites && closed("read-before-write") {
                 "read-before-write"
-            } else if plan.effect.changes() && plan.place.aliases.len() > 1 && closed("hierarchy") {
+            } else if plan.effect.modifies_file()
+                && plan.place.aliases.len() > 1
+                && closed("hierarchy")
+            {
                 "hierarchy"
-            } else if plan.effect.changes() && exists(plan) && closed("shrink") {
+            } else if plan.effect.modifies_file() && exists(plan) && closed("shrink") {
                 "shrink"
             } else {
                 return None;
@@ -557,7 +577,7 @@ fn fallback(
             Some((gate, format!("`{}`", plan.place.path_alias())))
         }),
         // Typed commands are carried out by us alone; passing them on would make the agent try.
-        Happening::PromptSubmitted { prompt } => match typed_command::read(prompt) {
+        Happening::PromptSubmitted { prompt } => match typed_command::parse_typed_command(prompt) {
             Some(TypedCommand::Plan { level, id }) => {
                 Some(("hierarchy", format!("planning {level} {id}")))
             }
@@ -568,7 +588,7 @@ fn fallback(
         },
         _ => None,
     };
-    let block = unasked.map(|(gate, what)| unchecked(gate, &what));
+    let block = unasked.map(|(gate, what)| unchecked_message(gate, &what));
     Reply {
         block,
         ..Reply::default()
@@ -577,7 +597,7 @@ fn fallback(
 
 /// Renders the refusal of a fail-closed gate that could not be evaluated. `@WHY@` is replaced when
 /// the cause is known: the watchdog uses a text that was prepared before anything went wrong.
-fn unchecked(gate: &str, what: &str) -> String {
+fn unchecked_message(gate: &str, what: &str) -> String {
     format!(
         "Throughline could not check this step ({gate} gate, {what}): @WHY@. This is an error in Throughline, not a rule.\n  \
          next: try again in a moment\n  next: tl doctor   # what is wrong?"
@@ -585,26 +605,26 @@ fn unchecked(gate: &str, what: &str) -> String {
 }
 
 /// What the watchdog and the panic handler need for replying instead of the hook.
-struct Running {
+struct RunningHook {
     event: HostEvent,
-    ledger: Ledger,
+    ledger: LedgerFile,
     start: Instant,
     fallback: Reply,
 }
 
 /// State machine of the reply: exactly one thread, hook or watchdog, moves it to `Answered` and
 /// prints. Two replies would be invalid JSON for the host.
-enum Phase {
+enum HookPhase {
     /// The event is not parsed yet.
     Reading,
-    Running(Box<Running>),
+    Running(Box<RunningHook>),
     Answered,
 }
 
-static PHASE: Mutex<Phase> = Mutex::new(Phase::Reading);
+static PHASE: Mutex<HookPhase> = Mutex::new(HookPhase::Reading);
 
 /// Runs a closure on the phase. Poisoning is ignored: the panic handler needs the phase to reply.
-fn with_phase<T>(use_it: impl FnOnce(&mut Phase) -> T) -> T {
+fn with_phase<T>(use_it: impl FnOnce(&mut HookPhase) -> T) -> T {
     use_it(
         &mut PHASE
             .lock()
@@ -613,64 +633,64 @@ fn with_phase<T>(use_it: impl FnOnce(&mut Phase) -> T) -> T {
 }
 
 /// Enters `Running`, unless the watchdog has answered already.
-fn remember(running: Running) {
+fn enter_running_phase(running: RunningHook) {
     let is_late = with_phase(|phase| match phase {
-        Phase::Answered => true,
-        Phase::Reading | Phase::Running(_) => {
-            *phase = Phase::Running(Box::new(running));
+        HookPhase::Answered => true,
+        HookPhase::Reading | HookPhase::Running(_) => {
+            *phase = HookPhase::Running(Box::new(running));
             false
         }
     });
     if is_late {
-        await_the_end();
+        park_forever();
     }
 }
 
 /// Blocks this thread forever. The watchdog replies and exits the process; returning would let
 /// `main` exit before it has printed.
-fn await_the_end() -> ! {
+fn park_forever() -> ! {
     loop {
         std::thread::park();
     }
 }
 
-fn set_fallback(fallback: Reply) {
+fn set_fallback_reply(fallback: Reply) {
     with_phase(|phase| {
-        if let Phase::Running(running) = phase {
+        if let HookPhase::Running(running) = phase {
             running.fallback = fallback;
         }
     });
 }
 
 /// Claims the right to answer; `None` if it is taken.
-fn claim_answer() -> Option<Phase> {
-    match with_phase(|phase| std::mem::replace(phase, Phase::Answered)) {
-        Phase::Answered => None,
+fn claim_right_to_answer() -> Option<HookPhase> {
+    match with_phase(|phase| std::mem::replace(phase, HookPhase::Answered)) {
+        HookPhase::Answered => None,
         phase => Some(phase),
     }
 }
 
 /// Claims the right to answer a parsed event.
-fn take_running() -> Option<Box<Running>> {
-    match claim_answer() {
-        Some(Phase::Running(running)) => Some(running),
-        Some(Phase::Reading) => None,
-        Some(Phase::Answered) | None => await_the_end(),
+fn take_running_hook() -> Option<Box<RunningHook>> {
+    match claim_right_to_answer() {
+        Some(HookPhase::Running(running)) => Some(running),
+        Some(HookPhase::Reading) => None,
+        Some(HookPhase::Answered) | None => park_forever(),
     }
 }
 
 /// Renders the reply and records the event in the ledger.
-fn finish(handled: Handled) -> String {
-    let Some(running) = take_running() else {
+fn render_and_record_reply(handled: EventOutcome) -> String {
+    let Some(running) = take_running_hook() else {
         return String::new();
     };
-    let printed = hosts::wire::render(&running.event, &handled.reply);
+    let printed = hosts::wire::render_reply(&running.event, &handled.reply);
     let outcome = match (&handled.reply.block, printed.is_empty()) {
-        (Some(_), _) => Outcome::Block,
-        (None, false) => Outcome::Context,
-        (None, true) => Outcome::Pass,
+        (Some(_), _) => HookOutcome::Block,
+        (None, false) => HookOutcome::Context,
+        (None, true) => HookOutcome::Pass,
     };
-    let mut entry = Entry::of(&running.event, running.start);
+    let mut entry = HookLedgerEntry::from_event(&running.event, running.start);
     entry.gate = handled
         .blocked
         .first()
@@ -681,23 +701,26 @@ fn finish(handled: Handled) -> String {
         .first()
         .or(handled.warned.first())
         .map(|fired| fired.plan.clone());
-    running.ledger.note(entry, outcome);
+    running.ledger.append_entry(entry, outcome);
     printed
 }
 
 /// Returns the fallback reply after a failure or panic of the hook.
-fn on_fault(why: &str) -> String {
-    take_running().map_or_else(String::new, |running| answer_fault(*running, why))
+fn render_fault_reply(why: &str) -> String {
+    take_running_hook().map_or_else(String::new, |running| {
+        record_and_render_fault(*running, why)
+    })
 }
 
 /// Records the fault and renders the prepared fallback.
-fn answer_fault(running: Running, why: &str) -> String {
-    running
-        .ledger
-        .fault(Entry::of(&running.event, running.start), why);
+fn record_and_render_fault(running: RunningHook, why: &str) -> String {
+    running.ledger.record_fault(
+        HookLedgerEntry::from_event(&running.event, running.start),
+        why,
+    );
     let mut reply = running.fallback;
     reply.block = reply.block.map(|text| text.replace("@WHY@", why));
-    hosts::wire::render(&running.event, &reply)
+    hosts::wire::render_reply(&running.event, &reply)
 }
 
 /// Deadline of the watchdog: the environment's or the default, until the settings are read.
@@ -706,10 +729,10 @@ static DEADLINE_MS: AtomicU64 = AtomicU64::new(0);
 /// Starts the watchdog, which replies with the fallback at the deadline: neither a hung disk nor a
 /// host that does not close its end of the pipe may hang the agent.
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
-fn watch(host: Host, name: Option<&str>, start: Instant) {
+fn start_watchdog_thread(host: Host, name: Option<&str>, start: Instant) {
     let name = name.map(str::to_owned);
-    let said =
-        settings::environment("THROUGHLINE_HOOK_DEADLINE_MS").and_then(|text| text.parse().ok());
+    let said = settings::environment_variable("THROUGHLINE_HOOK_DEADLINE_MS")
+        .and_then(|text| text.parse().ok());
     DEADLINE_MS.store(
         said.unwrap_or_else(|| Policy::default().hook_deadline_ms),
         Ordering::Relaxed,
@@ -724,30 +747,32 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
             std::thread::sleep(left);
         }
         let late = format!("it took longer than {} ms", deadline().as_millis());
-        let printed = match claim_answer() {
-            Some(Phase::Running(running)) => answer_fault(*running, &late),
-            Some(Phase::Reading) => {
+        let printed = match claim_right_to_answer() {
+            Some(HookPhase::Running(running)) => record_and_render_fault(*running, &late),
+            Some(HookPhase::Reading) => {
                 let arrived = Payload::Partial {
-                    bytes: hook_input::salvage_arrived(),
+                    bytes: hook_input::salvage_received_bytes(),
                     why: late,
                 };
                 let (answer, answered) = std::sync::mpsc::channel();
                 // On a thread of its own, because it reads the settings, which may hang too. Then
                 // the host gets an empty reply one deadline later.
                 let _ = std::thread::Builder::new().spawn(move || {
-                    let unread = read_event(host, name.as_deref(), arrived).err();
-                    let _ =
-                        answer.send(unread.map_or_else(String::new, |unread| unread.answer(start)));
+                    let unread = parse_event_payload(host, name.as_deref(), arrived).err();
+                    let _ = answer
+                        .send(unread.map_or_else(String::new, |unread| {
+                            unread.render_fallback_reply(start)
+                        }));
                 });
                 answered.recv_timeout(deadline()).unwrap_or_default()
             }
             // The hook is about to print its reply; if writing it hangs as well, we exit without.
-            Some(Phase::Answered) | None => {
+            Some(HookPhase::Answered) | None => {
                 std::thread::sleep(deadline());
                 String::new()
             }
         };
-        print(&printed);
+        print_reply(&printed);
         std::process::exit(0);
     };
     // A small stack, because it is mapped for every hook. If no thread can be started, the host's

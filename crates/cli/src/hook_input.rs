@@ -6,7 +6,7 @@
 use std::io::{ErrorKind, Read};
 use std::sync::{Arc, LazyLock, Mutex};
 
-use hosts::wire::{Salvage, salvage};
+use hosts::wire::{Salvage, salvage_payload};
 
 /// A longer payload is parsed as a stream, and its long strings are truncated.
 const MAX_PAYLOAD_BYTES: usize = 16 * 1024 * 1024;
@@ -22,14 +22,14 @@ pub(crate) enum Payload {
     Partial { bytes: Vec<u8>, why: String },
 }
 
-struct Arrived {
+struct ReceivedInput {
     bytes: Arc<Vec<u8>>,
     /// Set once the payload is too long to be kept unchanged.
     stream: Option<Salvage>,
 }
 
-static ARRIVED: LazyLock<Mutex<Arrived>> = LazyLock::new(|| {
-    Mutex::new(Arrived {
+static RECEIVED: LazyLock<Mutex<ReceivedInput>> = LazyLock::new(|| {
+    Mutex::new(ReceivedInput {
         bytes: Arc::default(),
         stream: None,
     })
@@ -44,18 +44,20 @@ pub(crate) fn read_payload() -> Payload {
             Ok(0) => break,
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return partial(&format!("its payload could not be read: {error}")),
+            Err(error) => {
+                return partial_payload(&format!("its payload could not be read: {error}"));
+            }
         };
         let is_too_long =
-            with_arrived(|arrived| arrived.push(chunk.get(..read).unwrap_or_default()));
+            with_received(|arrived| arrived.push_bytes(chunk.get(..read).unwrap_or_default()));
         if is_too_long {
-            return partial(&format!(
+            return partial_payload(&format!(
                 "its payload has more than {} MiB",
                 MAX_PAYLOAD_BYTES / 1024 / 1024
             ));
         }
     }
-    with_arrived(|arrived| {
+    with_received(|arrived| {
         if let Some(stream) = arrived.stream.take() {
             arrived.bytes = Arc::new(stream.finish());
         }
@@ -64,32 +66,32 @@ pub(crate) fn read_payload() -> Payload {
 }
 
 /// Returns the salvageable part of what has been received so far.
-pub(crate) fn salvage_arrived() -> Vec<u8> {
-    let bytes = with_arrived(|arrived| match arrived.stream.take() {
+pub(crate) fn salvage_received_bytes() -> Vec<u8> {
+    let bytes = with_received(|arrived| match arrived.stream.take() {
         Some(stream) => Arc::new(stream.finish()),
         None => arrived.bytes.clone(),
     });
-    salvage(&bytes)
+    salvage_payload(&bytes)
 }
 
-fn partial(why: &str) -> Payload {
+fn partial_payload(why: &str) -> Payload {
     Payload::Partial {
-        bytes: salvage_arrived(),
+        bytes: salvage_received_bytes(),
         why: why.to_owned(),
     }
 }
 
-fn with_arrived<T>(use_it: impl FnOnce(&mut Arrived) -> T) -> T {
+fn with_received<T>(use_it: impl FnOnce(&mut ReceivedInput) -> T) -> T {
     use_it(
-        &mut ARRIVED
+        &mut RECEIVED
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner),
     )
 }
 
-impl Arrived {
+impl ReceivedInput {
     /// Appends bytes; returns whether the payload is too long even with long strings truncated.
-    fn push(&mut self, bytes: &[u8]) -> bool {
+    fn push_bytes(&mut self, bytes: &[u8]) -> bool {
         if self.stream.is_none() && self.bytes.len() + bytes.len() > MAX_PAYLOAD_BYTES {
             // A tool that writes a 50 MB file is legitimate, and its path comes with the payload:
             // only the content is dropped, which no gate reads beyond this size.

@@ -10,20 +10,20 @@ use std::time::Instant;
 
 use domain::host_event::{Host, HostEvent};
 use domain::ports::Clock;
-use domain::text::{clean_line, count};
+use domain::text::{clean_line, count_with_noun};
 use serde::{Deserialize, Serialize};
 use store::SystemClock;
 
 /// Size at which the ledger is rotated; one older file is kept.
-const MOST_BYTES: u64 = 1024 * 1024;
+const MAX_LEDGER_BYTES: u64 = 1024 * 1024;
 
 /// How much of the end of the file is read for current activity.
-const LATEST_BYTES: u64 = 64 * 1024;
+const TAIL_BYTES: u64 = 64 * 1024;
 
 /// Outcome of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Outcome {
+pub(crate) enum HookOutcome {
     Pass,
     Block,
     Context,
@@ -33,7 +33,7 @@ pub(crate) enum Outcome {
 
 /// One line of the ledger, for writing.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Entry<'e> {
+pub(crate) struct HookLedgerEntry<'e> {
     at: i64,
     host: Host,
     event: &'e str,
@@ -48,7 +48,7 @@ pub(crate) struct Entry<'e> {
     micros: u64,
     #[serde(skip)]
     start: Instant,
-    outcome: Outcome,
+    outcome: HookOutcome,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) gate: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,21 +57,21 @@ pub(crate) struct Entry<'e> {
     fault: Option<String>,
 }
 
-impl<'e> Entry<'e> {
+impl<'e> HookLedgerEntry<'e> {
     /// Creates the entry of an event.
-    pub(crate) fn of(event: &'e HostEvent, start: Instant) -> Self {
-        let call = event.happening.call();
+    pub(crate) fn from_event(event: &'e HostEvent, start: Instant) -> Self {
+        let call = event.happening.tool_call();
         Self {
             session: &event.session,
             turn: event.turn.as_deref(),
             call: call.and_then(|call| call.id.as_deref()),
-            tool: call.map(|call| call.kind.word()),
-            ..Self::bare(event.host, event.happening.word(), start)
+            tool: call.map(|call| call.kind.as_str()),
+            ..Self::without_event(event.host, event.happening.as_str(), start)
         }
     }
 
     /// Creates an entry for an event that could not be parsed.
-    pub(crate) fn bare(host: Host, event: &'e str, start: Instant) -> Self {
+    pub(crate) fn without_event(host: Host, event: &'e str, start: Instant) -> Self {
         Self {
             at: SystemClock.now().as_millis(),
             host,
@@ -82,7 +82,7 @@ impl<'e> Entry<'e> {
             tool: None,
             micros: 0,
             start,
-            outcome: Outcome::Pass,
+            outcome: HookOutcome::Pass,
             gate: None,
             plan: None,
             fault: None,
@@ -92,7 +92,7 @@ impl<'e> Entry<'e> {
 
 /// One line of the ledger, as read. Lenient: another version may have written it.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct HookLedgerLine {
     pub(crate) at: i64,
     pub(crate) host: Host,
     #[serde(default)]
@@ -103,7 +103,7 @@ pub(crate) struct Line {
     pub(crate) call: Option<String>,
     #[serde(default)]
     pub(crate) micros: u64,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: HookOutcome,
     #[serde(default)]
     pub(crate) gate: Option<String>,
     #[serde(default)]
@@ -114,13 +114,13 @@ pub(crate) struct Line {
 
 /// The ledger of one project.
 #[derive(Clone, Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct LedgerFile {
     path: PathBuf,
     /// Faults not yet reported to an agent, one line each.
     untold: PathBuf,
 }
 
-impl Ledger {
+impl LedgerFile {
     /// Returns the ledger of the project at `root`.
     pub(crate) fn in_project(root: &Path) -> Self {
         let home = root.join(".throughline");
@@ -131,14 +131,14 @@ impl Ledger {
     }
 
     /// Appends a line. Errors are ignored: a full disk must not block the agent's tool calls.
-    pub(crate) fn note(&self, mut entry: Entry<'_>, outcome: Outcome) {
+    pub(crate) fn append_entry(&self, mut entry: HookLedgerEntry<'_>, outcome: HookOutcome) {
         entry.outcome = outcome;
         entry.micros = u64::try_from(entry.start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let Ok(mut line) = serde_json::to_vec(&entry) else {
             return;
         };
         line.push(b'\n');
-        let Ok(mut file) = store::private::open_options()
+        let Ok(mut file) = store::private_files::private_open_options()
             .create(true)
             .append(true)
             .open(&self.path)
@@ -149,22 +149,22 @@ impl Ledger {
         let _ = file.write_all(&line);
         if file
             .metadata()
-            .is_ok_and(|metadata| metadata.len() > MOST_BYTES)
+            .is_ok_and(|metadata| metadata.len() > MAX_LEDGER_BYTES)
         {
             // Two hooks may rotate at once. Then the second one moves a nearly empty file over the
             // older one; statistics are lost, which was preferred to a lock in every hook.
-            let _ = std::fs::rename(&self.path, self.older());
+            let _ = std::fs::rename(&self.path, self.rotated_path());
         }
     }
 
     /// Records an internal error, to be reported once in the next reply.
-    pub(crate) fn fault(&self, mut entry: Entry<'_>, why: &str) {
+    pub(crate) fn record_fault(&self, mut entry: HookLedgerEntry<'_>, why: &str) {
         // An error may quote a path or a payload, and the text is later shown to an agent.
-        let why = clean_line(&domain::secrets::mask(why));
+        let why = clean_line(&domain::secrets::mask_secrets(why));
         entry.fault = Some(why.clone());
-        let line = format!("{} {why}\n", SystemClock.now().for_people());
-        self.note(entry, Outcome::Fault);
-        let _ = store::private::open_options()
+        let line = format!("{} {why}\n", SystemClock.now().format_local_minute());
+        self.append_entry(entry, HookOutcome::Fault);
+        let _ = store::private_files::private_open_options()
             .create(true)
             .append(true)
             .open(&self.untold)
@@ -172,25 +172,25 @@ impl Ledger {
     }
 
     /// Renders the notice about faults since the last report.
-    pub(crate) fn pending_faults(&self) -> Option<String> {
+    pub(crate) fn render_pending_faults(&self) -> Option<String> {
         let text = std::fs::read_to_string(&self.untold).ok()?;
         let mut lines = text.lines();
         // First and last only: a broken disk can cause hundreds, and a briefing is bounded.
         let (first, last) = (lines.next()?, text.lines().last()?);
         Some(format!(
             "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was checked again now; details: tl doctor",
-            count(text.lines().count(), "check", "checks")
+            count_with_noun(text.lines().count(), "check", "checks")
         ))
     }
 
     /// Clears the faults after they were reported.
-    pub(crate) fn forget_faults(&self) {
+    pub(crate) fn clear_faults(&self) {
         let _ = std::fs::remove_file(&self.untold);
     }
 
     /// Reads all lines, oldest first; lines that cannot be parsed are skipped.
-    pub(crate) fn lines(&self) -> Vec<Line> {
-        [self.older(), self.path.clone()]
+    pub(crate) fn read_lines(&self) -> Vec<HookLedgerLine> {
+        [self.rotated_path(), self.path.clone()]
             .into_iter()
             .filter_map(|path| std::fs::read_to_string(path).ok())
             .flat_map(|text| {
@@ -202,12 +202,12 @@ impl Ledger {
     }
 
     /// Reads the last 64 KiB, oldest line first: bounded work for the dashboard and the hooks.
-    pub(crate) fn latest(&self) -> Vec<Line> {
+    pub(crate) fn read_latest_lines(&self) -> Vec<HookLedgerLine> {
         let mut bytes = Vec::new();
         let read = File::open(&self.path).and_then(|mut file| {
             // From the end: the file has up to 1 MiB, and this is read by hooks and every few
             // seconds by the dashboard.
-            let skipped = file.metadata()?.len().saturating_sub(LATEST_BYTES);
+            let skipped = file.metadata()?.len().saturating_sub(TAIL_BYTES);
             file.seek(SeekFrom::Start(skipped))?;
             file.read_to_end(&mut bytes)
         });
@@ -221,7 +221,7 @@ impl Ledger {
             .collect()
     }
 
-    fn older(&self) -> PathBuf {
+    fn rotated_path(&self) -> PathBuf {
         self.path.with_extension("1.jsonl")
     }
 }

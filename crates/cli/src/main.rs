@@ -7,6 +7,7 @@ mod commands;
 mod embedding;
 mod exit_code;
 mod gate_stats;
+mod head_listener;
 mod hook_entry;
 mod hook_input;
 mod hook_ledger;
@@ -14,12 +15,11 @@ mod model;
 mod progress;
 mod project_file;
 mod settings;
+mod store_pool;
 mod styled;
 mod trust;
 mod ui;
-mod watch;
 mod wiring;
-mod workspace;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
@@ -44,7 +44,7 @@ use crate::wiring::App;
 #[command(name = "tl", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    everywhere: Everywhere,
+    everywhere: GlobalOptions,
 
     #[command(subcommand)]
     command: Command,
@@ -52,7 +52,7 @@ pub(crate) struct Cli {
 
 /// Global options, accepted by every command.
 #[derive(Debug, Args)]
-struct Everywhere {
+struct GlobalOptions {
     /// Print data as JSON
     #[arg(long, global = true)]
     json: bool,
@@ -78,7 +78,9 @@ Exit codes: 0 done, 1 failed or refused, 2 usage error, 3 problems found (check,
 
 fn main() -> process::ExitCode {
     // Set first: everything that formats a time reads the zone from there.
-    domain::time::local_zone_from(|| store::local_zone(settings::environment("TZ").as_deref()));
+    domain::time::set_local_zone_source(|| {
+        store::local_time_zone(settings::environment_variable("TZ").as_deref())
+    });
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Before the parser: hooks run twice per tool call, and a hook that concerns no plan costs
     // little more than its start. Help is left to clap, so that `tl hook --help` looks like any
@@ -88,7 +90,7 @@ fn main() -> process::ExitCode {
     }
     std::panic::set_hook(Box::new(report_panic));
     let code = run(arguments);
-    process::ExitCode::from(code.number())
+    process::ExitCode::from(code.as_number())
 }
 
 fn asks_for_help(arguments: &[OsString]) -> bool {
@@ -115,14 +117,14 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
         json: false,
         silent: false,
     };
-    ui.say(format_args!(
+    ui.print_message(format_args!(
         "{}: internal error in Throughline (please report it): {message}{place}",
         styled(BAD, "error")
     ));
     // Captured only with RUST_BACKTRACE, as with the default hook.
     let backtrace = Backtrace::capture();
     if backtrace.status() == BacktraceStatus::Captured {
-        ui.say_lines(&backtrace.to_string());
+        ui.print_message_lines(&backtrace.to_string());
     }
 }
 
@@ -138,15 +140,15 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             json: false,
             silent: false,
         };
-        ui.line(format_args!("tl {}", env!("CARGO_PKG_VERSION")));
+        ui.print_line(format_args!("tl {}", env!("CARGO_PKG_VERSION")));
         return ExitCode::Done;
     }
-    let cli = match parse_quickly(&arguments) {
+    let cli = match parse_single_command(&arguments) {
         Some(cli) => cli,
         // The full parser explains everything out of the ordinary: help, typos, missing arguments.
         None => match Cli::try_parse_from(&arguments) {
             Ok(cli) => cli,
-            Err(error) => return usage(&error, &arguments, wants_json),
+            Err(error) => return report_usage_error(&error, &arguments, wants_json),
         },
     };
     let ui = Ui {
@@ -156,28 +158,28 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let app = match App::new(ui, cli.everywhere.project) {
         Ok(app) => app,
         Err(failure) => {
-            ui.failure(&failure);
+            ui.report_failure(&failure);
             return ExitCode::Failed;
         }
     };
     let code = match cli.command.run(&app) {
         Ok(code) => code,
         Err(failure) => {
-            ui.failure(&failure);
+            ui.report_failure(&failure);
             ExitCode::Failed
         }
     };
     // After the output, and only on success: a caller that was killed before it saw the result
     // must get "already done" when it repeats the command.
-    ui::flush();
+    ui::flush_output();
     if code == ExitCode::Done {
-        wiring::acknowledge();
+        wiring::write_acknowledgement();
     }
     code
 }
 
 /// Parses with the parser of the named command alone; `None` falls back to the full parser.
-fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
+fn parse_single_command(arguments: &[OsString]) -> Option<Cli> {
     // Building the parsers of all commands takes longer than many a command does. The first word
     // may be the value of `--project`; then no command has that name, or parsing fails, and the
     // full parser decides.
@@ -186,17 +188,17 @@ fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
         .skip(1)
         .find_map(|argument| argument.to_str().filter(|word| !word.starts_with('-')))?;
     let parser =
-        Everywhere::augment_args(clap::Command::new("tl")).subcommand(Command::parser_of(name)?);
+        GlobalOptions::augment_args(clap::Command::new("tl")).subcommand(Command::parser_of(name)?);
     let matches = parser.try_get_matches_from(arguments).ok()?;
     let (_, own) = matches.subcommand()?;
     Some(Cli {
-        everywhere: Everywhere::from_arg_matches(&matches).ok()?,
+        everywhere: GlobalOptions::from_arg_matches(&matches).ok()?,
         command: Command::from_matches(name, own).ok()?,
     })
 }
 
 /// Reports a usage error, or prints the help or version that was asked for.
-fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitCode {
+fn report_usage_error(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitCode {
     let asked_for = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -214,7 +216,7 @@ fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitC
             json: true,
             silent: false,
         }
-        .error_value("usage", &message, &["tl --help".to_owned()]);
+        .print_json_error("usage", &message, &["tl --help".to_owned()]);
         return ExitCode::Usage;
     }
     // clap quotes arguments between its own escape sequences, where they cannot be told apart. So
@@ -227,7 +229,7 @@ fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitC
             json: false,
             silent: false,
         }
-        .say_lines(&error.render().to_string());
+        .print_message_lines(&error.render().to_string());
     } else {
         // Help goes to stdout, errors to stderr; a closed pipe is not an error.
         let _ = error.print();

@@ -8,32 +8,32 @@ use std::path::PathBuf;
 
 use application::{Failure, FailureKind};
 use domain::ports::Clock;
-use domain::tick::Spending;
+use domain::tick::ModelSpending;
 use llm::{
-    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message,
-    Model, Request, Scrubber, Secret, Selection, WireTape,
+    Call, CallEvent, CancelToken, CassetteMode, Catalogue, ConnectOptions, LedgerEntry, LlmError,
+    Message, Model, ModelSelection, Request, Scrubber, Secret, WireTape,
 };
 use serde::Deserialize;
 use serde_json::Value;
 use store::SystemClock;
 
 use crate::progress::Progress;
-use crate::settings::{environment, whole_environment};
+use crate::settings::{all_environment_variables, environment_variable};
 
 /// The planner: an LLM, or the built-in offline rules.
-pub(crate) enum Mind {
+pub(crate) enum Planner {
     /// Built-in rules, without a model.
     Offline,
     Model {
         model: Box<dyn Model>,
-        cancel: Cancel,
+        cancel: CancelToken,
     },
 }
 
 /// The user's configuration, `llm.toml` in the user's configuration directory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct UserChoice {
+pub(crate) struct UserModelConfig {
     provider: Option<String>,
     model: Option<String>,
     base_url: Option<String>,
@@ -41,13 +41,13 @@ pub(crate) struct UserChoice {
     /// For the provider `command`: the program and its arguments.
     command: Vec<String>,
     providers: toml::Table,
-    pub(crate) embeddings: Option<EmbeddingChoice>,
+    pub(crate) embeddings: Option<EmbeddingConfig>,
 }
 
 /// The embedding model, `[embeddings]` in the same file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct EmbeddingChoice {
+pub(crate) struct EmbeddingConfig {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
@@ -55,7 +55,7 @@ pub(crate) struct EmbeddingChoice {
 }
 
 /// One request to the model.
-pub(crate) struct Question<'a> {
+pub(crate) struct ModelRequest<'a> {
     pub(crate) purpose: &'a str,
     /// The tick or generation its cost is charged to.
     pub(crate) account: &'a str,
@@ -66,48 +66,52 @@ pub(crate) struct Question<'a> {
 }
 
 /// A response with its cost.
-pub(crate) struct Answered {
+pub(crate) struct ModelResponse {
     pub(crate) text: String,
     pub(crate) json: Option<Value>,
     pub(crate) is_cut: bool,
-    pub(crate) spent: Vec<Spending>,
+    pub(crate) spent: Vec<ModelSpending>,
 }
 
 /// A failed request with the cost of its attempts.
-pub(crate) struct Unanswered {
+pub(crate) struct ModelFailure {
     pub(crate) failure: Failure,
     pub(crate) cancelled: bool,
-    pub(crate) spent: Vec<Spending>,
+    pub(crate) spent: Vec<ModelSpending>,
 }
 
-impl Mind {
+impl Planner {
     /// Resolves provider, model and key. Sends nothing yet.
-    pub(crate) fn chosen() -> Result<Self, Failure> {
-        let choice = user_choice()?;
-        let provider = environment("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
+    pub(crate) fn from_configuration() -> Result<Self, Failure> {
+        let choice = load_user_config()?;
+        let provider = environment_variable("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
         // No default provider: a call costs money and sends the story to a third party, so it needs
         // an explicit choice.
-        let Some(provider) = provider.filter(|name| name != domain::tick::offline::NAME) else {
+        let Some(provider) = provider.filter(|name| name != domain::tick::offline::PLANNER_NAME)
+        else {
             return Ok(Self::Offline);
         };
-        let catalogue = catalogue(&choice)?;
+        let catalogue = provider_catalogue(&choice)?;
         // The key itself cannot be in llm.toml, only the path of a file with it: configuration
         // files get committed to dotfile repositories. Without both, the provider's usual variable
         // is used.
-        let key = match (environment("THROUGHLINE_LLM_API_KEY"), &choice.key_file) {
+        let key = match (
+            environment_variable("THROUGHLINE_LLM_API_KEY"),
+            &choice.key_file,
+        ) {
             (Some(key), _) => Secret::new(&key),
             (None, Some(file)) => {
-                Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?)
+                Some(Secret::from_file(file).map_err(|error| invalid_input(error.to_string()))?)
             }
             (None, None) => None,
         };
         // Split at blanks, without a shell: quoting rules would differ between systems. Arguments
         // with blanks go into llm.toml, where the command is a list.
-        let program = environment("THROUGHLINE_LLM_COMMAND");
-        let selection = Selection {
+        let program = environment_variable("THROUGHLINE_LLM_COMMAND");
+        let selection = ModelSelection {
             provider,
-            model: environment("THROUGHLINE_LLM_MODEL").or(choice.model),
-            base_url: environment("THROUGHLINE_LLM_BASE_URL").or(choice.base_url),
+            model: environment_variable("THROUGHLINE_LLM_MODEL").or(choice.model),
+            base_url: environment_variable("THROUGHLINE_LLM_BASE_URL").or(choice.base_url),
             program: program.map_or(choice.command, |line| {
                 line.split_whitespace().map(str::to_owned).collect()
             }),
@@ -115,54 +119,56 @@ impl Mind {
         };
         // Passed in, because the `llm` crate does not read the environment; the provider `command`
         // hands it on to its program.
-        let environment = whole_environment();
-        let wire_tape = wire_tape(&environment, selection.key.as_ref())?;
-        let connection = Connection {
+        let environment = all_environment_variables();
+        let wire_tape = open_wire_tape(&environment, selection.key.as_ref())?;
+        let connection = ConnectOptions {
             environment,
-            cassette: cassette()?,
+            cassette: cassette_from_environment()?,
             wire_tape,
             mask: mask_secrets,
-            ..Connection::default()
+            ..ConnectOptions::default()
         };
-        let model =
-            llm::connect(&catalogue, &selection, connection).map_err(|error| failure(&error))?;
+        let model = llm::connect_model(&catalogue, &selection, connection)
+            .map_err(|error| model_failure(&error))?;
         Ok(Self::Model {
             model,
-            cancel: Cancel::on_ctrl_c(),
+            cancel: CancelToken::on_ctrl_c(),
         })
     }
 
     /// Returns the name that plans and scenes are signed with.
     pub(crate) fn name(&self) -> String {
         match self {
-            Self::Offline => domain::tick::offline::NAME.to_owned(),
+            Self::Offline => domain::tick::offline::PLANNER_NAME.to_owned(),
             Self::Model { model, .. } => {
-                let identity = model.identity();
+                let identity = model.model_identity();
                 format!("{}/{}", identity.provider, identity.model.id)
             }
         }
     }
 
     /// Runs the conformance trials against the model.
-    pub(crate) fn check(&self) -> Vec<llm::Trial> {
+    pub(crate) fn run_trials(&self) -> Vec<llm::ModelCheck> {
         match self {
             Self::Offline => Vec::new(),
-            Self::Model { model, cancel } => llm::check(&**model, &Call::unwatched(cancel)),
+            Self::Model { model, cancel } => {
+                llm::check_model(&**model, &Call::without_listener(cancel))
+            }
         }
     }
 }
 
 /// Sends a request and shows its progress.
-pub(crate) fn ask(
+pub(crate) fn send_model_request(
     model: &dyn Model,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     progress: &Progress,
-    question: Question<'_>,
-) -> Result<Answered, Unanswered> {
+    question: ModelRequest<'_>,
+) -> Result<ModelResponse, ModelFailure> {
     let request = Request {
         messages: question.messages,
         account: Some(question.account.to_owned()),
-        ..Request::text(
+        ..Request::text_request(
             question.purpose,
             question.system,
             "",
@@ -170,32 +176,32 @@ pub(crate) fn ask(
         )
     };
     let request = match question.schema {
-        Some(schema) => request.shaped(question.purpose, schema.clone()),
+        Some(schema) => request.with_schema(question.purpose, schema.clone()),
         None => request,
     };
     // Retries are shown: a rate limit can take minutes, and silence looks like a hang.
-    let watch = |event: &Event| match event {
-        Event::Retrying {
+    let watch = |event: &CallEvent| match event {
+        CallEvent::Retrying {
             attempt,
             of,
             wait,
             why,
             ..
         } => {
-            progress.say(&format!(
+            progress.print_message(&format!(
                 "try {attempt} of {of} in {} s: {why}",
                 wait.as_secs()
             ));
         }
-        Event::AskingAgain { attempt, of, why } => {
-            progress.say(&format!("asking again ({attempt} of {of}): {why}"));
+        CallEvent::AskingAgain { attempt, of, why } => {
+            progress.print_message(&format!("asking again ({attempt} of {of}): {why}"));
         }
         // Prose is streamed to the terminal; JSON is shown once it is validated.
-        Event::Text(piece) if question.schema.is_none() => progress.stream(piece),
-        Event::Restarted if question.schema.is_none() => progress.stream("\n(again)\n"),
-        Event::Text(_) | Event::Alive | Event::Restarted => {}
+        CallEvent::Text(piece) if question.schema.is_none() => progress.stream_text(piece),
+        CallEvent::Restarted if question.schema.is_none() => progress.stream_text("\n(again)\n"),
+        CallEvent::Text(_) | CallEvent::Alive | CallEvent::Restarted => {}
     };
-    let answer = model.complete(
+    let answer = model.complete_request(
         &request,
         &Call {
             cancel,
@@ -204,27 +210,27 @@ pub(crate) fn ask(
         },
     );
     if question.schema.is_none() {
-        progress.stream("\n");
+        progress.stream_text("\n");
     }
     match answer {
-        Ok(outcome) => Ok(Answered {
-            is_cut: outcome.stop == llm::Stop::Length,
+        Ok(outcome) => Ok(ModelResponse {
+            is_cut: outcome.stop == llm::StopReason::Length,
             text: outcome.text,
             json: outcome.json,
-            spent: outcome.ledger.iter().map(spending).collect(),
+            spent: outcome.ledger.iter().map(spending_of).collect(),
         }),
         // A failed request can still have cost tokens (a truncated or invalid answer), so its
         // ledger is kept as well.
-        Err(error) => Err(Unanswered {
-            cancelled: error.class == llm::Class::Cancelled,
-            failure: failure(&error),
-            spent: error.ledger.iter().map(spending).collect(),
+        Err(error) => Err(ModelFailure {
+            cancelled: error.class == llm::ErrorClass::Cancelled,
+            failure: model_failure(&error),
+            spent: error.ledger.iter().map(spending_of).collect(),
         }),
     }
 }
 
 /// Converts a ledger entry of the client into the domain's spending.
-fn spending(entry: &LedgerEntry) -> Spending {
+fn spending_of(entry: &LedgerEntry) -> ModelSpending {
     // The class's serialised name, which is stable; the debug form is only a fallback.
     let word = |value: Result<Value, _>| {
         value
@@ -234,7 +240,7 @@ fn spending(entry: &LedgerEntry) -> Spending {
     let error: Option<String> = entry
         .error
         .and_then(|class| word(serde_json::to_value(class)).or(Some(format!("{class:?}"))));
-    Spending {
+    ModelSpending {
         at: SystemClock.now(),
         account: entry.account.clone().unwrap_or_default(),
         purpose: entry.purpose.clone(),
@@ -246,7 +252,7 @@ fn spending(entry: &LedgerEntry) -> Spending {
         cost_micros: if entry.replayed {
             Some(0)
         } else {
-            entry.cost.micros()
+            entry.cost.as_micros()
         },
         latency_ms: entry.latency_ms,
         error,
@@ -255,25 +261,25 @@ fn spending(entry: &LedgerEntry) -> Spending {
 }
 
 /// Converts a model error into a failure. Its text may quote the request, so secrets are masked.
-pub(crate) fn failure(error: &LlmError) -> Failure {
+pub(crate) fn model_failure(error: &LlmError) -> Failure {
     let failure = Failure::new(FailureKind::Unavailable, mask_secrets(&error.what));
     error
         .next
         .iter()
-        .fold(failure, |failure, step| failure.step(step.clone()))
+        .fold(failure, |failure, step| failure.with_step(step.clone()))
 }
 
-pub(crate) fn invalid(message: String) -> Failure {
+pub(crate) fn invalid_input(message: String) -> Failure {
     Failure::new(FailureKind::Invalid, message)
 }
 
 /// Returns the user's configuration directory. Not the project's: a cloned repository must not
 /// choose which model is called at the user's cost.
-pub(crate) fn configuration_directory() -> Option<PathBuf> {
+pub(crate) fn user_config_directory() -> Option<PathBuf> {
     let below = |name: &str, rest: &str| {
-        environment(name).map(|directory| PathBuf::from(directory).join(rest))
+        environment_variable(name).map(|directory| PathBuf::from(directory).join(rest))
     };
-    environment("THROUGHLINE_HOME")
+    environment_variable("THROUGHLINE_HOME")
         .map(PathBuf::from)
         // Configuration, unlike trust, follows XDG_CONFIG_HOME: it is meant to be edited and shared
         // between machines.
@@ -283,15 +289,17 @@ pub(crate) fn configuration_directory() -> Option<PathBuf> {
 }
 
 /// Parses the user's `llm.toml`; a missing file means defaults.
-pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
-    let Some(path) = configuration_directory().map(|directory| directory.join("llm.toml")) else {
-        return Ok(UserChoice::default());
+pub(crate) fn load_user_config() -> Result<UserModelConfig, Failure> {
+    let Some(path) = user_config_directory().map(|directory| directory.join("llm.toml")) else {
+        return Ok(UserModelConfig::default());
     };
     match std::fs::read_to_string(&path) {
         Ok(text) => toml::from_str(&text)
-            .map_err(|error| invalid(format!("`{}`: {}", path.display(), error.message()))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(UserChoice::default()),
-        Err(error) => Err(invalid(format!(
+            .map_err(|error| invalid_input(format!("`{}`: {}", path.display(), error.message()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(UserModelConfig::default())
+        }
+        Err(error) => Err(invalid_input(format!(
             "cannot read `{}`: {error}",
             path.display()
         ))),
@@ -299,24 +307,26 @@ pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
 }
 
 /// Returns the built-in provider catalogue with the user's own providers added.
-pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
+pub(crate) fn provider_catalogue(choice: &UserModelConfig) -> Result<Catalogue, Failure> {
     // Back to text, because the catalogue has one parser with its own error messages.
-    let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
+    let text =
+        toml::to_string(&choice.providers).map_err(|error| invalid_input(error.to_string()))?;
     Catalogue::built_in()
-        .with(&text)
-        .map_err(|error| invalid(error.to_string()))
+        .merge_toml(&text)
+        .map_err(|error| invalid_input(error.to_string()))
 }
 
 fn mask_secrets(text: &str) -> String {
-    domain::secrets::mask(text).into_owned()
+    domain::secrets::mask_secrets(text).into_owned()
 }
 
 /// Opens the wire tape, a recording of the raw HTTP traffic with its chunks.
-fn wire_tape(
+fn open_wire_tape(
     environment: &BTreeMap<String, String>,
     key: Option<&Secret>,
 ) -> Result<Option<WireTape>, Failure> {
-    let Some(path) = crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE").map(PathBuf::from)
+    let Some(path) =
+        crate::settings::environment_variable("THROUGHLINE_LLM_WIRE_TAPE").map(PathBuf::from)
     else {
         return Ok(None);
     };
@@ -332,14 +342,14 @@ fn wire_tape(
         .filter(|(name, _)| is_secret(name))
         .filter_map(|(_, value)| Secret::new(value));
     let scrubber = Scrubber::new(secrets.chain(key.cloned()).collect(), mask_secrets);
-    match crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE_MODE").as_deref() {
-        None | Some("replay") => WireTape::replay(&path, scrubber)
+    match crate::settings::environment_variable("THROUGHLINE_LLM_WIRE_TAPE_MODE").as_deref() {
+        None | Some("replay") => WireTape::open_replay(&path, scrubber)
             .map(Some)
-            .map_err(|error| failure(&error)),
-        Some("record") => Ok(Some(WireTape::record(&path, scrubber))),
+            .map_err(|error| model_failure(&error)),
+        Some("record") => Ok(Some(WireTape::open_recording(&path, scrubber))),
         Some(other) => {
             let name = "THROUGHLINE_LLM_WIRE_TAPE_MODE";
-            Err(invalid(format!(
+            Err(invalid_input(format!(
                 "{name} is `{other}`: expected `replay` or `record`"
             )))
         }
@@ -347,17 +357,17 @@ fn wire_tape(
 }
 
 /// Opens the cassette, a recording of responses that is replayed at no cost.
-fn cassette() -> Result<Option<(PathBuf, CassetteMode)>, Failure> {
-    let Some(path) = environment("THROUGHLINE_LLM_CASSETTE") else {
+fn cassette_from_environment() -> Result<Option<(PathBuf, CassetteMode)>, Failure> {
+    let Some(path) = environment_variable("THROUGHLINE_LLM_CASSETTE") else {
         return Ok(None);
     };
-    let mode = match environment("THROUGHLINE_LLM_CASSETTE_MODE").as_deref() {
+    let mode = match environment_variable("THROUGHLINE_LLM_CASSETTE_MODE").as_deref() {
         // Replay is the default: forgetting the mode must not cost money.
         None | Some("replay") => CassetteMode::Replay,
         Some("record") => CassetteMode::Record,
         Some("replay-or-record") => CassetteMode::ReplayOrRecord,
         Some(other) => {
-            return Err(invalid(format!(
+            return Err(invalid_input(format!(
                 "THROUGHLINE_LLM_CASSETTE_MODE is `{other}`: expected `replay`, `record` or `replay-or-record`"
             )));
         }

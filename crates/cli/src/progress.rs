@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::styled::printable;
-use crate::ui::{DIM, Ui, flush, styled};
+use crate::styled::sanitize_to_line;
+use crate::ui::{DIM, Ui, flush_output, styled};
 
-const BAR: &str = "{spinner} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}";
-const SPINNER: &str = "{spinner} {wide_msg} {elapsed}";
-const BEAT: Duration = Duration::from_millis(120);
+const BAR_TEMPLATE: &str = "{spinner} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}";
+const SPINNER_TEMPLATE: &str = "{spinner} {wide_msg} {elapsed}";
+const SPINNER_INTERVAL: Duration = Duration::from_millis(120);
 
 /// Progress display of one command.
 pub(crate) struct Progress {
@@ -25,7 +25,11 @@ impl Progress {
         // On stderr, so that the output can be piped while a bar is shown.
         let watched = !ui.silent && !ui.json && io::stderr().is_terminal();
         let bar = watched.then(|| {
-            let template = if steps > 1 { BAR } else { SPINNER };
+            let template = if steps > 1 {
+                BAR_TEMPLATE
+            } else {
+                SPINNER_TEMPLATE
+            };
             let style = ProgressStyle::with_template(template)
                 .unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::new(steps).with_style(style.progress_chars("=> "))
@@ -34,38 +38,38 @@ impl Progress {
     }
 
     /// Shows what the command is waiting for.
-    pub(crate) fn waiting_for(&self, what: &str) {
+    pub(crate) fn show_waiting_for(&self, what: &str) {
         match &self.bar {
             Some(bar) => {
-                bar.set_message(printable(what));
-                bar.enable_steady_tick(BEAT);
+                bar.set_message(sanitize_to_line(what));
+                bar.enable_steady_tick(SPINNER_INTERVAL);
             }
-            None => self.ui.say(styled(DIM, what)),
+            None => self.ui.print_message(styled(DIM, what)),
         }
     }
 
     /// Prints a line and hides the bar, for a text that is streamed next.
-    pub(crate) fn showing(&self, what: &str) {
-        self.rest();
-        self.ui.say(styled(DIM, what));
+    pub(crate) fn announce_stream(&self, what: &str) {
+        self.hide_bar();
+        self.ui.print_message(styled(DIM, what));
     }
 
     /// Prints a message above the bar.
-    pub(crate) fn say(&self, text: &str) {
-        self.aside(|| self.ui.say(styled(DIM, text)));
+    pub(crate) fn print_message(&self, text: &str) {
+        self.suspend_while(|| self.ui.print_message(styled(DIM, text)));
     }
 
     /// Streams a chunk of text.
-    pub(crate) fn stream(&self, piece: &str) {
-        self.ui.stream(piece);
+    pub(crate) fn stream_text(&self, piece: &str) {
+        self.ui.stream_message(piece);
     }
 
     /// Suspends the bar while `print` runs.
-    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+    pub(crate) fn suspend_while<T>(&self, print: impl FnOnce() -> T) -> T {
         let printed = || {
             // Flushed inside: a buffered line would be drawn over by the bar.
             let value = print();
-            flush();
+            flush_output();
             value
         };
         match &self.bar {
@@ -75,14 +79,14 @@ impl Progress {
     }
 
     /// Advances the bar by one step.
-    pub(crate) fn step(&self) {
+    pub(crate) fn advance_step(&self) {
         if let Some(bar) = &self.bar {
             bar.inc(1);
         }
     }
 
     /// Hides the bar until the next wait.
-    pub(crate) fn rest(&self) {
+    pub(crate) fn hide_bar(&self) {
         if let Some(bar) = &self.bar {
             bar.disable_steady_tick();
             // An empty suspension clears the line; the bar would otherwise stay above a streamed

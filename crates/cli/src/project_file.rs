@@ -4,7 +4,7 @@ use std::path::Path;
 
 use application::{Failure, FailureKind};
 use domain::settings::Storage;
-use store::Shared;
+use store::SharedProject;
 use toml_edit::{DocumentMut, value};
 
 /// Sets string keys of the project's settings.
@@ -33,7 +33,7 @@ pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failu
     if changed == text {
         return Ok(());
     }
-    match store::write_whole(&path, changed.as_bytes()) {
+    match store::write_atomically(&path, changed.as_bytes()) {
         // The file is in place although syncing its directory failed. Reporting an error now would
         // be wrong: the state was moved already, and the file says so.
         Err(_) if std::fs::read_to_string(&path).is_ok_and(|found| found == changed) => Ok(()),
@@ -46,7 +46,7 @@ pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failu
 pub(crate) fn write_storage(
     root: &Path,
     storage: Storage,
-    shared: Option<&Shared>,
+    shared: Option<&SharedProject>,
 ) -> Result<(), Failure> {
     let word = match storage {
         Storage::Sqlite => "sqlite",

@@ -9,7 +9,7 @@ use application::{Failure, FailureKind};
 use domain::ids::Principal;
 use domain::policy::Policy;
 use domain::profile::{self, Profile};
-use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
+use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse_config};
 use store::{ChosenDatabases, ChosenServers};
 
 /// Reads one environment variable; an empty one counts as unset.
@@ -17,101 +17,107 @@ use store::{ChosenDatabases, ChosenServers};
     clippy::disallowed_methods,
     reason = "this is the one place that reads the environment"
 )]
-pub(crate) fn environment(name: &str) -> Option<String> {
+pub(crate) fn environment_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Returns all environment variables that are UTF-8, for a model's program and its API keys.
-pub(crate) fn whole_environment() -> std::collections::BTreeMap<String, String> {
+pub(crate) fn all_environment_variables() -> std::collections::BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 
 /// Loads the settings of the project at `root`.
-pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
-    let settings = from_file(root)?;
+pub(crate) fn load_settings(root: &Path) -> Result<Settings, Failure> {
+    let settings = read_config_file(root)?;
     let settings = settings
-        .overridden(&environment)
-        .map_err(|problem| broken(&problem))?;
-    with_server(root, checked(settings)?)
+        .with_environment(&environment_variable)
+        .map_err(|problem| settings_failure(&problem))?;
+    apply_server_choice(root, check_setting_paths(settings)?)
 }
 
 /// Like [`load`], for a hook: invalid values in the environment are ignored, because a typo in a
 /// shell profile must not disable the gates.
-pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
+pub(crate) fn load_settings_for_hook(root: &Path) -> Result<Settings, Failure> {
     // Dozens of variables are looked up, and `std::env::var` scans the whole environment each time;
     // as a map this is a fraction of the hook's time.
-    let set = whole_environment();
+    let set = all_environment_variables();
     let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
-    with_server(
+    apply_server_choice(
         root,
-        checked(from_file(root)?.overridden_where_allowed(&given))?,
+        check_setting_paths(read_config_file(root)?.with_valid_environment(&given))?,
     )
 }
 
-fn broken(problem: &domain::settings::SettingsProblem) -> Failure {
+fn settings_failure(problem: &domain::settings::SettingsProblem) -> Failure {
     Failure::new(FailureKind::Invalid, problem.to_string())
-        .step("see docs/reference/configuration.md")
+        .with_step("see docs/reference/configuration.md")
 }
 
 /// Applies the team server, which the environment or the user's choice names, never `config.toml`.
 /// If there is one, it holds the state, and the database settings are not used.
-fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
-    let chosen = ChosenServers::in_directory(&user_directory()?).of(root);
-    let named = environment("THROUGHLINE_URL");
+fn apply_server_choice(root: &Path, settings: Settings) -> Result<Settings, Failure> {
+    let chosen = ChosenServers::in_state_directory(&user_state_directory()?).load_address(root);
+    let named = environment_variable("THROUGHLINE_URL");
     let address = match (named, chosen) {
-        (None, None) => return with_database(root, settings),
+        (None, None) => return apply_database_choice(root, settings),
         (None, Some(chosen)) => chosen,
         (Some(url), chosen) => {
             // The stored token is only sent to the server it was stored for.
             let known = chosen.filter(|chosen| chosen.url() == url.trim().trim_end_matches('/'));
-            let token = environment("THROUGHLINE_TOKEN")
+            let token = environment_variable("THROUGHLINE_TOKEN")
                 // The variable wins, so that a service can use its own token without touching the
                 // user's files.
                 .or_else(|| known.map(|known| known.reveal_token().to_owned()));
-            server_address(&url, token)?
+            parse_server_address(&url, token)?
         }
     };
-    Ok(on_server(settings, address))
+    Ok(with_server_address(settings, address))
 }
 
 /// Returns the settings changed for a state on a server.
-pub(crate) fn on_server(mut settings: Settings, address: ServerAddress) -> Settings {
+pub(crate) fn with_server_address(mut settings: Settings, address: ServerAddress) -> Settings {
     settings.storage = Storage::Remote;
     settings.server.address = Some(address);
     settings
 }
 
 /// Parses a server URL and combines it with the token.
-pub(crate) fn server_address(url: &str, token: Option<String>) -> Result<ServerAddress, Failure> {
+pub(crate) fn parse_server_address(
+    url: &str,
+    token: Option<String>,
+) -> Result<ServerAddress, Failure> {
     let token = token.ok_or_else(|| {
         Failure::new(FailureKind::Invalid, "the server's token is not known")
-            .step("export THROUGHLINE_TOKEN=…")
-            .step("tl join URL --token-file FILE")
+            .with_step("export THROUGHLINE_TOKEN=…")
+            .with_step("tl join URL --token-file FILE")
     })?;
     ServerAddress::new(url, &token).map_err(|problem| Failure::new(FailureKind::Invalid, problem))
 }
 
 /// Loads the settings as if no server were chosen.
-pub(crate) fn load_without_server(root: &Path) -> Result<Settings, Failure> {
-    checked(
-        from_file(root)?
-            .overridden(&environment)
-            .map_err(|problem| broken(&problem))?,
+pub(crate) fn load_settings_without_server(root: &Path) -> Result<Settings, Failure> {
+    check_setting_paths(
+        read_config_file(root)?
+            .with_environment(&environment_variable)
+            .map_err(|problem| settings_failure(&problem))?,
     )
 }
 
 /// Returns the server that this user chose for a project.
-pub(crate) fn chosen_server(root: &Path) -> Option<ServerAddress> {
-    ChosenServers::in_directory(&user_directory().ok()?).of(root)
+pub(crate) fn find_chosen_server(root: &Path) -> Option<ServerAddress> {
+    ChosenServers::in_state_directory(&user_state_directory().ok()?).load_address(root)
 }
 
 /// Stores this user's choice of server for a project; returns whether there was one before.
-pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Result<bool, Failure> {
-    let directory = user_directory()?;
-    ChosenServers::in_directory(&directory)
-        .choose(root, address)
+pub(crate) fn store_server_choice(
+    root: &Path,
+    address: Option<&ServerAddress>,
+) -> Result<bool, Failure> {
+    let directory = user_state_directory()?;
+    ChosenServers::in_state_directory(&directory)
+        .set_address(root, address)
         .map_err(|error| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -123,48 +129,50 @@ pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Res
 /// Applies the shared database, which the environment or this user's choice names. The one in
 /// `config.toml` only counts once it was chosen: a cloned repository must not make a command
 /// connect to a server of its own choice.
-fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failure> {
+fn apply_database_choice(root: &Path, mut settings: Settings) -> Result<Settings, Failure> {
     if settings.storage != Storage::Postgres {
         return Ok(settings);
     }
     // It is applied to the settings already, with the other variables.
-    if environment("THROUGHLINE_DATABASE_URL").is_some() {
+    if environment_variable("THROUGHLINE_DATABASE_URL").is_some() {
         return Ok(settings);
     }
-    if let Some(chosen) = ChosenDatabases::in_directory(&user_directory()?).of(root) {
+    if let Some(chosen) =
+        ChosenDatabases::in_state_directory(&user_state_directory()?).load_url(root)
+    {
         settings.database_url = chosen;
         return Ok(settings);
     }
     let refuse = |what: String| Failure::new(FailureKind::Unavailable, what);
-    Err(match settings.database_url.is_given() {
+    Err(match settings.database_url.is_set() {
         true => refuse(format!(
             ".throughline/config.toml names the database {}, which this user has not chosen",
             settings.database_url
         ))
-        .step("tl adopt     # use it; a person has to decide this")
-        .step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another one"),
+        .with_step("tl adopt     # use it; a person has to decide this")
+        .with_step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another one"),
         false => refuse("the state is in a shared database, but no database URL is set".to_owned())
-            .step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE"),
+            .with_step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE"),
     })
 }
 
 /// Stores the database in `config.toml` as this user's choice, unless the environment names one.
-pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
-    let settings = from_file(root)?;
+pub(crate) fn store_named_database_choice(root: &Path) -> Result<(), Failure> {
+    let settings = read_config_file(root)?;
     // `tl adopt` is the person's decision that makes the URL of a cloned file usable.
-    let by_file =
-        settings.storage == Storage::Postgres && environment("THROUGHLINE_DATABASE_URL").is_none();
-    match by_file && settings.database_url.is_given() {
-        true => choose_database(root, Some(&settings.database_url)),
+    let by_file = settings.storage == Storage::Postgres
+        && environment_variable("THROUGHLINE_DATABASE_URL").is_none();
+    match by_file && settings.database_url.is_set() {
+        true => store_database_choice(root, Some(&settings.database_url)),
         false => Ok(()),
     }
 }
 
 /// Stores this user's choice of database for a project.
-pub(crate) fn choose_database(root: &Path, url: Option<&DatabaseUrl>) -> Result<(), Failure> {
-    let directory = user_directory()?;
-    ChosenDatabases::in_directory(&directory)
-        .choose(root, url)
+pub(crate) fn store_database_choice(root: &Path, url: Option<&DatabaseUrl>) -> Result<(), Failure> {
+    let directory = user_state_directory()?;
+    ChosenDatabases::in_state_directory(&directory)
+        .set_url(root, url)
         .map_err(|error| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -174,10 +182,11 @@ pub(crate) fn choose_database(root: &Path, url: Option<&DatabaseUrl>) -> Result<
 }
 
 /// Parses `config.toml`; a missing file means default settings.
-fn from_file(root: &Path) -> Result<Settings, Failure> {
+fn read_config_file(root: &Path) -> Result<Settings, Failure> {
     let file = root.join(".throughline/config.toml");
     match std::fs::read_to_string(&file) {
-        Ok(text) => parse(".throughline/config.toml", &text).map_err(|problem| broken(&problem)),
+        Ok(text) => parse_config(".throughline/config.toml", &text)
+            .map_err(|problem| settings_failure(&problem)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Settings::default()),
         Err(error) => Err(Failure::new(
             FailureKind::Unavailable,
@@ -187,21 +196,21 @@ fn from_file(root: &Path) -> Result<Settings, Failure> {
 }
 
 /// Rejects settings with paths outside of the project.
-fn checked(settings: Settings) -> Result<Settings, Failure> {
+fn check_setting_paths(settings: Settings) -> Result<Settings, Failure> {
     // Checked after the environment was applied, because variables can set these paths too.
     for path in [
         &settings.database,
         &settings.log_file,
         &settings.mirror.directory,
     ] {
-        stays_inside(path)?;
+        check_inside_project(path)?;
     }
     Ok(settings)
 }
 
 /// Rejects absolute paths and `..`: configuration comes with a repository, and a cloned one must
 /// not make us write elsewhere.
-fn stays_inside(path: &str) -> Result<(), Failure> {
+fn check_inside_project(path: &str) -> Result<(), Failure> {
     let relative = Path::new(path);
     // By components, without touching the disk: the path need not exist yet. `Normal` alone
     // excludes a root, a drive prefix, `.` and `..`.
@@ -218,16 +227,21 @@ fn stays_inside(path: &str) -> Result<(), Failure> {
 }
 
 /// Loads the project's profiles: built in, or from `.throughline/profiles/NAME.toml`.
-pub(crate) fn profiles(root: &Path, settings: &Settings) -> Result<Vec<Profile>, Failure> {
-    stays_inside(&settings.tickets_folder)?;
+pub(crate) fn load_project_profiles(
+    root: &Path,
+    settings: &Settings,
+) -> Result<Vec<Profile>, Failure> {
+    check_inside_project(&settings.tickets_folder)?;
     settings
         .profiles
         .iter()
-        .map(|name| Ok(load_profile(root, name)?.with_tickets_in(&settings.tickets_folder)))
+        .map(|name| {
+            Ok(load_named_profile(root, name)?.with_tickets_folder(&settings.tickets_folder))
+        })
         .collect()
 }
 
-fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
+fn load_named_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
     // The name becomes part of a path.
     if !name
@@ -241,8 +255,8 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     let shown = format!(".throughline/profiles/{name}.toml");
     match std::fs::read_to_string(root.join(&shown)) {
         Ok(text) => {
-            let profile = profile::parse(&shown, &text).map_err(|problem| {
-                invalid(problem.to_string()).step("see docs/guides/custom-profiles.md")
+            let profile = profile::parse_profile(&shown, &text).map_err(|problem| {
+                invalid(problem.to_string()).with_step("see docs/guides/custom-profiles.md")
             })?;
             if profile.name != name {
                 return Err(invalid(format!(
@@ -253,12 +267,15 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
             Ok(profile)
         }
         // A file wins over the built-in profile of the same name, so that it can be adapted.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => profile::built_in(name)
-            .ok_or_else(|| {
-                let known: Vec<&str> = profile::BUILT_IN.iter().map(|(name, _)| *name).collect();
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            profile::built_in_profile(name).ok_or_else(|| {
+                let known: Vec<&str> = profile::BUILT_IN_PROFILES
+                    .iter()
+                    .map(|(name, _)| *name)
+                    .collect();
                 // Only built-in names: a misspelt name of an own profile would need a directory
                 // listing.
-                let near = domain::suggest::nearest(name, known.iter().copied(), 1);
+                let near = domain::suggest::nearest_words(name, known.iter().copied(), 1);
                 let hint = near
                     .first()
                     .map(|near| format!("; did you mean `{near}`?"))
@@ -267,22 +284,23 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
                     "no profile `{name}`: built in are {}{hint}",
                     known.join(", ")
                 ))
-                .step(format!("write {shown}"))
-            }),
+                .with_step(format!("write {shown}"))
+            })
+        }
         Err(error) => Err(invalid(format!("cannot read {shown}: {error}"))),
     }
 }
 
 /// Reads one line from the terminal; returns whether it is `y` or `yes`.
-pub(crate) fn answered_yes() -> bool {
+pub(crate) fn read_yes_or_no() -> bool {
     let mut answer = String::new();
     let _ = std::io::stdin().read_line(&mut answer);
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 /// Returns the acting principal: a person at a terminal, or an agent.
-pub(crate) fn actor() -> Principal {
-    crate::caller::actor()
+pub(crate) fn acting_principal() -> Principal {
+    crate::caller::acting_principal()
 }
 
 /// Returns the effective principal, from the one the server authenticated and the local one.
@@ -291,9 +309,13 @@ pub(crate) fn actor() -> Principal {
 /// a caller that names a session) act in their own name, which has fewer rights. Where only people
 /// may approve, a script is not enough: a person has to be at the terminal. An agent's token acts
 /// as that agent, in the session of the local host.
-pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
+pub(crate) fn effective_principal(
+    told: Option<Principal>,
+    here: Principal,
+    policy: &Policy,
+) -> Principal {
     let is_script = |host: &str, session: &str| {
-        host == "shell" && session == "unknown" && !policy.approval.only_people()
+        host == "shell" && session == "unknown" && !policy.approval.requires_person()
     };
     match (told, here) {
         (None | Some(Principal::System), here) => here,
@@ -316,24 +338,24 @@ pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Poli
 }
 
 /// Whether stdin and stderr are a terminal, so that a person can read and answer.
-pub(crate) fn at_terminal() -> bool {
+pub(crate) fn is_at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Returns the name of the local user.
-pub(crate) fn user_name() -> String {
+pub(crate) fn local_user_name() -> String {
     ["USER", "LOGNAME", "USERNAME"]
         .iter()
-        .find_map(|name| environment(name))
+        .find_map(|name| environment_variable(name))
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Returns the user's state directory, which records the stores this user trusts.
-pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
+pub(crate) fn user_state_directory() -> Result<PathBuf, Failure> {
     let below = |name: &str, rest: &str| {
-        environment(name).map(|directory| PathBuf::from(directory).join(rest))
+        environment_variable(name).map(|directory| PathBuf::from(directory).join(rest))
     };
-    environment("THROUGHLINE_HOME")
+    environment_variable("THROUGHLINE_HOME")
         .map(PathBuf::from)
         .or_else(|| below("XDG_STATE_HOME", "throughline"))
         .or_else(|| below("HOME", ".local/state/throughline"))
@@ -345,7 +367,7 @@ pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
                 FailureKind::Unavailable,
                 "there is no home directory to store trusted projects in",
             )
-            .step("set THROUGHLINE_HOME to an absolute path")
+            .with_step("set THROUGHLINE_HOME to an absolute path")
         })
 }
 
@@ -403,11 +425,14 @@ mod tests {
             ("agent:ci/1", "human:a", &Policy::default(), "agent:ci/1"),
         ] {
             assert_eq!(
-                in_name_of(Some(told.into()), here.into(), policy),
+                effective_principal(Some(told.into()), here.into(), policy),
                 expected.into(),
                 "{told} {here}"
             );
         }
-        assert_eq!(in_name_of(None, "human:a".into(), &human), "human:a".into());
+        assert_eq!(
+            effective_principal(None, "human:a".into(), &human),
+            "human:a".into()
+        );
     }
 }

@@ -70,11 +70,11 @@ pub(crate) struct StyledLine(Vec<Styled<String>>);
 impl StyledLine {
     pub(crate) fn new(text: impl Display) -> Self {
         let mut line = Self::default();
-        line.push(text);
+        line.push_display(text);
         line
     }
 
-    pub(crate) fn push(&mut self, text: impl Display) {
+    pub(crate) fn push_display(&mut self, text: impl Display) {
         // Writing to a String cannot fail, only a faulty `Display` can; what it wrote is kept.
         let _ = with_style(Style::new(), || write!(self, "{text}"));
     }
@@ -110,18 +110,18 @@ impl Rendered {
 
     /// Appends one line with its end; line breaks in the text become spaces.
     pub(crate) fn push_line(&mut self, text: impl Display) {
-        self.push(text, false);
+        self.push_sanitized(text, false);
         self.0.push('\n');
     }
 
     /// Appends a text and keeps its line breaks.
     pub(crate) fn push_text(&mut self, text: impl Display) {
-        self.push(text, true);
+        self.push_sanitized(text, true);
     }
 
-    fn push(&mut self, text: impl Display, keeps_breaks: bool) {
+    fn push_sanitized(&mut self, text: impl Display, keeps_breaks: bool) {
         let start = self.0.len();
-        let mut pen = Pen {
+        let mut pen = SanitizingWriter {
             out: &mut self.0,
             start,
             style: Style::new(),
@@ -142,7 +142,7 @@ impl Rendered {
 }
 
 /// Writer that sanitizes text and emits the escape sequences of styles.
-struct Pen<'a> {
+struct SanitizingWriter<'a> {
     out: &'a mut String,
     start: usize,
     /// The style the terminal is currently in.
@@ -152,7 +152,7 @@ struct Pen<'a> {
     broke: bool,
 }
 
-impl Pen<'_> {
+impl SanitizingWriter<'_> {
     fn set_style(&mut self, style: Style) {
         // Only on a change: a sequence per piece would double the size of a coloured tree.
         if style != self.style {
@@ -172,7 +172,7 @@ impl Pen<'_> {
     }
 }
 
-impl fmt::Write for Pen<'_> {
+impl fmt::Write for SanitizingWriter<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if text.is_empty() {
             return Ok(());
@@ -207,15 +207,15 @@ fn split_at_unprintable(text: &str) -> Option<(&str, char, &str)> {
 }
 
 /// Returns the text as one sanitized line, for a progress bar that prints it itself.
-pub(crate) fn printable(text: &str) -> String {
+pub(crate) fn sanitize_to_line(text: &str) -> String {
     let mut line = Rendered::new();
-    line.push(text, false);
+    line.push_sanitized(text, false);
     line.0
 }
 
 /// Escapes everything in JSON that a terminal would act on. `serde_json` escapes C0 controls only;
 /// other unprintable characters can only be inside a string, where the escape means the same.
-pub(crate) fn printable_json(json: String) -> String {
+pub(crate) fn sanitize_json(json: String) -> String {
     // Most output is plain ASCII, and this loop over bytes is vectorised: decoding characters made
     // `tl tree --json` of 10,000 nodes a tenth slower.
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\n');
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn json_stays_the_same_value_without_unprintable_characters() {
         let value = serde_json::json!({ "title": EVIL, "ok": "é ✓" });
-        let json = printable_json(serde_json::to_string_pretty(&value).expect("a value is JSON"));
+        let json = sanitize_json(serde_json::to_string_pretty(&value).expect("a value is JSON"));
         assert!(
             json.chars().all(|c| c == '\n' || !is_unprintable(c)),
             "{json:?}"

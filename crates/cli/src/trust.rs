@@ -7,23 +7,23 @@
 //! database the one recorded there.
 
 use application::file_writes::{UnwrittenFiles, find_unwritten};
-use application::record_policy::{PolicyOrigin, record_policy, recorded_policy};
+use application::record_policy::{PolicyOrigin, load_recorded_policy, record_policy};
 use application::{Context, Failure, FailureKind};
 use domain::ids::{Principal, StoreId};
 use domain::operation::Channel;
 use domain::policy::{ApprovalPolicy, Policy};
-use domain::ports::{History, Snapshot, Store, StoreFault};
+use domain::ports::{HistoryState, Snapshot, Store, StoreFault};
 use domain::settings::Storage;
 use domain::trust_policy::{PolicyChange, TrustPolicy};
 use store::{DiskFiles, SystemClock};
 
-use crate::caller::calling_host;
+use crate::caller::find_calling_host;
 use crate::settings;
 use crate::wiring::Project;
 
 /// The policy in force, resolved with an open store.
 #[derive(Clone, Debug)]
-pub(crate) struct Trusted {
+pub(crate) struct ResolvedPolicy {
     /// The effective policy: the one in force, tightened by the environment.
     pub(crate) policy: Policy,
     /// Whose approvals count for a status.
@@ -32,12 +32,12 @@ pub(crate) struct Trusted {
     /// Looser values in `config.toml`, without effect until a person accepts them.
     pub(crate) waiting: Vec<PolicyChange>,
     /// Source of the policy in force.
-    pub(crate) authority: Authority,
+    pub(crate) authority: PolicySource,
 }
 
 /// Where the policy in force comes from, besides `config.toml`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Authority {
+pub(crate) enum PolicySource {
     /// Pinned in the user's directory.
     Pin,
     /// Recorded in the shared database.
@@ -62,21 +62,21 @@ impl Preflight {
     /// Reads it, without a round trip to a team server: that would delay the use case's write and
     /// make conflicts more likely. The server checks approvals against its own policy in any case.
     pub(crate) fn read(store: &dyn Store) -> Result<Self, Failure> {
-        Ok(Self::read_from(&*store.read_known()?)?)
+        Ok(Self::read_from(&*store.begin_read_cached()?)?)
     }
 
     /// Like [`Self::read`], with a snapshot that is already open.
     pub(crate) fn read_from(state: &dyn Snapshot) -> Result<Self, StoreFault> {
         Ok(Self {
             id: state.store_id()?,
-            recorded: recorded_policy(state)?,
+            recorded: load_recorded_policy(state)?,
             unwritten: find_unwritten(state),
         })
     }
 }
 
 /// Renders the notice about looser values that wait for acceptance, with the next step.
-pub(crate) fn waiting_notice(waiting: &[PolicyChange]) -> Option<String> {
+pub(crate) fn pending_policy_notice(waiting: &[PolicyChange]) -> Option<String> {
     if waiting.is_empty() {
         return None;
     }
@@ -90,41 +90,41 @@ pub(crate) fn waiting_notice(waiting: &[PolicyChange]) -> Option<String> {
 
 impl Project {
     /// Returns the trust policy declared in `config.toml`.
-    pub(crate) fn declared(&self) -> TrustPolicy {
+    pub(crate) fn declared_policy(&self) -> TrustPolicy {
         self.settings
             .declared
             .as_deref()
             .cloned()
-            .unwrap_or_else(|| TrustPolicy::of(&self.settings.policy))
+            .unwrap_or_else(|| TrustPolicy::from_policy(&self.settings.policy))
     }
 
     /// Tightens the settings to the pinned policy of this directory's store, before it is opened.
-    pub(crate) fn tightened_by_pins(mut self) -> Self {
+    pub(crate) fn tighten_by_pins(mut self) -> Self {
         // With a server or a shared database the policy recorded there decides.
         if !matches!(self.settings.storage, Storage::Sqlite | Storage::Json) {
             return self;
         }
         // The journal names its store. If it was deleted, the pins of all stores this user ever had
         // here apply: deleting a file must not loosen the policy.
-        let stores = match store::journal_store(&self.layout) {
+        let stores = match store::journal_store_id(&self.layout) {
             Some(store) => vec![store],
-            None => self.known.stores_at(&self.root),
+            None => self.known.stores_at_root(&self.root),
         };
         for store in stores {
             if let Some(pinned) = self
-                .pinned(&store)
-                .filter(|pinned| pinned.approval.only_people())
+                .pinned_policy(&store)
+                .filter(|pinned| pinned.approval.requires_person())
             {
-                pinned.tighten(&mut self.settings.policy);
+                pinned.tighten_policy(&mut self.settings.policy);
             }
         }
         self
     }
 
     /// Returns the policy pinned for a store. An unreadable pin counts as the strictest policy.
-    fn pinned(&self, store: &StoreId) -> Option<TrustPolicy> {
-        self.pins.pinned(store).unwrap_or_else(|_| {
-            Some(TrustPolicy::of(&Policy {
+    fn pinned_policy(&self, store: &StoreId) -> Option<TrustPolicy> {
+        self.pins.load_pin(store).unwrap_or_else(|_| {
+            Some(TrustPolicy::from_policy(&Policy {
                 approval: ApprovalPolicy::Human,
                 ..Policy::default()
             }))
@@ -132,54 +132,54 @@ impl Project {
     }
 
     /// Resolves the policy in force, and records and pins it if it changed.
-    pub(crate) fn trusted(&self, store: &dyn Store) -> Result<Trusted, Failure> {
+    pub(crate) fn resolve_policy(&self, store: &dyn Store) -> Result<ResolvedPolicy, Failure> {
         let preflight = Preflight::read(store)?;
-        self.trusted_after(store, &preflight)
+        self.resolve_policy_from(store, &preflight)
     }
 
     /// Like [`Self::trusted`], with what was read from the state before.
-    pub(crate) fn trusted_after(
+    pub(crate) fn resolve_policy_from(
         &self,
         store: &dyn Store,
         preflight: &Preflight,
-    ) -> Result<Trusted, Failure> {
+    ) -> Result<ResolvedPolicy, Failure> {
         let Preflight { id, recorded, .. } = preflight;
-        let declared = self.declared();
+        let declared = self.declared_policy();
         let storage = self.settings.storage;
         let pinned = if storage == Storage::Remote {
             None
         } else {
-            self.pinned(id)
+            self.pinned_policy(id)
         };
         let (base, authority) = match storage {
-            Storage::Remote => (recorded.clone(), Authority::Server),
+            Storage::Remote => (recorded.clone(), PolicySource::Server),
             Storage::Postgres => (
                 recorded.clone().or_else(|| pinned.clone()),
-                Authority::Database,
+                PolicySource::Database,
             ),
             Storage::Sqlite | Storage::Json => {
                 let known = pinned
                     .clone()
-                    .or_else(|| self.inherited(id, store.history()));
+                    .or_else(|| self.inherited_policy(id, store.history_state()));
                 let base = match (known, recorded) {
                     (Some(known), Some(recorded)) => Some(known.tightened_by(recorded)),
                     (known, recorded) => known.or_else(|| recorded.clone()),
                 };
-                (base, Authority::Pin)
+                (base, PolicySource::Pin)
             }
         };
         let in_force = base.map_or_else(|| declared.clone(), |base| base.tightened_by(&declared));
         let mut policy = self.settings.policy.clone();
-        if in_force.approval.only_people() {
-            in_force.tighten(&mut policy);
+        if in_force.approval.requires_person() {
+            in_force.tighten_policy(&mut policy);
         }
         // A replica's `config.toml` has no effect on the server, and cannot be accepted there.
-        let waits = in_force.approval.only_people() && authority != Authority::Server;
-        let trusted = Trusted {
+        let waits = in_force.approval.requires_person() && authority != PolicySource::Server;
+        let trusted = ResolvedPolicy {
             policy,
             // The server has already judged which approvals count; judging again by the local file
             // could contradict it.
-            judged_by: if authority == Authority::Server {
+            judged_by: if authority == PolicySource::Server {
                 ApprovalPolicy::Anyone
             } else {
                 in_force.approval
@@ -192,56 +192,60 @@ impl Project {
             in_force,
             authority,
         };
-        if authority == Authority::Server {
+        if authority == PolicySource::Server {
             return Ok(trusted);
         }
-        self.keep_policy(store, id, pinned.as_ref(), recorded.as_ref(), &trusted)?;
+        self.record_and_pin_policy(store, id, pinned.as_ref(), recorded.as_ref(), &trusted)?;
         Ok(trusted)
     }
 
     /// Returns the policy of this user's other stores in the same directory, when this one is seen
     /// there for the first time: a state that replaces a protected one inherits its policy.
     /// Otherwise `rm -r .throughline; tl init`, or a state copied from elsewhere, would loosen it.
-    fn inherited(&self, id: &StoreId, history: History) -> Option<TrustPolicy> {
-        if history != History::FirstSeen {
+    fn inherited_policy(&self, id: &StoreId, history: HistoryState) -> Option<TrustPolicy> {
+        if history != HistoryState::FirstSeen {
             return None;
         }
         let others = self
             .known
-            .stores_at(&self.root)
+            .stores_at_root(&self.root)
             .into_iter()
             .filter(|other| other != id);
         let human = others
-            .filter_map(|other| self.pinned(&other))
-            .filter(|pin| pin.approval.only_people());
-        human.reduce(|one, other| one.strictest(&other))
+            .filter_map(|other| self.pinned_policy(&other))
+            .filter(|pin| pin.approval.requires_person());
+        human.reduce(|one, other| one.stricter_of_each(&other))
     }
 
     /// Records the policy in the state, then pins it. In this order, so that after a crash a pinned
     /// policy is always a recorded one.
-    fn keep_policy(
+    fn record_and_pin_policy(
         &self,
         store: &dyn Store,
         id: &StoreId,
         pinned: Option<&TrustPolicy>,
         recorded: Option<&TrustPolicy>,
-        trusted: &Trusted,
+        trusted: &ResolvedPolicy,
     ) -> Result<(), Failure> {
         let in_force = &trusted.in_force;
         // The default policy is not recorded: projects that never asked for protection get no
         // operation in their history.
         let differs = match recorded {
             Some(recorded) => recorded != in_force,
-            None => in_force.approval.only_people(),
+            None => in_force.approval.requires_person(),
         };
         if differs {
-            let recorded =
-                self.record_in_state(store, trusted, PolicyOrigin::File, settings::actor());
+            let recorded = self.record_policy_in_state(
+                store,
+                trusted,
+                PolicyOrigin::File,
+                settings::acting_principal(),
+            );
             match recorded {
                 Ok(()) => {}
                 // A read-only state can still be read, and the stricter policy decides anyway.
                 Err(failure) if failure.damage.is_none() && !failure.overtaken => {
-                    self.log(&format!(
+                    self.append_log_message(&format!(
                         "the policy could not be recorded: {}",
                         failure.message
                     ));
@@ -252,10 +256,10 @@ impl Project {
         }
         // Without a protected policy there is nothing to pin, unless one was pinned before.
         if pinned != Some(in_force)
-            && (pinned.is_some() || in_force.approval.only_people())
-            && let Err(error) = self.pins.pin(id, in_force)
+            && (pinned.is_some() || in_force.approval.requires_person())
+            && let Err(error) = self.pins.save_pin(id, in_force)
         {
-            self.log(&format!(
+            self.append_log_message(&format!(
                 "the policy could not be pinned in {}: {error}",
                 self.pins.folder().display()
             ));
@@ -263,10 +267,10 @@ impl Project {
         Ok(())
     }
 
-    fn record_in_state(
+    fn record_policy_in_state(
         &self,
         store: &dyn Store,
-        trusted: &Trusted,
+        trusted: &ResolvedPolicy,
         origin: PolicyOrigin,
         actor: Principal,
     ) -> Result<(), Failure> {
@@ -286,51 +290,58 @@ impl Project {
             actor,
             Channel::Cli,
         )
-        .judged_by(trusted.judged_by);
+        .with_judging_policy(trusted.judged_by);
         record_policy(&ctx, &trusted.in_force, origin).map(drop)
     }
 
     /// Puts the policy of `config.toml` in force. The caller must have checked that a person
     /// decides.
-    pub(crate) fn accept_policy(&self, store: &dyn Store) -> Result<(), Failure> {
-        let id = store.read()?.store_id()?;
-        let in_force = self.declared();
-        let accepted = Trusted {
+    pub(crate) fn accept_declared_policy(&self, store: &dyn Store) -> Result<(), Failure> {
+        let id = store.begin_read()?.store_id()?;
+        let in_force = self.declared_policy();
+        let accepted = ResolvedPolicy {
             policy: self.settings.policy.clone(),
             judged_by: in_force.approval,
             in_force,
             waiting: Vec::new(),
-            authority: Authority::Pin,
+            authority: PolicySource::Pin,
         };
         // The pin first: until the looser policy is recorded, the recorded one still tightens it,
         // so an interrupted acceptance has no effect.
-        self.pins.pin(&id, &accepted.in_force).map_err(|error| {
-            let folder = self.pins.folder().display();
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot write in `{folder}`: {error}"),
-            )
-        })?;
-        self.record_in_state(store, &accepted, PolicyOrigin::Accepted, settings::actor())
+        self.pins
+            .save_pin(&id, &accepted.in_force)
+            .map_err(|error| {
+                let folder = self.pins.folder().display();
+                Failure::new(
+                    FailureKind::Unavailable,
+                    format!("cannot write in `{folder}`: {error}"),
+                )
+            })?;
+        self.record_policy_in_state(
+            store,
+            &accepted,
+            PolicyOrigin::Accepted,
+            settings::acting_principal(),
+        )
     }
 
     /// Returns why the caller does not count as a person; `None` if it does.
-    pub(crate) fn why_no_person(&self) -> Option<String> {
-        match calling_host(self) {
+    pub(crate) fn reason_against_person(&self) -> Option<String> {
+        match find_calling_host(self) {
             Some(host) => Some(format!("{host} runs this command")),
-            None if settings::at_terminal() => None,
+            None if settings::is_at_terminal() => None,
             None => Some("this is not a terminal".to_owned()),
         }
     }
 
     /// Refuses a person's decision to agents and scripts, if only people may approve.
-    pub(crate) fn refuse_agents(&self, what: &str, steps: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn refuse_non_persons(&self, what: &str, steps: &[&str]) -> Result<(), Failure> {
         let Some(why) = self
             .settings
             .policy
             .approval
-            .only_people()
-            .then(|| self.why_no_person())
+            .requires_person()
+            .then(|| self.reason_against_person())
             .flatten()
         else {
             return Ok(());
@@ -343,6 +354,6 @@ impl Project {
         );
         Err(steps
             .iter()
-            .fold(failure, |failure, step| failure.step(*step)))
+            .fold(failure, |failure, step| failure.with_step(*step)))
     }
 }

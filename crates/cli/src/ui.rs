@@ -13,7 +13,7 @@ use application::Failure;
 use domain::node::Status;
 use serde::Serialize;
 
-use crate::styled::{Rendered, printable_json};
+use crate::styled::{Rendered, sanitize_json};
 pub(crate) use crate::styled::{Styled, StyledLine, styled, styled_line};
 
 pub(crate) const PLAIN: Style = Style::new();
@@ -33,31 +33,31 @@ pub(crate) struct Ui {
 
 impl Ui {
     /// Prints a line of data; line breaks in it become spaces.
-    pub(crate) fn line(self, text: impl Display) {
-        self.print(|output| output.push_line(text));
+    pub(crate) fn print_line(self, text: impl Display) {
+        self.buffer_output(|output| output.push_line(text));
     }
 
     /// Prints a text of several lines as data; it contains its own line ends.
-    pub(crate) fn text(self, text: impl Display) {
-        self.print(|output| output.push_text(text));
+    pub(crate) fn print_text(self, text: impl Display) {
+        self.buffer_output(|output| output.push_text(text));
     }
 
     /// Prints text that is JSON already.
-    pub(crate) fn json_text(self, text: &str) {
-        self.print(|output| output.push_text(printable_json(text.to_owned())));
+    pub(crate) fn print_json_text(self, text: &str) {
+        self.buffer_output(|output| output.push_text(sanitize_json(text.to_owned())));
     }
 
     /// Prints the lines of a text.
-    pub(crate) fn lines(self, text: &str) {
-        text.lines().for_each(|line| self.line(line));
+    pub(crate) fn print_lines(self, text: &str) {
+        text.lines().for_each(|line| self.print_line(line));
     }
 
     /// Prints an empty line of data.
-    pub(crate) fn blank(self) {
-        self.line("");
+    pub(crate) fn print_blank_line(self) {
+        self.print_line("");
     }
 
-    fn print(self, add: impl FnOnce(&mut Rendered)) {
+    fn buffer_output(self, add: impl FnOnce(&mut Rendered)) {
         if self.silent {
             return;
         }
@@ -67,22 +67,22 @@ impl Ui {
             output.len() > 16 * 1024
         });
         if full {
-            flush();
+            flush_output();
         }
     }
 
     /// Prints a message to stderr, on one line.
-    pub(crate) fn say(self, text: impl Display) {
+    pub(crate) fn print_message(self, text: impl Display) {
         self.print_to_stderr(|output| output.push_line(text));
     }
 
     /// Prints the lines of a text to stderr.
-    pub(crate) fn say_lines(self, text: &str) {
-        text.lines().for_each(|line| self.say(line));
+    pub(crate) fn print_message_lines(self, text: &str) {
+        text.lines().for_each(|line| self.print_message(line));
     }
 
     /// Streams a chunk of text to stderr, if that is a terminal.
-    pub(crate) fn stream(self, piece: &str) {
+    pub(crate) fn stream_message(self, piece: &str) {
         if !self.json && io::stderr().is_terminal() {
             self.print_to_stderr(|output| output.push_text(styled(DIM, piece)));
         }
@@ -92,7 +92,7 @@ impl Ui {
         if self.silent {
             return;
         }
-        flush();
+        flush_output();
         let mut output = Rendered::new();
         // The buffered data is printed before (see above), so that both streams keep their order on
         // a terminal.
@@ -102,52 +102,52 @@ impl Ui {
     }
 
     /// Prints a value as JSON: indented on a terminal, one line in a pipe.
-    pub(crate) fn value<T: Serialize>(self, value: &T) {
+    pub(crate) fn print_json<T: Serialize>(self, value: &T) {
         if self.silent {
             return;
         }
-        flush();
+        flush_output();
         let stdout = io::stdout();
         let written = if stdout.is_terminal() {
             serde_json::to_string_pretty(value)
         } else {
             serde_json::to_string(value)
         };
-        finish(written.map_err(io::Error::from).and_then(|json| {
-            let mut json = printable_json(json);
+        report_write_error(written.map_err(io::Error::from).and_then(|json| {
+            let mut json = sanitize_json(json);
             json.push('\n');
             stdout.lock().write_all(json.as_bytes())
         }));
     }
 
     /// Reports a failure: as JSON on stdout, or as text on stderr.
-    pub(crate) fn failure(self, failure: &Failure) {
+    pub(crate) fn report_failure(self, failure: &Failure) {
         if self.json {
             match &failure.current {
-                None => self.error_value(failure.kind.word(), &failure.message, &failure.next_steps),
-                Some(current) => self.value(&serde_json::json!({
-                    "error": { "kind": failure.kind.word(), "message": failure.message, "next_steps": failure.next_steps },
+                None => self.print_json_error(failure.kind.as_str(), &failure.message, &failure.next_steps),
+                Some(current) => self.print_json(&serde_json::json!({
+                    "error": { "kind": failure.kind.as_str(), "message": failure.message, "next_steps": failure.next_steps },
                     "current": current,
                 })),
             }
             return;
         }
-        self.say(format_args!(
+        self.print_message(format_args!(
             "{}: {}",
             styled(BAD, "error"),
             failure.message
         ));
         for step in &failure.next_steps {
-            self.say(format_args!("{}: {step}", styled(INFO, "next")));
+            self.print_message(format_args!("{}: {step}", styled(INFO, "next")));
         }
         if let Some(current) = &failure.current {
-            self.say(format_args!("{}: {current}", styled(INFO, "now")));
+            self.print_message(format_args!("{}: {current}", styled(INFO, "now")));
         }
     }
 
     /// Prints the JSON form of a failure.
-    pub(crate) fn error_value(self, kind: &str, message: &str, next_steps: &[String]) {
-        self.value(&serde_json::json!({
+    pub(crate) fn print_json_error(self, kind: &str, message: &str, next_steps: &[String]) {
+        self.print_json(&serde_json::json!({
             "error": { "kind": kind, "message": message, "next_steps": next_steps }
         }));
     }
@@ -159,7 +159,7 @@ thread_local! {
 }
 
 /// Flushes the output buffer. Called before messages and at the end of a command.
-pub(crate) fn flush() {
+pub(crate) fn flush_output() {
     // Borrowed only when a panic is reported from inside `print`; then the text is lost, not the
     // report.
     let output = OUTPUT.with(|output| {
@@ -169,12 +169,12 @@ pub(crate) fn flush() {
     });
     let output = output.unwrap_or_default();
     if output.len() > 0 {
-        finish(print(&output));
+        report_write_error(write_to_stdout(&output));
     }
 }
 
 /// Writes the whole buffer at once; `anstream` alone would write line by line.
-fn print(output: &Rendered) -> io::Result<()> {
+fn write_to_stdout(output: &Rendered) -> io::Result<()> {
     let output = output.as_str();
     let stdout = io::stdout();
     let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
@@ -187,7 +187,7 @@ fn print(output: &Rendered) -> io::Result<()> {
 }
 
 /// Reports a write error, except for a closed pipe (`tl tree | head`).
-fn finish(result: io::Result<()>) {
+fn report_write_error(result: io::Result<()>) {
     if let Err(error) = result
         && error.kind() != io::ErrorKind::BrokenPipe
     {
@@ -196,7 +196,7 @@ fn finish(result: io::Result<()>) {
 }
 
 /// Renders a status as symbol and word, so that it is readable without colour.
-pub(crate) fn status(status: Status) -> Styled<String> {
+pub(crate) fn render_node_status(status: Status) -> Styled<String> {
     let (style, mark) = match status {
         Status::Draft => (DIM, '○'),
         Status::Approved => (GOOD, '✓'),

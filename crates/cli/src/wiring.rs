@@ -7,21 +7,21 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use application::file_writes::{ACKNOWLEDGED, complete_found};
-use application::{Context, Failure, FailureKind, Noticed};
+use application::file_writes::{ACKNOWLEDGED_PATH, complete_found};
+use application::{Context, Failure, FailureKind, Notice};
 use domain::operation::Channel;
-use domain::ports::{Clock, History, Recovery, Store, StoreFault};
+use domain::ports::{Clock, HistoryState, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::{Settings, Storage};
-use domain::text::{clean_line, count};
+use domain::text::{clean_line, count_with_noun};
 use store::{
-    DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins,
+    DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, ProcessRunner,
     RevertibleFiles, SystemClock,
 };
 
 use crate::caller::Caller;
 use crate::settings;
-use crate::trust::{Preflight, Trusted, waiting_notice};
+use crate::trust::{Preflight, ResolvedPolicy, pending_policy_notice};
 use crate::ui::{INFO, Ui, WARN, styled};
 
 /// Context of every command: output and start directory.
@@ -67,18 +67,18 @@ impl App {
     }
 
     /// Finds and loads the project at or above the start directory.
-    pub(crate) fn project(&self) -> Result<Project, Failure> {
-        Project::at(&self.root()?)
+    pub(crate) fn find_project(&self) -> Result<Project, Failure> {
+        Project::load(&self.find_project_root()?)
     }
 
     /// Finds the project's root directory without reading anything in it.
-    pub(crate) fn root(&self) -> Result<PathBuf, Failure> {
+    pub(crate) fn find_project_root(&self) -> Result<PathBuf, Failure> {
         // `--project` names the root itself: searching above it would act on another project than
         // the one that was named.
         let root = if self.explicit {
             Some(self.start.clone()).filter(|root| root.join(".throughline").is_dir())
         } else {
-            Layout::find_root(&self.start)
+            Layout::find_project_root(&self.start)
         };
         root.ok_or_else(|| {
             Failure::new(
@@ -89,8 +89,8 @@ impl App {
                     if self.explicit { "" } else { " or above" }
                 ),
             )
-            .step("tl init")
-            .step("tl demo   # to see it at work")
+            .with_step("tl init")
+            .with_step("tl demo   # to see it at work")
         })
     }
 
@@ -99,35 +99,35 @@ impl App {
         &self,
         use_case: impl Fn(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let project = self.project()?;
+        let project = self.find_project()?;
         project.run(self.ui, &use_case)
     }
 }
 
 impl Project {
     /// Loads settings and profiles of the project at `root`.
-    pub(crate) fn at(root: &Path) -> Result<Self, Failure> {
-        Self::with_settings(root, settings::load(root)?)
+    pub(crate) fn load(root: &Path) -> Result<Self, Failure> {
+        Self::load_with_settings(root, settings::load_settings(root)?)
     }
 
     /// Like [`Self::at`], but invalid environment variables are ignored, as a hook has to.
-    pub(crate) fn for_hook(root: &Path) -> Result<Self, Failure> {
-        Self::with_settings(root, settings::load_for_hook(root)?)
+    pub(crate) fn load_for_hook(root: &Path) -> Result<Self, Failure> {
+        Self::load_with_settings(root, settings::load_settings_for_hook(root)?)
     }
 
     /// Like [`Self::at`], with settings that are loaded already.
-    pub(crate) fn with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
-        let user = settings::user_directory()?;
+    pub(crate) fn load_with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
+        let user = settings::user_state_directory()?;
         let project = Self {
-            profiles: settings::profiles(root, &settings)?,
+            profiles: settings::load_project_profiles(root, &settings)?,
             layout: Layout::new(root, &settings),
-            known: KnownStores::in_directory(&user),
-            pins: PolicyPins::in_directory(&user),
-            heads: KnownHeads::in_directory(&user),
+            known: KnownStores::in_state_directory(&user),
+            pins: PolicyPins::in_state_directory(&user),
+            heads: KnownHeads::in_state_directory(&user),
             root: root.to_owned(),
             settings,
         };
-        Ok(project.tightened_by_pins())
+        Ok(project.tighten_by_pins())
     }
 
     /// Refuses operations that only the server of a replica can do.
@@ -139,11 +139,11 @@ impl Project {
             FailureKind::Refused,
             format!("the state is on {server}: this is done on the server"),
         )
-        .step("tl leave   # to work on a state of this machine again"))
+        .with_step("tl leave   # to work on a state of this machine again"))
     }
 
     /// Returns the store engine's settings: lock timeout, mirror, known journal heads.
-    pub(crate) fn engine_settings(&self) -> EngineSettings {
+    pub(crate) fn store_engine_settings(&self) -> EngineSettings {
         EngineSettings {
             patience: Duration::from_secs(5),
             mirror: self.settings.mirror.enabled,
@@ -152,35 +152,39 @@ impl Project {
             // per directory. A shared database has one history for all of them.
             heads: Some(match self.settings.storage {
                 Storage::Postgres => self.heads.clone(),
-                _ => self.heads.at(&self.root),
+                _ => self.heads.for_working_copy(&self.root),
             }),
         }
     }
 
     /// Opens the store, repairs what it can, and reports the repairs.
-    pub(crate) fn open(&self, ui: Ui, damage: Option<&str>) -> Result<Box<dyn Store>, StoreFault> {
+    pub(crate) fn open_store(
+        &self,
+        ui: Ui,
+        damage: Option<&str>,
+    ) -> Result<Box<dyn Store>, StoreFault> {
         let storage = self.settings.storage;
         let now = SystemClock.now();
-        let (store, told) = store::open(
+        let (store, told) = store::open_store(
             &self.layout,
             storage,
-            &self.engine_settings(),
+            &self.store_engine_settings(),
             &self.known,
             damage,
             now,
         )?;
-        self.tell(ui, &told);
+        self.report_recoveries(ui, &told);
         Ok(store)
     }
 
     /// Opens the store without output, for hooks and servers: repairs go to the log file.
-    pub(crate) fn open_quietly(
+    pub(crate) fn open_store_quietly(
         &self,
         engine: &EngineSettings,
         damage: Option<&str>,
     ) -> Result<Box<dyn Store>, StoreFault> {
         let now = SystemClock.now();
-        let (store, told) = store::open(
+        let (store, told) = store::open_store(
             &self.layout,
             self.settings.storage,
             engine,
@@ -188,7 +192,8 @@ impl Project {
             damage,
             now,
         )?;
-        told.iter().for_each(|recovery| self.log(&recovery.message));
+        told.iter()
+            .for_each(|recovery| self.append_log_message(&recovery.message));
         Ok(store)
     }
 
@@ -196,7 +201,7 @@ impl Project {
     pub(crate) fn replace_state(
         &self,
         ui: Ui,
-        cargo: &store::Cargo,
+        cargo: &store::StoreDump,
         cause: &store::ReplacementCause<'_>,
     ) -> Result<Vec<String>, StoreFault> {
         let kept = store::replace_state(
@@ -208,12 +213,12 @@ impl Project {
         )?;
         // `trusted` records the policy in force in the new state. The mirror is only a copy, so
         // failing to write it is a warning: the next command writes it.
-        let synced = self.open(ui, None).and_then(|store| {
-            let _ = self.trusted(&*store);
+        let synced = self.open_store(ui, None).and_then(|store| {
+            let _ = self.resolve_policy(&*store);
             store.sync_mirror()
         });
         if let Err(fault) = synced {
-            ui.say(format_args!(
+            ui.print_message(format_args!(
                 "{}: the mirror is not up to date yet: {}",
                 styled(WARN, "warning"),
                 clean_line(&fault.to_string())
@@ -228,8 +233,10 @@ impl Project {
         ui: Ui,
         use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let store = self.open(ui, None)?;
-        let outcome = while_overtaken(RETRIED, || self.with(ui, &*store, use_case));
+        let store = self.open_store(ui, None)?;
+        let outcome = retry_on_conflict(MAX_CONFLICT_RETRY_TIME, || {
+            self.run_on_store(ui, &*store, use_case)
+        });
         let damage = match outcome {
             Err(Failure {
                 damage: Some(ref what),
@@ -240,12 +247,14 @@ impl Project {
         // Dropped first: an open store holds locks and file handles that the repair needs. Damage
         // that is reported again after a repair is an error, not another attempt.
         drop(store);
-        let store = self.open(ui, Some(&format!("the state was damaged ({damage})")))?;
-        while_overtaken(RETRIED, || self.with(ui, &*store, use_case))
+        let store = self.open_store(ui, Some(&format!("the state was damaged ({damage})")))?;
+        retry_on_conflict(MAX_CONFLICT_RETRY_TIME, || {
+            self.run_on_store(ui, &*store, use_case)
+        })
     }
 
     /// Runs a use case on an open store and prints its notices and warnings.
-    pub(crate) fn with<T>(
+    pub(crate) fn run_on_store<T>(
         &self,
         ui: Ui,
         store: &dyn Store,
@@ -259,14 +268,21 @@ impl Project {
         })?;
         let clock = SystemClock;
         let (preflight, caller) = {
-            let state = store.read_known()?;
-            (Preflight::read_from(&*state)?, Caller::find_in(&*state))
+            let state = store.begin_read_cached()?;
+            (
+                Preflight::read_from(&*state)?,
+                Caller::detect_caller_in(&*state),
+            )
         };
-        let trusted = self.trusted_after(store, &preflight)?;
+        let trusted = self.resolve_policy_from(store, &preflight)?;
         // Resolved per use case, because on a replica the server's answer may have changed our
         // principal.
-        let actor = settings::in_name_of(store.caller(), caller.principal(), &trusted.policy);
-        let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
+        let actor = settings::effective_principal(
+            store.remote_principal(),
+            caller.principal(),
+            &trusted.policy,
+        );
+        let (git, commands) = (DiskGit::open(&self.root), ProcessRunner::new(&self.root));
         let session = caller.session_name(&actor);
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(
@@ -278,54 +294,56 @@ impl Project {
             actor,
             Channel::Cli,
         )
-        .judged_by(trusted.judged_by)
+        .with_judging_policy(trusted.judged_by)
         .with_waiting_policy(trusted.waiting.clone())
-        .at_work(&git, session)
-        .running(&commands)
-        .acknowledging();
+        .with_git_and_session(&git, session)
+        .with_commands(&commands)
+        .with_acknowledgement();
         complete_found(&ctx, preflight.unwritten);
         let outcome = use_case(&ctx);
         if let Some(record) = ctx.take_carried_out() {
             // Kept until the output is flushed, see `run` in main.rs.
-            let path = self.root.join(ACKNOWLEDGED);
+            let path = self.root.join(ACKNOWLEDGED_PATH);
             TO_ACKNOWLEDGE.set(Some((path, record.to_string())));
         }
-        put_back_unkept(&files, &outcome);
-        self.tell(ui, &store.take_recoveries());
+        revert_unkept_files(&files, &outcome);
+        self.report_recoveries(ui, &store.take_recoveries());
         for warning in store.take_warnings() {
-            ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
+            ui.print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
         // A retried use case finds the same changes again; each notice is printed once per process.
-        for noticed in ctx.take_noticed_in_short() {
-            say_noticed(ui, &noticed);
+        for noticed in ctx.take_short_notices() {
+            print_notice_once(ui, &noticed);
         }
-        say_untrusted(ui, store, &trusted);
+        warn_about_trust(ui, store, &trusted);
         outcome
     }
 
     /// Reports repairs to the user and to the log file.
-    pub(crate) fn tell(&self, ui: Ui, recoveries: &[Recovery]) {
+    pub(crate) fn report_recoveries(&self, ui: Ui, recoveries: &[Recovery]) {
         for recovery in recoveries {
-            ui.say(format_args!(
+            ui.print_message(format_args!(
                 "{}: {}",
                 styled(WARN, "repaired"),
                 recovery.message
             ));
-            self.log(&recovery.message);
+            self.append_log_message(&recovery.message);
         }
     }
 
     /// Appends a line to the project's log file. Secrets are masked.
-    pub(crate) fn log(&self, message: &str) {
+    pub(crate) fn append_log_message(&self, message: &str) {
         let path = &self.layout.log;
         let line = format!(
             "{} {}\n",
             SystemClock.now(),
-            clean_line(&domain::secrets::mask(message))
+            clean_line(&domain::secrets::mask_secrets(message))
         );
         // A log that cannot be written must not stop the work it is about.
-        let _ = path.parent().map(store::private::create_directory);
-        let _ = store::private::open_options()
+        let _ = path
+            .parent()
+            .map(store::private_files::create_private_directory);
+        let _ = store::private_files::private_open_options()
             .create(true)
             .append(true)
             .open(path)
@@ -335,17 +353,17 @@ impl Project {
 
 /// Reverts the plan files of a use case whose operation the server rejected. Left as they are, the
 /// next observation would record them as a manual edit.
-pub(crate) fn put_back_unkept<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
+pub(crate) fn revert_unkept_files<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
     if let Err(Failure { unkept: true, .. }) = outcome {
-        files.put_back();
+        files.revert_all();
     }
 }
 
 /// How long a use case is retried on write conflicts.
-pub(crate) const RETRIED: Duration = Duration::from_secs(15);
+pub(crate) const MAX_CONFLICT_RETRY_TIME: Duration = Duration::from_secs(15);
 
 /// Runs a use case and retries it on write conflicts, each time on fresh state.
-pub(crate) fn while_overtaken<T>(
+pub(crate) fn retry_on_conflict<T>(
     most: Duration,
     mut attempt: impl FnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -371,15 +389,15 @@ thread_local! {
     /// Acknowledgement to write once the output is flushed: path and content.
     static TO_ACKNOWLEDGE: RefCell<Option<(PathBuf, String)>> = const { RefCell::new(None) };
     /// Notices already printed: a command that scans the files several times prints each once.
-    static SAID: RefCell<Vec<Noticed>> = const { RefCell::new(Vec::new()) };
+    static SAID: RefCell<Vec<Notice>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Records that the caller has seen the outcome of its request.
-pub(crate) fn acknowledge() {
+pub(crate) fn write_acknowledgement() {
     if let Some((path, record)) = TO_ACKNOWLEDGE.take() {
         // Errors are ignored: without the record, repeating the command is answered with "done
         // already" once more than necessary.
-        let opened = store::private::open_options()
+        let opened = store::private_files::private_open_options()
             .write(true)
             .create(true)
             .truncate(true)
@@ -390,22 +408,22 @@ pub(crate) fn acknowledge() {
 
 /// Warns of a history that differs from the one this user knows, and of a looser policy that waits
 /// for acceptance: on every command, until a person decides.
-fn say_untrusted(ui: Ui, store: &dyn Store, trusted: &Trusted) {
-    if let Some(problem) = store.history().problem() {
-        let next = History::NEXT_STEPS[1];
-        say_warning_once(ui, &format!("{problem}; next: {next}"));
+fn warn_about_trust(ui: Ui, store: &dyn Store, trusted: &ResolvedPolicy) {
+    if let Some(problem) = store.history_state().describe_problem() {
+        let next = HistoryState::NEXT_STEPS[1];
+        print_warning_once(ui, &format!("{problem}; next: {next}"));
     }
-    if let Some(notice) = waiting_notice(&trusted.waiting) {
-        say_warning_once(ui, &notice);
+    if let Some(notice) = pending_policy_notice(&trusted.waiting) {
+        print_warning_once(ui, &notice);
     }
 }
 
-fn say_warning_once(ui: Ui, warning: &str) {
+fn print_warning_once(ui: Ui, warning: &str) {
     // The variant only serves as the key of the deduplication.
-    if is_new(&Noticed::NotRecorded {
+    if is_first_notice(&Notice::NotRecorded {
         why: warning.to_owned(),
     }) {
-        ui.say(format_args!(
+        ui.print_message(format_args!(
             "{}: {}",
             styled(WARN, "warning"),
             clean_line(warning)
@@ -414,7 +432,7 @@ fn say_warning_once(ui: Ui, warning: &str) {
 }
 
 /// Whether the notice was not printed yet by this process.
-fn is_new(noticed: &Noticed) -> bool {
+fn is_first_notice(noticed: &Notice) -> bool {
     SAID.with_borrow_mut(|said| {
         let is_new = !said.contains(noticed);
         if is_new {
@@ -424,68 +442,73 @@ fn is_new(noticed: &Noticed) -> bool {
     })
 }
 
-fn say_noticed(ui: Ui, noticed: &Noticed) {
-    if !is_new(noticed) {
+fn print_notice_once(ui: Ui, noticed: &Notice) {
+    if !is_first_notice(noticed) {
         return;
     }
     match noticed {
-        Noticed::Changes {
+        Notice::Changes {
             summary,
             stale,
             operation,
         } => {
             let below = match stale {
                 0 => String::new(),
-                stale => format!(" → {} to revalidate", count(*stale, "plan", "plans")),
+                stale => format!(
+                    " → {} to revalidate",
+                    count_with_noun(*stale, "plan", "plans")
+                ),
             };
-            ui.say(format_args!(
+            ui.print_message(format_args!(
                 "{} {}{below} (operation {operation})",
                 styled(INFO, "noticed"),
                 summary
             ));
         }
-        Noticed::NotRecorded { why } => {
-            ui.say(format_args!(
+        Notice::NotRecorded { why } => {
+            ui.print_message(format_args!(
                 "{}: plan files changed, but the change cannot be recorded: {}",
                 styled(WARN, "warning"),
                 why
             ));
         }
-        Noticed::NoBackup { node, why } => {
+        Notice::NoBackup { node, why } => {
             let what = format!("no readable backup of {node}: {why}");
-            ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
         }
-        Noticed::Unproved { why, .. } => {
-            ui.say(format_args!(
+        Notice::Unproved { why, .. } => {
+            ui.print_message(format_args!(
                 "{}: {}; it does not count as complete",
                 styled(WARN, "warning"),
                 why
             ));
         }
-        Noticed::NotWritten { path, why } => {
+        Notice::NotWritten { path, why } => {
             let what = format!("`{path}` is not up to date: {why}");
-            ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
         }
-        Noticed::CaughtUp { what } => {
-            ui.say(format_args!("{} {}", styled(INFO, "resuming:"), what))
+        Notice::CaughtUp { what } => {
+            ui.print_message(format_args!("{} {}", styled(INFO, "resuming:"), what))
         }
-        Noticed::Unavailable { path, why } => {
+        Notice::Unavailable { path, why } => {
             let what = format!("`{path}` cannot be read now: {why}");
-            ui.say(format_args!(
+            ui.print_message(format_args!(
                 "{}: {what}; its last known content still counts",
                 styled(WARN, "warning")
             ));
         }
-        Noticed::MoreFiles { left } => {
+        Notice::MoreFiles { left } => {
             let what = format!(
                 "{} more; tl check lists them",
-                count(*left, "such file", "such files")
+                count_with_noun(*left, "such file", "such files")
             );
-            ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
+            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
         }
-        Noticed::Masked { what } => ui.say(format_args!("{}: {what}", styled(WARN, "note"))),
-        Noticed::Misplaced { path, why } => {
-            ui.say(format_args!(
+        Notice::Masked { what } => {
+            ui.print_message(format_args!("{}: {what}", styled(WARN, "note")))
+        }
+        Notice::Misplaced { path, why } => {
+            ui.print_message(format_args!(
                 "{}: {}: {}",
                 styled(WARN, "warning"),
                 path,
@@ -496,6 +519,6 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
 }
 
 /// Whether a person runs this command, by the environment and the terminal.
-pub(crate) fn is_person() -> bool {
-    settings::actor().is_human()
+pub(crate) fn is_called_by_person() -> bool {
+    settings::acting_principal().is_human()
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use divan::Bencher;
-use domain::cascade::{Occasion, StandingGroup, reevaluate};
+use domain::cascade::{CascadeContext, StatusChangeGroup, reevaluate_subtree};
 use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId};
-use domain::node::{Standing, Status};
+use domain::node::{NodeStatus, Status};
 use domain::policy::ApprovalPolicy;
-use domain::status::{ApprovalFooting, Footing, JudgingRules, TextFooting, any_change_counts};
+use domain::status::{ApprovalInputs, StatusInputs, StatusRules, TextState, any_change_counts};
 use domain::time::Timestamp;
 
 fn main() {
@@ -50,34 +50,35 @@ fn sections(bencher: Bencher<'_, '_>) {
     let plan = plan();
     bencher
         .counter(divan::counter::BytesCount::of_str(&plan))
-        .bench(|| domain::section::split(divan::black_box(&plan)));
+        .bench(|| domain::section::split_sections(divan::black_box(&plan)));
 }
 
-fn cascade(tree: &[Footing]) -> Vec<StandingGroup> {
-    let occasion = Occasion {
+fn cascade(tree: &[StatusInputs]) -> Vec<StatusChangeGroup> {
+    let occasion = CascadeContext {
         operation: OperationId(2),
         now: Timestamp::from_millis(1_770_000_000_000),
         note: None,
     };
-    let rules = JudgingRules {
+    let rules = StatusRules {
         approval: ApprovalPolicy::Anyone,
         moved: &any_change_counts,
     };
-    reevaluate(tree, &HashMap::new(), occasion, 10, rules).expect("the tree is three levels deep")
+    reevaluate_subtree(tree, &HashMap::new(), occasion, 10, rules)
+        .expect("the tree is three levels deep")
 }
 
-fn changed(groups: &[StandingGroup]) -> usize {
+fn changed(groups: &[StatusChangeGroup]) -> usize {
     groups.iter().map(|group| group.nodes.len()).sum()
 }
 
-fn edited_act(chapters: usize, scenes: usize) -> Vec<Footing> {
+fn edited_act(chapters: usize, scenes: usize) -> Vec<StatusInputs> {
     let approved = hash("act as approved");
     let mut act = footing(0, None, None);
-    act.text = TextFooting::Text {
+    act.text = TextState::Text {
         canonical: hash("act as edited"),
         basis: None,
     };
-    act.approval = Some(ApprovalFooting {
+    act.approval = Some(ApprovalInputs {
         canonical: approved,
         parent: None,
         by_person: true,
@@ -98,27 +99,27 @@ fn edited_act(chapters: usize, scenes: usize) -> Vec<Footing> {
 }
 
 /// An approved node that stands on its parent's text.
-fn footing(number: usize, parent: Option<u32>, against: Option<CanonicalHash>) -> Footing {
+fn footing(number: usize, parent: Option<u32>, against: Option<CanonicalHash>) -> StatusInputs {
     let canonical = hash(&format!("plan {number}"));
-    Footing {
+    StatusInputs {
         id: NodeId(u32::try_from(number).expect("few nodes")),
         parent: parent.map(NodeId),
-        text: TextFooting::Text {
+        text: TextState::Text {
             canonical,
             basis: against,
         },
-        approval: Some(ApprovalFooting {
+        approval: Some(ApprovalInputs {
             canonical,
             parent: against,
             by_person: true,
         }),
         condemnation: None,
-        standing: Standing::plain(Status::Approved),
+        standing: NodeStatus::without_cause(Status::Approved),
     }
 }
 
 fn hash(text: &str) -> CanonicalHash {
-    CanonicalHash(Digest32::of(text.as_bytes()))
+    CanonicalHash(Digest32::of_bytes(text.as_bytes()))
 }
 
 fn plan() -> String {

@@ -4,11 +4,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::expected_version::{ExpectedVersions, VersionConflict};
 use crate::ids::{CanonicalHash, Principal, VersionHash};
 use crate::node::{Content, Node, ParentVersion, Status};
 use crate::policy::{ApprovalPolicy, ConsistencyPolicy, Policy};
-use crate::shown::{Shown, ShownChanged};
-use crate::status::ApprovalFooting;
+use crate::status::ApprovalInputs;
 use crate::time::Timestamp;
 
 /// Approval of exactly this text below exactly that parent version.
@@ -52,8 +52,8 @@ impl Approval {
 
     /// Returns the part of the approval the status depends on.
     #[must_use]
-    pub fn footing(&self) -> ApprovalFooting {
-        ApprovalFooting {
+    pub fn approval_inputs(&self) -> ApprovalInputs {
+        ApprovalInputs {
             canonical: self.canonical,
             parent: self.parent.map(|parent| parent.canonical),
             by_person: self.by.is_human(),
@@ -105,19 +105,19 @@ pub enum ApprovalRefused {
     #[error("cannot approve `{node}`: {} consistency warning(s), and policy.consistency is `require-force`", warnings.len())]
     Warnings { node: String, warnings: Vec<String> },
     #[error(transparent)]
-    Changed(#[from] ShownChanged),
+    Changed(#[from] VersionConflict),
 }
 
 /// Inputs of the approval decision.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct ApprovalRequest<'a> {
     pub node: &'a Node,
     pub parent: Option<&'a Node>,
     pub by: &'a Principal,
     pub now: Timestamp,
     pub force: Force,
     /// The versions the decision was made on, if the caller was shown any.
-    pub shown: Option<&'a Shown>,
+    pub shown: Option<&'a ExpectedVersions>,
     /// Findings of the consistency checks.
     pub warnings: Vec<String>,
 }
@@ -126,7 +126,10 @@ pub struct Request<'a> {
 ///
 /// # Errors
 /// [`ApprovalRefused`] with the first rule that is violated.
-pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, ApprovalRefused> {
+pub fn decide_approval(
+    request: ApprovalRequest<'_>,
+    policy: &Policy,
+) -> Result<Approval, ApprovalRefused> {
     let node = request.node;
     let name = || node.alias.clone();
     // An approval names the hash of a text, so there has to be one.
@@ -149,7 +152,7 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
     };
     // Before the parent is checked: an agent that may not approve at all should not be told to get
     // the parent approved first.
-    if !policy.approval.accepts(request.by) {
+    if !policy.approval.accepts_approval_by(request.by) {
         return Err(ApprovalRefused::NotAPerson {
             node: name(),
             by: request.by.clone(),
@@ -168,7 +171,7 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
     // Runs inside the write transaction. Compared any earlier, another writer could change the text
     // in between, and the approval would be given to a text the person has not seen.
     if let Some(shown) = request.shown {
-        shown.check(node, request.parent)?;
+        shown.check_current(node, request.parent)?;
     }
     // `force` overrides opinions (a condemnation, warnings), never the rules above.
     if request.force == Force::No {
@@ -192,7 +195,9 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
     Ok(Approval {
         version,
         canonical,
-        parent: request.parent.and_then(|parent| parent.content.as_parent()),
+        parent: request
+            .parent
+            .and_then(|parent| parent.content.as_parent_version()),
         by: request.by.clone(),
         at: request.now,
         warnings: request.warnings,
@@ -212,7 +217,7 @@ pub fn approve_content(
     match content {
         Content::Text {
             version, canonical, ..
-        } if policy.accepts(by) => Some(Approval {
+        } if policy.accepts_approval_by(by) => Some(Approval {
             version: *version,
             canonical: *canonical,
             parent: None,
@@ -228,18 +233,18 @@ pub fn approve_content(
 ///
 /// A reader whose approval counts gets the command; an agent is told how to ask a person.
 #[must_use]
-pub fn approval_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> String {
+pub fn approval_next_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> String {
     // An agent that is shown `tl approve` runs it, only to be refused.
-    if policy.accepts(reader) {
+    if policy.accepts_approval_by(reader) {
         format!("tl approve {node}")
     } else {
-        ask_person_step(node)
+        ask_person_next_step(node)
     }
 }
 
 /// Returns how an agent gets a plan approved when only people may approve.
 #[must_use]
-pub fn ask_person_step(node: &str) -> String {
+pub fn ask_person_next_step(node: &str) -> String {
     format!(
         "ask the person to approve `{node}`: they type `/approve-plan {node}` in this conversation, use the dashboard, or run \
          `tl approve {node}` in their own terminal"

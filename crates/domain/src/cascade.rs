@@ -9,23 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId};
-use crate::node::{Cause, CauseKind, Standing, Status};
-use crate::status::{Footing, Judgement, JudgingRules, ParentFooting, TextFooting, judge};
+use crate::node::{Cause, CauseKind, NodeStatus, Status};
+use crate::status::{
+    DerivedStatus, ParentState, StatusInputs, StatusRules, TextState, derive_status,
+};
 use crate::time::Timestamp;
 
 /// Nodes with the same status before and after a cascade.
 ///
 /// Grouping reduces the record of a cascade over a hundred thousand nodes to a list of ids.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StandingGroup {
-    pub before: Standing,
-    pub after: Standing,
+pub struct StatusChangeGroup {
+    pub before: NodeStatus,
+    pub after: NodeStatus,
     pub nodes: Vec<NodeId>,
 }
 
 /// The operation a cascade belongs to, its time and its reason.
 #[derive(Clone, Copy, Debug)]
-pub struct Occasion<'a> {
+pub struct CascadeContext<'a> {
     pub operation: OperationId,
     pub now: Timestamp,
     /// The reason given by the caller, if the cascade was requested explicitly.
@@ -47,16 +49,16 @@ pub struct TooDeep {
 ///
 /// # Errors
 /// [`TooDeep`] when a node lies more than `max_depth` levels below the first.
-pub fn reevaluate(
-    subtree: &[Footing],
-    above: &HashMap<NodeId, (ParentFooting, Standing)>,
-    occasion: Occasion<'_>,
+pub fn reevaluate_subtree(
+    subtree: &[StatusInputs],
+    above: &HashMap<NodeId, (ParentState, NodeStatus)>,
+    occasion: CascadeContext<'_>,
     max_depth: usize,
-    rules: JudgingRules<'_>,
-) -> Result<Vec<StandingGroup>, TooDeep> {
+    rules: StatusRules<'_>,
+) -> Result<Vec<StatusChangeGroup>, TooDeep> {
     // State of every node visited so far. Parents come first, so a single pass is enough.
-    let mut seen: HashMap<NodeId, Seen> = HashMap::with_capacity(subtree.len());
-    let mut groups = Groups::default();
+    let mut seen: HashMap<NodeId, VisitedNode> = HashMap::with_capacity(subtree.len());
+    let mut groups = ChangeGroups::default();
 
     for footing in subtree {
         let parent = footing.parent.and_then(|id| seen.get(&id));
@@ -74,25 +76,25 @@ pub fn reevaluate(
         let (parent_footing, parent_standing) = match (parent, outside) {
             (Some(parent), _) => (
                 Some(parent.footing),
-                Some(groups.standing(&parent.standing)),
+                Some(groups.resolve_status(&parent.standing)),
             ),
             (None, Some((footing, standing))) => (Some(*footing), Some(standing)),
             (None, None) => (None, None),
         };
 
-        let judgement = judge(footing, parent_footing, rules);
+        let judgement = derive_status(footing, parent_footing, rules);
         // Only the status is compared. A node that stays stale keeps its first cause and time: the
         // reader wants to know when it became stale, not when it was last looked at.
         let standing = if judgement.status == footing.standing.status {
-            StandingRef::Unchanged(footing.standing.clone())
+            StatusRef::Unchanged(footing.standing.clone())
         } else {
-            let after = standing_after(footing, judgement, parent_standing, occasion);
-            groups.push(&footing.standing, after, footing.id)
+            let after = status_after_cascade(footing, judgement, parent_standing, occasion);
+            groups.push_change(&footing.standing, after, footing.id)
         };
         seen.insert(
             footing.id,
-            Seen {
-                footing: as_parent(footing, judgement.status),
+            VisitedNode {
+                footing: parent_state_of(footing, judgement.status),
                 standing,
                 depth,
             },
@@ -104,7 +106,7 @@ pub fn reevaluate(
 /// Applies facts that are not recorded yet to status inputs read from the store.
 ///
 /// Added nodes are appended: facts list a parent before its children.
-pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
+pub fn overlay_pending_facts(footings: &mut Vec<StatusInputs>, facts: &[Fact]) {
     // The store still has the old state, because the facts and the cascade they cause are recorded
     // as one operation.
     let mut places: HashMap<NodeId, usize> = footings
@@ -116,7 +118,7 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
         match fact {
             Fact::NodeAdded { node } => {
                 places.insert(node.id, footings.len());
-                footings.push(node.footing());
+                footings.push(node.status_inputs());
             }
             Fact::NodeMoved { node, after, .. } => {
                 if let Some(index) = places.get(node) {
@@ -125,13 +127,14 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             }
             Fact::ContentChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {
-                    footings[*index].text = after.footing();
+                    footings[*index].text = after.text_state();
                 }
             }
             Fact::ApprovalChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {
-                    footings[*index].approval =
-                        after.as_ref().map(crate::approval::Approval::footing);
+                    footings[*index].approval = after
+                        .as_ref()
+                        .map(crate::approval::Approval::approval_inputs);
                 }
             }
             Fact::CondemnationChanged { node, after, .. } => {
@@ -170,12 +173,12 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
         .iter()
         .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
     {
-        parents_first(footings);
+        sort_parents_first(footings);
     }
 }
 
 /// Sorts parents before their children, by depth; the sort is stable.
-fn parents_first(footings: &mut [Footing]) {
+fn sort_parents_first(footings: &mut [StatusInputs]) {
     let parents: HashMap<NodeId, Option<NodeId>> =
         footings.iter().map(|it| (it.id, it.parent)).collect();
     // Depth counts ancestors within this list only; the ones outside are not sorted.
@@ -196,47 +199,47 @@ fn parents_first(footings: &mut [Footing]) {
 
 /// Returns the state of a node as its children's statuses depend on it.
 #[must_use]
-pub fn as_parent(footing: &Footing, status: Status) -> ParentFooting {
+pub fn parent_state_of(footing: &StatusInputs, status: Status) -> ParentState {
     let canonical = match footing.text {
-        TextFooting::Text { canonical, .. } => Some(canonical),
-        TextFooting::Missing | TextFooting::Unreadable => None,
+        TextState::Text { canonical, .. } => Some(canonical),
+        TextState::Missing | TextState::Unreadable => None,
     };
-    ParentFooting { status, canonical }
+    ParentState { status, canonical }
 }
 
-struct Seen {
-    footing: ParentFooting,
-    standing: StandingRef,
+struct VisitedNode {
+    footing: ParentState,
+    standing: StatusRef,
     depth: usize,
 }
 
-enum StandingRef {
-    Unchanged(Standing),
+enum StatusRef {
+    Unchanged(NodeStatus),
     Group(usize),
 }
 
 #[derive(Default)]
-struct Groups {
-    list: Vec<StandingGroup>,
-    by_change: HashMap<(Standing, Standing), usize>,
+struct ChangeGroups {
+    list: Vec<StatusChangeGroup>,
+    by_change: HashMap<(NodeStatus, NodeStatus), usize>,
 }
 
-impl Groups {
-    fn push(&mut self, before: &Standing, after: Standing, node: NodeId) -> StandingRef {
+impl ChangeGroups {
+    fn push_change(&mut self, before: &NodeStatus, after: NodeStatus, node: NodeId) -> StatusRef {
         // Siblings mostly change alike, so the last group is tried before hashing two statuses.
         if let Some(last) = self.list.last_mut()
             && last.before == *before
             && last.after == after
         {
             last.nodes.push(node);
-            return StandingRef::Group(self.list.len() - 1);
+            return StatusRef::Group(self.list.len() - 1);
         }
         let key = (before.clone(), after);
         let index = match self.by_change.get(&key) {
             Some(index) => *index,
             None => {
                 let index = self.list.len();
-                self.list.push(StandingGroup {
+                self.list.push(StatusChangeGroup {
                     before: key.0.clone(),
                     after: key.1.clone(),
                     nodes: Vec::new(),
@@ -246,25 +249,25 @@ impl Groups {
             }
         };
         self.list[index].nodes.push(node);
-        StandingRef::Group(index)
+        StatusRef::Group(index)
     }
 
-    fn standing<'a>(&'a self, reference: &'a StandingRef) -> &'a Standing {
+    fn resolve_status<'a>(&'a self, reference: &'a StatusRef) -> &'a NodeStatus {
         match reference {
-            StandingRef::Unchanged(standing) => standing,
-            StandingRef::Group(index) => &self.list[*index].after,
+            StatusRef::Unchanged(standing) => standing,
+            StatusRef::Group(index) => &self.list[*index].after,
         }
     }
 }
 
-fn standing_after(
-    footing: &Footing,
-    judgement: Judgement,
-    parent: Option<&Standing>,
-    occasion: Occasion<'_>,
-) -> Standing {
+fn status_after_cascade(
+    footing: &StatusInputs,
+    judgement: DerivedStatus,
+    parent: Option<&NodeStatus>,
+    occasion: CascadeContext<'_>,
+) -> NodeStatus {
     let Some(kind) = judgement.cause else {
-        return Standing::plain(judgement.status);
+        return NodeStatus::without_cause(judgement.status);
     };
     let own = |origin| Cause {
         kind,
@@ -293,7 +296,7 @@ fn standing_after(
             }
         }
     };
-    Standing {
+    NodeStatus {
         status: judgement.status,
         cause: Some(cause),
         since: Some(occasion.now),

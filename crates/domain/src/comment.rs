@@ -8,7 +8,7 @@ use crate::record::Recorded;
 use crate::time::Timestamp;
 
 /// Maximum length of a comment, in characters.
-pub const LONGEST_COMMENT: usize = 10_000;
+pub const MAX_COMMENT_CHARS: usize = 10_000;
 
 /// A comment on a node; a record, keyed by node and operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +28,9 @@ impl Recorded for Comment {
 impl Comment {
     /// Returns the record key; a node's comments sort together, oldest first.
     #[must_use]
-    pub fn key(&self) -> String {
+    pub fn record_key(&self) -> String {
         // Zero-padded, because keys are sorted as text.
-        format!("{}{:012}", prefix(self.node), self.operation.0)
+        format!("{}{:012}", comment_key_prefix(self.node), self.operation.0)
     }
 
     /// Whether the comment is open: the plan was neither changed nor decided on since.
@@ -43,6 +43,6 @@ impl Comment {
 
 /// Returns the key prefix of a node's comments.
 #[must_use]
-pub fn prefix(node: NodeId) -> String {
+pub fn comment_key_prefix(node: NodeId) -> String {
     format!("{}/", node.0)
 }

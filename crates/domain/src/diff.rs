@@ -7,29 +7,29 @@ use similar::{ChangeTag, TextDiff};
 pub struct Hunk {
     /// `@@ -10,7 +10,7 @@`
     pub header: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiffLine>,
 }
 
 /// One line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    pub kind: LineKind,
+pub struct DiffLine {
+    pub kind: DiffLineKind,
     /// Pieces of the line; the words that changed are emphasised.
     pub pieces: Vec<(Emphasis, String)>,
 }
 
 /// Whether a line is in the older text, the newer one, or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineKind {
+pub enum DiffLineKind {
     Same,
     Removed,
     Added,
 }
 
-impl LineKind {
+impl DiffLineKind {
     /// Returns the line prefix of the unified diff format.
     #[must_use]
-    pub fn sign(self) -> char {
+    pub fn diff_marker(self) -> char {
         match self {
             Self::Same => ' ',
             Self::Removed => '-',
@@ -47,7 +47,7 @@ pub enum Emphasis {
 
 /// Returns the hunks between two texts.
 #[must_use]
-pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
+pub fn compute_hunks(older: &str, newer: &str) -> Vec<Hunk> {
     let diff = TextDiff::from_lines(older, newer);
     diff.unified_diff()
         // Three lines of context, as `diff -u` and git show.
@@ -59,11 +59,11 @@ pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
                 .ops()
                 .iter()
                 .flat_map(|op| diff.iter_inline_changes(op))
-                .map(|change| Line {
+                .map(|change| DiffLine {
                     kind: match change.tag() {
-                        ChangeTag::Equal => LineKind::Same,
-                        ChangeTag::Delete => LineKind::Removed,
-                        ChangeTag::Insert => LineKind::Added,
+                        ChangeTag::Equal => DiffLineKind::Same,
+                        ChangeTag::Delete => DiffLineKind::Removed,
+                        ChangeTag::Insert => DiffLineKind::Added,
                     },
                     pieces: change
                         .iter_strings_lossy()
@@ -85,7 +85,7 @@ pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
 
 /// Returns the unified diff as text, without colour.
 #[must_use]
-pub fn unified(older_name: &str, newer_name: &str, hunks: &[Hunk]) -> String {
+pub fn render_unified_diff(older_name: &str, newer_name: &str, hunks: &[Hunk]) -> String {
     // As `diff` does: equal texts have no output, not even the two header lines.
     if hunks.is_empty() {
         return String::new();
@@ -95,7 +95,7 @@ pub fn unified(older_name: &str, newer_name: &str, hunks: &[Hunk]) -> String {
         text.push_str(hunk.header.trim_end());
         text.push('\n');
         for line in &hunk.lines {
-            text.push(line.kind.sign());
+            text.push(line.kind.diff_marker());
             for (_, piece) in &line.pieces {
                 text.push_str(piece);
             }

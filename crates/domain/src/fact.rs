@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::approval::{Approval, Condemnation};
-use crate::cascade::StandingGroup;
+use crate::cascade::StatusChangeGroup;
 use crate::ids::{NodeId, OperationId, VersionHash};
 use crate::node::{Content, Description, Node, Progress};
 use crate::record::RecordKey;
@@ -56,7 +56,7 @@ pub enum Fact {
         after: Progress,
     },
     StandingsChanged {
-        groups: Vec<StandingGroup>,
+        groups: Vec<StatusChangeGroup>,
     },
     /// A readable copy of `version` was written to `path`.
     BackupWritten {
@@ -81,7 +81,7 @@ pub enum Fact {
 impl Fact {
     /// Returns the inverse fact; `None` for facts that an undo does not revert.
     #[must_use]
-    pub fn reversed(&self) -> Option<Self> {
+    pub fn inverse_fact(&self) -> Option<Self> {
         // Written out for each variant, without a wildcard: a new fact has to say here whether an
         // undo reverts it.
         Some(match self.clone() {
@@ -144,7 +144,7 @@ impl Fact {
             Self::StandingsChanged { groups } => Self::StandingsChanged {
                 groups: groups
                     .into_iter()
-                    .map(|group| StandingGroup {
+                    .map(|group| StatusChangeGroup {
                         before: group.after,
                         after: group.before,
                         nodes: group.nodes,
@@ -179,7 +179,7 @@ impl Fact {
 
     /// Returns the ids of the nodes this fact changes.
     #[must_use]
-    pub fn nodes(&self) -> Vec<NodeId> {
+    pub fn changed_nodes(&self) -> Vec<NodeId> {
         match self {
             Self::NodeAdded { node } | Self::NodeRemoved { node } => vec![node.id],
             Self::NodeMoved { node, .. }
@@ -208,25 +208,25 @@ pub trait NodeTable {
     ///
     /// # Errors
     /// The engine's fault.
-    fn get(&mut self, id: NodeId) -> Result<Option<Node>, Self::Fault>;
+    fn get_node(&mut self, id: NodeId) -> Result<Option<Node>, Self::Fault>;
 
     /// Inserts a new node.
     ///
     /// # Errors
     /// The engine's fault.
-    fn insert(&mut self, node: Node) -> Result<(), Self::Fault>;
+    fn insert_node(&mut self, node: Node) -> Result<(), Self::Fault>;
 
     /// Updates a node. Id, parent and alias do not change.
     ///
     /// # Errors
     /// The engine's fault.
-    fn replace(&mut self, before: &Node, after: Node) -> Result<(), Self::Fault>;
+    fn replace_node(&mut self, before: &Node, after: Node) -> Result<(), Self::Fault>;
 
     /// Moves a node and its subtree below another node, or to the top level.
     ///
     /// # Errors
     /// The engine's fault, also when the node would become its own ancestor.
-    fn move_below(
+    fn move_node_below(
         &mut self,
         node: &Node,
         parent: Option<NodeId>,
@@ -237,19 +237,19 @@ pub trait NodeTable {
     ///
     /// # Errors
     /// The engine's fault.
-    fn remove(&mut self, id: NodeId) -> Result<(), Self::Fault>;
+    fn remove_node(&mut self, id: NodeId) -> Result<(), Self::Fault>;
 
     /// Sets the status of many nodes at once; all of them must have the group's `before`.
     ///
     /// # Errors
     /// The engine's fault.
-    fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Self::Fault>;
+    fn set_statuses(&mut self, group: &StatusChangeGroup) -> Result<(), Self::Fault>;
 
     /// Adds this content to the node's list of versions.
     ///
     /// # Errors
     /// The engine's fault.
-    fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Self::Fault>;
+    fn add_version(&mut self, node: NodeId, content: &Content) -> Result<(), Self::Fault>;
 
     /// Adds a readable backup to the node's list of backups.
     ///
@@ -272,14 +272,14 @@ pub trait NodeTable {
     ///
     /// # Errors
     /// The engine's fault.
-    fn set_undone(
+    fn set_undone_by(
         &mut self,
         operation: OperationId,
         by: Option<OperationId>,
     ) -> Result<(), Self::Fault>;
 
     /// Returns the fault for a fact whose `before` is not the current value.
-    fn misfit(&mut self, what: String) -> Self::Fault;
+    fn mismatch_fault(&mut self, what: String) -> Self::Fault;
 }
 
 /// A readable backup next to a plan file.
@@ -296,7 +296,7 @@ pub struct Backup {
 ///
 /// # Errors
 /// The table's fault, also when the fact's `before` is not the current value.
-pub fn apply<T: NodeTable + ?Sized>(
+pub fn apply_fact<T: NodeTable + ?Sized>(
     table: &mut T,
     fact: &Fact,
     at: Timestamp,
@@ -305,80 +305,82 @@ pub fn apply<T: NodeTable + ?Sized>(
     // the history and the tables have diverged, and applying it anyway would hide that.
     match fact {
         Fact::NodeAdded { node } => {
-            if table.get(node.id)?.is_some() {
-                return Err(table.misfit(format!("node {} added twice", node.id)));
+            if table.get_node(node.id)?.is_some() {
+                return Err(table.mismatch_fault(format!("node {} added twice", node.id)));
             }
             // Node and first version belong together: a node without its version has no text to
             // show or to restore.
-            table.insert(node.as_ref().clone())?;
-            table.keep_version(node.id, &node.content)
+            table.insert_node(node.as_ref().clone())?;
+            table.add_version(node.id, &node.content)
         }
         Fact::NodeRemoved { node } => {
             // The approval and status of the removed node are in the fact, so an undo restores
             // them.
-            if table.get(node.id)?.is_none() {
-                return Err(table.misfit(format!("node {} removed but not there", node.id)));
+            if table.get_node(node.id)?.is_none() {
+                return Err(table.mismatch_fault(format!("node {} removed but not there", node.id)));
             }
-            table.remove(node.id)
+            table.remove_node(node.id)
         }
         Fact::NodeMoved {
             node,
             before,
             after,
         } => {
-            let Some(there) = table.get(*node)? else {
-                return Err(table.misfit(format!("node {node} moved, but there is no such node")));
+            let Some(there) = table.get_node(*node)? else {
+                return Err(
+                    table.mismatch_fault(format!("node {node} moved, but there is no such node"))
+                );
             };
             if there.parent != *before {
-                return Err(table.misfit(format!(
+                return Err(table.mismatch_fault(format!(
                     "the parent of `{}` is not what the fact says it was",
                     there.alias
                 )));
             }
-            table.move_below(&there, *after, at)
+            table.move_node_below(&there, *after, at)
         }
         Fact::ContentChanged {
             node,
             before,
             after,
         } => {
-            change(table, *node, at, "content", |it| {
-                swap(&mut it.content, before, after)
+            update_node(table, *node, at, "content", |it| {
+                compare_and_swap(&mut it.content, before, after)
             })?;
-            table.keep_version(*node, after)
+            table.add_version(*node, after)
         }
         Fact::DescriptionChanged {
             node,
             before,
             after,
-        } => change(table, *node, at, "description", |it| {
-            swap(&mut it.description, before, after)
+        } => update_node(table, *node, at, "description", |it| {
+            compare_and_swap(&mut it.description, before, after)
         }),
         Fact::ApprovalChanged {
             node,
             before,
             after,
-        } => change(table, *node, at, "approval", |it| {
-            swap(&mut it.approval, before, after)
+        } => update_node(table, *node, at, "approval", |it| {
+            compare_and_swap(&mut it.approval, before, after)
         }),
         Fact::CondemnationChanged {
             node,
             before,
             after,
-        } => change(table, *node, at, "condemnation", |it| {
-            swap(&mut it.condemnation, before, after)
+        } => update_node(table, *node, at, "condemnation", |it| {
+            compare_and_swap(&mut it.condemnation, before, after)
         }),
         Fact::ProgressChanged {
             node,
             before,
             after,
-        } => change(table, *node, at, "progress", |it| {
-            swap(&mut it.progress, before, after)
+        } => update_node(table, *node, at, "progress", |it| {
+            compare_and_swap(&mut it.progress, before, after)
         }),
         // `updated_at` stays: a status that follows from a parent does not change the node itself.
         Fact::StandingsChanged { groups } => groups
             .iter()
-            .try_for_each(|group| table.set_standings(group)),
+            .try_for_each(|group| table.set_statuses(group)),
         Fact::BackupWritten {
             node,
             version,
@@ -399,20 +401,20 @@ pub fn apply<T: NodeTable + ?Sized>(
         // `before` is there for the inverse fact; the mark itself is simply overwritten.
         Fact::UndoneChanged {
             operation, after, ..
-        } => table.set_undone(*operation, *after),
+        } => table.set_undone_by(*operation, *after),
     }
 }
 
 /// Loads a node, edits it and writes it back; `edit` returns false when `before` does not match.
-fn change<T: NodeTable + ?Sized>(
+fn update_node<T: NodeTable + ?Sized>(
     table: &mut T,
     id: NodeId,
     at: Timestamp,
     what: &str,
     edit: impl FnOnce(&mut Node) -> bool,
 ) -> Result<(), T::Fault> {
-    let Some(before) = table.get(id)? else {
-        return Err(table.misfit(format!(
+    let Some(before) = table.get_node(id)? else {
+        return Err(table.mismatch_fault(format!(
             "{what} of node {id} changed, but there is no such node"
         )));
     };
@@ -420,17 +422,17 @@ fn change<T: NodeTable + ?Sized>(
     // out of its running checksum.
     let mut after = before.clone();
     if !edit(&mut after) {
-        return Err(table.misfit(format!(
+        return Err(table.mismatch_fault(format!(
             "{what} of `{}` is not what the fact says it was",
             before.alias
         )));
     }
     after.updated_at = at;
-    table.replace(&before, after)
+    table.replace_node(&before, after)
 }
 
 /// Replaces `before` by `after`; returns false, changing nothing, when the value is not `before`.
-fn swap<V: Clone + PartialEq>(place: &mut V, before: &V, after: &V) -> bool {
+fn compare_and_swap<V: Clone + PartialEq>(place: &mut V, before: &V, after: &V) -> bool {
     if place != before {
         return false;
     }

@@ -40,7 +40,7 @@ pub struct FileWrite {
 
 /// What a redo has to do about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftToDo {
+pub enum RedoAction {
     Nothing,
     Write,
     /// The file was changed since; it must not be overwritten.
@@ -54,18 +54,18 @@ impl Recorded for FileWrites {
 impl FileWrites {
     /// Returns the record key of a working copy.
     #[must_use]
-    pub fn key(working_copy: &str) -> String {
+    pub fn record_key(working_copy: &str) -> String {
         // A digest, because keys are visible to every client of the store, and the id is
         // the secret the seal is made with.
         match working_copy {
             "" => String::new(),
-            name => Digest32::of(format!("file-writes of {name}").as_bytes()).to_string(),
+            name => Digest32::of_bytes(format!("file-writes of {name}").as_bytes()).to_string(),
         }
     }
 
     /// Returns the record with the seal of a working copy.
     #[must_use]
-    pub fn sealed(mut self, working_copy: &str) -> Self {
+    pub fn with_seal(mut self, working_copy: &str) -> Self {
         self.seal = self.expected_seal(working_copy);
         self
     }
@@ -74,7 +74,7 @@ impl FileWrites {
     ///
     /// Every writer of a shared store could forge a record, and have files written on this machine.
     #[must_use]
-    pub fn is_made_by(&self, working_copy: &str) -> bool {
+    pub fn has_valid_seal(&self, working_copy: &str) -> bool {
         self.seal == self.expected_seal(working_copy)
     }
 
@@ -94,13 +94,13 @@ impl FileWrites {
         (!working_copy.is_empty()).then(|| {
             let lines: String = files().chain(sessions()).collect();
             let text = format!("{working_copy} {}{lines}", self.operation);
-            Digest32::of(text.as_bytes())
+            Digest32::of_bytes(text.as_bytes())
         })
     }
 
     /// Returns the files an operation wrote, except readable backups, which an undo keeps.
     #[must_use]
-    pub fn of(operation: &Operation) -> Vec<FileWrite> {
+    pub fn files_of_operation(operation: &Operation) -> Vec<FileWrite> {
         let written = operation.facts.iter().find_map(|fact| match fact {
             Fact::RecordChanged {
                 record,
@@ -130,20 +130,20 @@ impl FileWrites {
 impl FileWrite {
     /// Returns what a redo has to do about a file whose current content is `found`.
     #[must_use]
-    pub fn left_to_do(&self, found: Option<VersionHash>) -> LeftToDo {
+    pub fn redo_action(&self, found: Option<VersionHash>) -> RedoAction {
         // Idempotent: a redo may itself be interrupted and repeated.
         if found == self.after {
-            LeftToDo::Nothing
+            RedoAction::Nothing
         } else if found == self.before {
-            LeftToDo::Write
+            RedoAction::Write
         } else {
-            LeftToDo::LeaveAlone
+            RedoAction::LeaveAlone
         }
     }
 
     /// Returns the inverse write.
     #[must_use]
-    pub fn reversed(self) -> Self {
+    pub fn into_inverse(self) -> Self {
         Self {
             path: self.path,
             before: self.after,
@@ -153,12 +153,12 @@ impl FileWrite {
 
     /// Whether the path is an ordinary project file, not settings, hooks or the git repository.
     #[must_use]
-    pub fn is_in_project(&self) -> bool {
+    pub fn is_project_file(&self) -> bool {
         // Rejects hidden components and with them `..`. The only hidden folder allowed is the one
         // of plan documents.
         let documents = self
             .path
-            .strip_prefix(plan_document::FOLDER)
+            .strip_prefix(plan_document::PLANS_FOLDER)
             .and_then(|rest| rest.strip_prefix('/'));
         documents
             .unwrap_or(&self.path)
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn write(before: Option<&str>, after: Option<&str>) -> FileWrite {
-        let hash = |text: &str| VersionHash::of(text.as_bytes());
+        let hash = |text: &str| VersionHash::of_bytes(text.as_bytes());
         FileWrite {
             path: "acts/plan.md".to_owned(),
             before: before.map(hash),
@@ -182,18 +182,27 @@ mod tests {
 
     #[test]
     fn only_a_file_with_its_former_content_is_written() {
-        let found = |text: &str| Some(VersionHash::of(text.as_bytes()));
+        let found = |text: &str| Some(VersionHash::of_bytes(text.as_bytes()));
         let replaced = write(Some("old"), Some("new"));
-        assert_eq!(replaced.left_to_do(found("old")), LeftToDo::Write);
-        assert_eq!(replaced.left_to_do(found("new")), LeftToDo::Nothing);
-        assert_eq!(replaced.left_to_do(found("edited")), LeftToDo::LeaveAlone);
-        assert_eq!(replaced.left_to_do(None), LeftToDo::LeaveAlone);
-        assert_eq!(write(None, Some("new")).left_to_do(None), LeftToDo::Write);
+        assert_eq!(replaced.redo_action(found("old")), RedoAction::Write);
+        assert_eq!(replaced.redo_action(found("new")), RedoAction::Nothing);
         assert_eq!(
-            write(Some("old"), None).left_to_do(found("old")),
-            LeftToDo::Write
+            replaced.redo_action(found("edited")),
+            RedoAction::LeaveAlone
         );
-        assert_eq!(write(Some("old"), None).left_to_do(None), LeftToDo::Nothing);
+        assert_eq!(replaced.redo_action(None), RedoAction::LeaveAlone);
+        assert_eq!(
+            write(None, Some("new")).redo_action(None),
+            RedoAction::Write
+        );
+        assert_eq!(
+            write(Some("old"), None).redo_action(found("old")),
+            RedoAction::Write
+        );
+        assert_eq!(
+            write(Some("old"), None).redo_action(None),
+            RedoAction::Nothing
+        );
     }
 
     #[test]
@@ -207,25 +216,27 @@ mod tests {
             seal: None,
         };
         assert!(
-            writes.clone().sealed("").is_made_by(""),
+            writes.clone().with_seal("").has_valid_seal(""),
             "where there is only one, nothing has to be proved"
         );
-        let sealed = writes.clone().sealed("copy-1");
-        assert!(sealed.is_made_by("copy-1"));
-        assert!(!sealed.is_made_by("copy-2"));
-        assert!(!writes.is_made_by("copy-1"));
+        let sealed = writes.clone().with_seal("copy-1");
+        assert!(sealed.has_valid_seal("copy-1"));
+        assert!(!sealed.has_valid_seal("copy-2"));
+        assert!(!writes.has_valid_seal("copy-1"));
         let forged = FileWrites {
             files: vec![write(None, Some("evil"))],
             ..sealed.clone()
         };
-        assert!(!forged.is_made_by("copy-1"));
+        assert!(!forged.has_valid_seal("copy-1"));
         let forged = FileWrites {
-            sessions: vec![Stamp::at(crate::time::Timestamp::from_millis(0))],
+            sessions: vec![Stamp::from_timestamp(crate::time::Timestamp::from_millis(
+                0,
+            ))],
             ..sealed
         };
-        assert!(!forged.is_made_by("copy-1"));
+        assert!(!forged.has_valid_seal("copy-1"));
         assert_ne!(
-            FileWrites::key("copy-1"),
+            FileWrites::record_key("copy-1"),
             "copy-1",
             "the name is not told to others"
         );
@@ -246,7 +257,7 @@ mod tests {
                 path: path.to_owned(),
                 ..write(None, None)
             };
-            assert_eq!(write.is_in_project(), is_ours, "{path}");
+            assert_eq!(write.is_project_file(), is_ours, "{path}");
         }
     }
 }

@@ -23,8 +23,8 @@ pub struct FrontMatterProblem {
 
 /// Splits a plan into the YAML block (without its fences) and the body.
 #[must_use]
-pub fn split(text: &str) -> (Option<&str>, &str) {
-    match parts(text) {
+pub fn split_front_matter(text: &str) -> (Option<&str>, &str) {
+    match locate_block(text) {
         Some((_, block, tail)) => (
             Some(block),
             tail.split_once('\n').map_or("", |(_, body)| body),
@@ -34,7 +34,7 @@ pub fn split(text: &str) -> (Option<&str>, &str) {
 }
 
 /// Splits a plan into the text up to the block, the block, and the rest from its closing fence on.
-fn parts(text: &str) -> Option<(&str, &str, &str)> {
+fn locate_block(text: &str) -> Option<(&str, &str, &str)> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let rest = bare
         .strip_prefix("---\n")
@@ -55,8 +55,8 @@ fn parts(text: &str) -> Option<(&str, &str, &str)> {
 
 /// Parses the front matter of a plan.
 #[must_use]
-pub fn read(text: &str) -> FrontMatter {
-    let (Some(block), _) = split(text) else {
+pub fn parse_front_matter(text: &str) -> FrontMatter {
+    let (Some(block), _) = split_front_matter(text) else {
         return FrontMatter::default();
     };
     if block.trim().is_empty() {
@@ -87,7 +87,7 @@ pub fn read(text: &str) -> FrontMatter {
 }
 
 /// Splits a block into entries with their lines; comments and blank lines in between have no key.
-fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
+fn split_entries(block: &str) -> Vec<(Option<&str>, &str)> {
     let mut found: Vec<(Option<&str>, usize, usize)> = Vec::new();
     let mut offset = 0;
     for line in block.split_inclusive('\n') {
@@ -96,7 +96,7 @@ fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
         // A comment or an empty line is between two entries, unless the first one continues after
         // it; that is known only when a continuation line follows.
         let between = line.trim().is_empty() || line.starts_with('#');
-        match (key_of(line), between) {
+        match (key_starting_line(line), between) {
             (Some(key), _) => found.push((Some(key), from, to)),
             (None, true) => found.push((None, from, to)),
             (None, false) => {
@@ -117,12 +117,12 @@ fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
 
 /// Returns the text without these keys of its front matter and the lines that belong to them.
 #[must_use]
-pub fn without(text: &str, keys: &[String]) -> String {
-    let Some((head, block, tail)) = parts(text) else {
+pub fn remove_keys(text: &str, keys: &[String]) -> String {
+    let Some((head, block, tail)) = locate_block(text) else {
         return text.to_owned();
     };
     let left_out = |key: &str| keys.iter().any(|other| other.eq_ignore_ascii_case(key));
-    let kept = entries(block)
+    let kept = split_entries(block)
         .into_iter()
         .filter(|(key, _)| !key.is_some_and(left_out));
     [head]
@@ -136,16 +136,16 @@ pub fn without(text: &str, keys: &[String]) -> String {
 ///
 /// A text without front matter gets one.
 #[must_use]
-pub fn with_key(text: &str, key: &str, value: &str) -> String {
+pub fn set_key(text: &str, key: &str, value: &str) -> String {
     // Follows the file's line endings: mixed ones would show up as a change of the whole file in
     // some editors and in git.
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let line = format!("{key}: {value}{end}");
-    let Some((head, block, tail)) = parts(text) else {
+    let Some((head, block, tail)) = locate_block(text) else {
         let (mark, body) = text.split_at(text.len() - text.trim_start_matches('\u{feff}').len());
         return format!("{mark}---{end}{line}---{end}{end}{body}");
     };
-    let mut entries = entries(block);
+    let mut entries = split_entries(block);
     match entries.iter_mut().find(|(other, _)| *other == Some(key)) {
         Some((_, lines)) => *lines = &line,
         None => entries.push((Some(key), &line)),
@@ -159,10 +159,12 @@ pub fn with_key(text: &str, key: &str, value: &str) -> String {
 
 /// Returns a key's value as written, without quotes and comment.
 #[must_use]
-pub fn written(text: &str, key: &str) -> Option<String> {
+pub fn raw_value(text: &str, key: &str) -> Option<String> {
     // YAML would parse the ticket number `017` as an integer and lose the zero.
-    let (block, _) = split(text);
-    let line = block?.lines().find(|line| key_of(line) == Some(key))?;
+    let (block, _) = split_front_matter(text);
+    let line = block?
+        .lines()
+        .find(|line| key_starting_line(line) == Some(key))?;
     let (_, value) = line.split_once(':')?;
     let value = value.trim();
     let value = match value.chars().next() {
@@ -173,7 +175,7 @@ pub fn written(text: &str, key: &str) -> Option<String> {
 }
 
 /// Returns the key that starts on a line; `None` for continuation lines, list items and comments.
-fn key_of(line: &str) -> Option<&str> {
+fn key_starting_line(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(':')?;
     let begins = key
         .chars()
@@ -185,7 +187,7 @@ fn key_of(line: &str) -> Option<&str> {
 impl FrontMatter {
     /// Returns a key as a list of strings: a list, comma-separated text, or a single value.
     #[must_use]
-    pub fn list(&self, key: &str) -> Vec<String> {
+    pub fn get_list(&self, key: &str) -> Vec<String> {
         let split = |text: &str| {
             text.split(',')
                 .map(str::trim)
@@ -193,22 +195,22 @@ impl FrontMatter {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        match self.get(key) {
-            Some(Value::Array(items)) => items.iter().filter_map(plain_text).collect(),
+        match self.get_ignoring_case(key) {
+            Some(Value::Array(items)) => items.iter().filter_map(scalar_text).collect(),
             Some(Value::Object(map)) => map.keys().cloned().collect(),
             Some(Value::String(text)) => split(text),
-            Some(other) => plain_text(other).into_iter().collect(),
+            Some(other) => scalar_text(other).into_iter().collect(),
             None => Vec::new(),
         }
     }
 
     /// Returns a key as a string.
     #[must_use]
-    pub fn text(&self, key: &str) -> Option<String> {
-        self.get(key).and_then(plain_text)
+    pub fn get_text(&self, key: &str) -> Option<String> {
+        self.get_ignoring_case(key).and_then(scalar_text)
     }
 
-    fn get(&self, key: &str) -> Option<&Value> {
+    fn get_ignoring_case(&self, key: &str) -> Option<&Value> {
         // The exact key first, so that a file with both `Needs` and `needs` is unambiguous.
         self.keys.get(key).or_else(|| {
             let lower = key.to_lowercase();
@@ -220,7 +222,7 @@ impl FrontMatter {
     }
 }
 
-fn plain_text(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -228,7 +230,7 @@ fn plain_text(value: &Value) -> Option<String> {
         // `- name: Anna` and `- Anna: the captain` are common ways to list named things.
         Value::Object(map) => map
             .get("name")
-            .and_then(plain_text)
+            .and_then(scalar_text)
             .or_else(|| map.keys().next().cloned()),
         Value::Array(_) | Value::Null => None,
     }

@@ -36,7 +36,7 @@ impl Host {
 
     /// Returns the name used on the command line and in JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
             Self::Cursor => "cursor",
@@ -50,12 +50,12 @@ impl Host {
     /// Parses a host's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.word() == word)
+        Self::ALL.into_iter().find(|host| host.as_str() == word)
     }
 
     /// Whether context from a hook before a tool call reaches the model.
     #[must_use]
-    pub fn hears_before_tools(self) -> bool {
+    pub fn accepts_context_before_tools(self) -> bool {
         // Where it does not, context is delivered with the next prompt or after the tool.
         match self {
             Self::ClaudeCode | Self::Cursor | Self::Codex | Self::Copilot => true,
@@ -65,14 +65,14 @@ impl Host {
 
     /// Whether the host sends a session start after it compacted a conversation.
     #[must_use]
-    pub fn starts_again_after_compaction(self) -> bool {
+    pub fn restarts_after_compaction(self) -> bool {
         // On the others a briefing is owed and goes out with the next event that can carry it.
         matches!(self, Self::ClaudeCode | Self::Codex)
     }
 
     /// Whether an edit may pass unblocked, so that the agent has to be told before it stops.
     #[must_use]
-    pub fn follows_up(self) -> bool {
+    pub fn needs_stop_follow_up(self) -> bool {
         // Cursor's hook after an edit cannot block, and not every version has the one before it.
         matches!(self, Self::Cursor)
     }
@@ -84,7 +84,7 @@ impl Host {
     /// than about 2,500 tokens, Copilot accepts 10 KB of all hooks together. The others showed no
     /// limit.
     #[must_use]
-    pub fn context_cap(self) -> usize {
+    pub fn max_context_size(self) -> usize {
         // With a margin below the measured limits, because the host may add a frame around the
         // text. Codex counts tokens, which are three to four bytes each.
         match self {
@@ -97,7 +97,7 @@ impl Host {
 
     /// Returns the size of a text in the host's unit: bytes (Codex, Copilot) or UTF-16 code units.
     #[must_use]
-    pub fn size_of(self, text: &str) -> usize {
+    pub fn context_size(self, text: &str) -> usize {
         match self {
             Self::Codex | Self::Copilot => text.len(),
             Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini => {
@@ -108,7 +108,7 @@ impl Host {
 
     /// Returns the product name.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "Claude Code",
             Self::Cursor => "Cursor",
@@ -167,7 +167,7 @@ pub enum Happening {
 impl Happening {
     /// Returns the name used in the hook ledger.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::ToolAboutToRun(_) => "tool-about-to-run",
             Self::ToolFinished { .. } => "tool-finished",
@@ -183,7 +183,7 @@ impl Happening {
 
     /// Returns the tool call, if the event has one.
     #[must_use]
-    pub fn call(&self) -> Option<&ToolCall> {
+    pub fn tool_call(&self) -> Option<&ToolCall> {
         match self {
             Self::ToolAboutToRun(call) | Self::ToolFinished { call, .. } => Some(call),
             _ => None,
@@ -223,7 +223,7 @@ impl ToolCall {
         // `tl` writes through its own rules, so its commands are not held back here.
         self.command
             .as_deref()
-            .is_some_and(|command| !shell_command::only_looks_or_is_ours(command))
+            .is_some_and(|command| !shell_command::is_read_only_or_own(command))
     }
 
     /// Whether the call may change files it does not name.
@@ -232,7 +232,7 @@ impl ToolCall {
         // A patch passed to a shell names its files, but the rest of the command line may change
         // others. A wrong no would skip a scan and miss a change, so doubt counts as yes.
         match &self.command {
-            Some(command) => !shell_command::only_looks(command),
+            Some(command) => !shell_command::is_read_only(command),
             None => matches!(self.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent),
         }
     }
@@ -258,7 +258,7 @@ pub enum ToolKind {
 impl ToolKind {
     /// Returns the name used in the hook ledger.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Write => "write",
             Self::Edit => "edit",
@@ -277,12 +277,12 @@ impl ToolKind {
 pub struct Touch {
     /// As sent by the host: absolute, or relative to the event's directory.
     pub path: String,
-    pub effect: Effect,
+    pub effect: FileEffect,
 }
 
 /// The effect of a call on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum FileEffect {
     Read,
     /// The whole file is written; with its text, if the host sends it.
     Write {
@@ -296,10 +296,10 @@ pub enum Effect {
     Delete,
 }
 
-impl Effect {
+impl FileEffect {
     /// Whether the file is changed.
     #[must_use]
-    pub fn changes(&self) -> bool {
+    pub fn modifies_file(&self) -> bool {
         !matches!(self, Self::Read)
     }
 }
@@ -320,7 +320,7 @@ pub struct Reply {
 impl Reply {
     /// Whether the reply is empty.
     #[must_use]
-    pub fn is_silent(&self) -> bool {
+    pub fn is_empty_reply(&self) -> bool {
         *self == Self::default()
     }
 }

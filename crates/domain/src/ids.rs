@@ -32,7 +32,7 @@ pub struct OperationId(pub u64);
 impl OperationId {
     /// Returns the id of the following operation.
     #[must_use]
-    pub fn next(self) -> Self {
+    pub fn next_id(self) -> Self {
         Self(self.0 + 1)
     }
 }
@@ -61,13 +61,13 @@ pub struct Digest32(pub [u8; 32]);
 impl Digest32 {
     /// Returns the SHA-256 of `bytes`.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
 
 impl Digest32 {
-    fn with_digits<T>(&self, use_them: impl FnOnce(&str) -> T) -> T {
+    fn with_hex_digits<T>(&self, use_them: impl FnOnce(&str) -> T) -> T {
         // On the stack: a mirror or journal line contains many hashes, and `format!` would allocate
         // for each.
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -82,7 +82,7 @@ impl Digest32 {
 
 impl fmt::Display for Digest32 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.with_digits(|digits| f.write_str(digits))
+        self.with_hex_digits(|digits| f.write_str(digits))
     }
 }
 
@@ -119,7 +119,7 @@ impl FromStr for Digest32 {
 
 impl Serialize for Digest32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.with_digits(|digits| serializer.serialize_str(digits))
+        self.with_hex_digits(|digits| serializer.serialize_str(digits))
     }
 }
 
@@ -139,13 +139,13 @@ pub struct VersionHash(pub Digest32);
 impl VersionHash {
     /// Returns the hash of a file's bytes.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
-        Self(Digest32::of(bytes))
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Digest32::of_bytes(bytes))
     }
 
     /// Returns the first eight digits, for display.
     #[must_use]
-    pub fn short(self) -> String {
+    pub fn short_hex(self) -> String {
         self.0.to_string().chars().take(8).collect()
     }
 }

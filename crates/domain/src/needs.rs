@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ids::NodeId;
 use crate::node::{Node, Progress, Status};
+use crate::node_reference::{NodeReference, Unresolved};
 use crate::profile::Profile;
-use crate::reference::{NodeReference, Unresolved};
 use crate::tree::Tree;
 
 /// The dependency graph, with the problems found in the plans that declare it.
@@ -40,7 +40,7 @@ pub enum NeedsProblem {
 impl NeedsProblem {
     /// Returns the path alias of the node whose plan has the problem.
     #[must_use]
-    pub fn node(&self) -> &str {
+    pub fn node_path(&self) -> &str {
         match self {
             Self::Unknown { node, .. }
             | Self::Ambiguous { node, .. }
@@ -52,7 +52,7 @@ impl NeedsProblem {
 impl Needs {
     /// Resolves the `needs` of every node in the tree.
     #[must_use]
-    pub fn of(tree: &Tree, profiles: &[Profile]) -> Self {
+    pub fn from_tree(tree: &Tree, profiles: &[Profile]) -> Self {
         let mut needs = Self::default();
         // Most projects use no `needs`; this saves the index over all aliases.
         if tree.nodes().all(|node| node.description.needs.is_empty()) {
@@ -62,15 +62,15 @@ impl Needs {
         for node in tree.nodes() {
             by_alias.entry(&node.alias).or_default().push(node);
         }
-        for node in tree.all_in_order() {
+        for node in tree.all_preorder() {
             for name in &node.description.needs {
-                needs.take(tree, profiles, &by_alias, node, name);
+                needs.add_need(tree, profiles, &by_alias, node, name);
             }
         }
         needs
     }
 
-    fn take(
+    fn add_need(
         &mut self,
         tree: &Tree,
         profiles: &[Profile],
@@ -79,12 +79,12 @@ impl Needs {
         name: &str,
     ) {
         let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
-        let path = || tree.path(node);
+        let path = || tree.alias_path(node);
         let unknown = || NeedsProblem::Unknown {
             node: path(),
             name: name.to_owned(),
         };
-        let Ok((reference, _)) = NodeReference::read(&words, profiles) else {
+        let Ok((reference, _)) = NodeReference::parse_words(&words, profiles) else {
             self.problems.push(unknown());
             return;
         };
@@ -93,14 +93,14 @@ impl Needs {
             .map_or(&[][..], Vec::as_slice);
         let paths: Vec<String> = candidates
             .iter()
-            .map(|candidate| tree.path(candidate))
+            .map(|candidate| tree.alias_path(candidate))
             .collect();
         // Aliases are unique among siblings only. `needs: chapter-01` in a chapter means the one
         // next to it, not the first chapter of another act.
         let sibling = candidates
             .iter()
             .position(|candidate| candidate.parent == node.parent);
-        let needed = match (reference.pick(&paths, Vec::new), sibling) {
+        let needed = match (reference.pick_matching_path(&paths, Vec::new), sibling) {
             (Ok(index), _) | (Err(Unresolved::Ambiguous { .. }), Some(index)) => candidates[index],
             (Err(Unresolved::Ambiguous { candidates, .. }), None) => {
                 self.problems.push(NeedsProblem::Ambiguous {
@@ -117,7 +117,7 @@ impl Needs {
         };
         // Checked edge by edge: the graph stays acyclic, and the entry that closes the cycle is the
         // one reported. Nodes come in tree order, so the report is stable.
-        if let Some(circle) = self.way(needed.id, node.id) {
+        if let Some(circle) = self.find_dependency_path(needed.id, node.id) {
             let mut names = vec![node.alias.clone()];
             names.extend(
                 circle
@@ -137,12 +137,12 @@ impl Needs {
 
     /// Returns the direct dependencies of a node.
     #[must_use]
-    pub fn of_node(&self, id: NodeId) -> &[NodeId] {
+    pub fn needs_of_node(&self, id: NodeId) -> &[NodeId] {
         self.edges.get(&id).map_or(&[], Vec::as_slice)
     }
 
     /// Returns a dependency path from `from` to `to`, including both ends (depth-first search).
-    fn way(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+    fn find_dependency_path(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
         let mut seen = HashSet::new();
         let mut stack = vec![vec![from]];
         while let Some(way) = stack.pop() {
@@ -152,7 +152,7 @@ impl Needs {
             }
             // Diamonds are common (two plans that need the same third): visit each node once.
             if seen.insert(last) {
-                for next in self.of_node(last) {
+                for next in self.needs_of_node(last) {
                     let mut longer = way.clone();
                     longer.push(*next);
                     stack.push(longer);
@@ -169,7 +169,7 @@ impl Needs {
 /// complete nor blocked, has no open dependency, not even through its ancestors, and no open
 /// children: the work is then below it.
 #[must_use]
-pub fn ready<'t>(
+pub fn find_ready_nodes<'t>(
     tree: &'t Tree,
     needs: &Needs,
     waits_for_approval: &dyn Fn(&Node) -> bool,
@@ -177,12 +177,12 @@ pub fn ready<'t>(
     let is_open = |node: &Node| node.progress != Progress::Complete;
     let waits = |node: &Node| {
         needs
-            .of_node(node.id)
+            .needs_of_node(node.id)
             .iter()
             .filter_map(|id| tree.get(*id))
             .any(is_open)
     };
-    tree.all_in_order()
+    tree.all_preorder()
         .into_iter()
         .filter(|node| match node.status() {
             Status::Approved => true,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{Approval, Condemnation};
 use crate::ids::{CanonicalHash, NodeId, OperationId, VersionHash};
-use crate::status::{Footing, TextFooting};
+use crate::status::{StatusInputs, TextState};
 use crate::time::Timestamp;
 
 /// Approval lifecycle of a node. It follows from facts; see [`crate::status`].
@@ -33,7 +33,7 @@ impl Status {
 
     /// Returns the name used in JSON, the database and the terminal.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
             Self::Approved => "approved",
@@ -45,7 +45,7 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -65,7 +65,7 @@ pub enum Progress {
 impl Progress {
     /// Parses a progress value of a ticket file, accepting common synonyms (`done`, `wip`, `todo`).
     #[must_use]
-    pub fn from_words(word: &str) -> Option<Self> {
+    pub fn from_synonym(word: &str) -> Option<Self> {
         // Ticket files come from other tools and are written by hand, so the vocabulary is wide.
         // An unknown word is `None`, not an error: the node then keeps the progress it has.
         Some(
@@ -86,7 +86,7 @@ impl Progress {
 
     /// Returns the name used in JSON, the database and the terminal.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Active => "active",
@@ -98,7 +98,7 @@ impl Progress {
 
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -130,7 +130,7 @@ pub enum Content {
 impl Content {
     /// Returns the hash of the file's bytes, if the file is readable.
     #[must_use]
-    pub fn version(&self) -> Option<VersionHash> {
+    pub fn version_hash(&self) -> Option<VersionHash> {
         match self {
             Self::Text { version, .. } => Some(*version),
             Self::Missing | Self::Unreadable { .. } => None,
@@ -139,7 +139,7 @@ impl Content {
 
     /// Returns the canonical hash, to which approvals are bound, if the file is readable.
     #[must_use]
-    pub fn canonical(&self) -> Option<CanonicalHash> {
+    pub fn canonical_hash(&self) -> Option<CanonicalHash> {
         match self {
             Self::Text { canonical, .. } => Some(*canonical),
             Self::Missing | Self::Unreadable { .. } => None,
@@ -157,23 +157,23 @@ impl Content {
 
     /// Returns the part of the content that the status depends on.
     #[must_use]
-    pub fn footing(&self) -> TextFooting {
+    pub fn text_state(&self) -> TextState {
         // Only canonical hashes: reformatting a plan or its parent must not change a status.
         match self {
             Self::Text {
                 canonical, basis, ..
-            } => TextFooting::Text {
+            } => TextState::Text {
                 canonical: *canonical,
                 basis: basis.map(|parent| parent.canonical),
             },
-            Self::Missing => TextFooting::Missing,
-            Self::Unreadable { .. } => TextFooting::Unreadable,
+            Self::Missing => TextState::Missing,
+            Self::Unreadable { .. } => TextState::Unreadable,
         }
     }
 
     /// Returns the parent version a child written now would be based on.
     #[must_use]
-    pub fn as_parent(&self) -> Option<ParentVersion> {
+    pub fn as_parent_version(&self) -> Option<ParentVersion> {
         match self {
             Self::Text {
                 version, canonical, ..
@@ -227,13 +227,13 @@ impl WorkKeys {
     ///
     /// The last phase means complete, whatever `status` says.
     #[must_use]
-    pub fn progress(&self, last_phase: Option<&str>) -> Option<Progress> {
+    pub fn stated_progress(&self, last_phase: Option<&str>) -> Option<Progress> {
         // The phase wins: a ticket in its last phase is complete even if `status` was not updated.
         // Without `is_some`, a file without a phase would match a profile without phases.
         if self.phase.is_some() && self.phase.as_deref() == last_phase {
             return Some(Progress::Complete);
         }
-        Progress::from_words(self.status.as_deref()?)
+        Progress::from_synonym(self.status.as_deref()?)
     }
 }
 
@@ -268,7 +268,7 @@ pub enum CauseKind {
 
 /// A node's status with its cause and start time, which only the two stale statuses have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Standing {
+pub struct NodeStatus {
     pub status: Status,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -276,10 +276,10 @@ pub struct Standing {
     pub since: Option<Timestamp>,
 }
 
-impl Standing {
+impl NodeStatus {
     /// Returns a status without a cause: `draft` or `approved`.
     #[must_use]
-    pub fn plain(status: Status) -> Self {
+    pub fn without_cause(status: Status) -> Self {
         Self {
             status,
             cause: None,
@@ -307,7 +307,7 @@ pub struct Node {
     pub approval: Option<Approval>,
     pub condemnation: Option<Condemnation>,
     pub progress: Progress,
-    pub standing: Standing,
+    pub standing: NodeStatus,
     pub created_at: Timestamp,
     /// Time of the last operation that changed this node itself.
     pub updated_at: Timestamp,
@@ -322,14 +322,14 @@ impl Node {
 
     /// Returns the fields the status is derived from.
     #[must_use]
-    pub fn footing(&self) -> Footing {
+    pub fn status_inputs(&self) -> StatusInputs {
         // A cascade judges up to a hundred thousand nodes at once; titles, paths and descriptions
         // would be most of the memory and are not needed for it.
-        Footing {
+        StatusInputs {
             id: self.id,
             parent: self.parent,
-            text: self.content.footing(),
-            approval: self.approval.as_ref().map(Approval::footing),
+            text: self.content.text_state(),
+            approval: self.approval.as_ref().map(Approval::approval_inputs),
             condemnation: self
                 .condemnation
                 .as_ref()
@@ -340,10 +340,10 @@ impl Node {
 
     /// Whether the current text is the approved one, ignoring formatting.
     #[must_use]
-    pub fn text_is_approved(&self) -> bool {
+    pub fn has_approved_text(&self) -> bool {
         // The approval outlives the text it is for: an edit does not delete it, and writing the
         // approved text again makes it count again.
-        match (&self.approval, self.content.canonical()) {
+        match (&self.approval, self.content.canonical_hash()) {
             (Some(approval), Some(canonical)) => approval.canonical == canonical,
             _ => false,
         }

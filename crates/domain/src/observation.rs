@@ -5,20 +5,20 @@
 
 use crate::fact::Fact;
 use crate::ids::{CanonicalHash, NodeId, VersionHash};
-use crate::node::{Content, Description, Node, ParentVersion, Progress, Standing, Status};
+use crate::node::{Content, Description, Node, NodeStatus, ParentVersion, Progress, Status};
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
 /// A plan file as found on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sighting {
-    pub place: Place,
-    pub found: Found,
+pub struct ObservedFile {
+    pub place: OwningNode,
+    pub found: ObservedContent,
 }
 
 /// The node a file belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OwningNode {
     Known(NodeId),
     /// A node that is not in the tree yet. Its parent is, or comes earlier in the same list.
     New(NewNode),
@@ -38,7 +38,7 @@ pub struct NewNode {
 
 /// The content of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ObservedContent {
     Text {
         version: VersionHash,
         canonical: CanonicalHash,
@@ -56,15 +56,21 @@ pub enum Found {
 
 /// Returns the facts for all observed files; `sightings` list a parent before its children.
 #[must_use]
-pub fn decide(tree: &Tree, sightings: &[Sighting], now: Timestamp) -> Vec<Fact> {
+pub fn facts_from_observations(
+    tree: &Tree,
+    sightings: &[ObservedFile],
+    now: Timestamp,
+) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (index, sighting) in sightings.iter().enumerate() {
         let earlier = &sightings[..index];
         match &sighting.place {
-            Place::New(new) => facts.push(added(tree, earlier, new, &sighting.found, now)),
-            Place::Known(id) => {
+            OwningNode::New(new) => {
+                facts.push(node_added_fact(tree, earlier, new, &sighting.found, now))
+            }
+            OwningNode::Known(id) => {
                 if let Some(node) = tree.get(*id) {
-                    changed(tree, earlier, node, &sighting.found, &mut facts);
+                    push_node_changes(tree, earlier, node, &sighting.found, &mut facts);
                 }
             }
         }
@@ -72,11 +78,17 @@ pub fn decide(tree: &Tree, sightings: &[Sighting], now: Timestamp) -> Vec<Fact> 
     facts
 }
 
-fn added(tree: &Tree, earlier: &[Sighting], new: &NewNode, found: &Found, now: Timestamp) -> Fact {
-    let parent = new.parent.map(|id| parent_now(tree, earlier, id));
+fn node_added_fact(
+    tree: &Tree,
+    earlier: &[ObservedFile],
+    new: &NewNode,
+    found: &ObservedContent,
+    now: Timestamp,
+) -> Fact {
+    let parent = new.parent.map(|id| observe_parent(tree, earlier, id));
     let description = match found {
-        Found::Text { description, .. } => description.clone(),
-        Found::Missing | Found::Unreadable { .. } => Description::default(),
+        ObservedContent::Text { description, .. } => description.clone(),
+        ObservedContent::Missing | ObservedContent::Unreadable { .. } => Description::default(),
     };
     Fact::NodeAdded {
         node: Box::new(Node {
@@ -88,21 +100,27 @@ fn added(tree: &Tree, earlier: &[Sighting], new: &NewNode, found: &Found, now: T
             order: new.order,
             path: new.path.clone(),
             description,
-            content: content_of(found, None, parent.as_ref()),
+            content: derive_content(found, None, parent.as_ref()),
             approval: None,
             condemnation: None,
             progress: Progress::Pending,
             // Provisional: the cascade of the same operation derives the real status.
-            standing: Standing::plain(Status::Draft),
+            standing: NodeStatus::without_cause(Status::Draft),
             created_at: now,
             updated_at: now,
         }),
     }
 }
 
-fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts: &mut Vec<Fact>) {
-    let parent = node.parent.map(|id| parent_now(tree, earlier, id));
-    let content = content_of(found, Some(&node.content), parent.as_ref());
+fn push_node_changes(
+    tree: &Tree,
+    earlier: &[ObservedFile],
+    node: &Node,
+    found: &ObservedContent,
+    facts: &mut Vec<Fact>,
+) {
+    let parent = node.parent.map(|id| observe_parent(tree, earlier, id));
+    let content = derive_content(found, Some(&node.content), parent.as_ref());
     // Also when only the formatting changed: it is a new version, though the status stays.
     if content != node.content {
         facts.push(Fact::ContentChanged {
@@ -113,7 +131,7 @@ fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts:
     }
     // A file that is missing or unreadable keeps its last description, so that `tl tree` still
     // shows a title.
-    if let Found::Text { description, .. } = found
+    if let ObservedContent::Text { description, .. } = found
         && *description != node.description
     {
         facts.push(Fact::DescriptionChanged {
@@ -125,7 +143,7 @@ fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts:
 }
 
 /// A parent's text before and after this observation.
-struct ParentNow {
+struct ObservedParent {
     /// The text before this observation.
     before: Option<ParentVersion>,
     now: Option<ParentVersion>,
@@ -133,24 +151,26 @@ struct ParentNow {
     rewritten_ns: Option<i64>,
 }
 
-fn parent_now(tree: &Tree, earlier: &[Sighting], id: NodeId) -> ParentNow {
-    let before = tree.get(id).and_then(|parent| parent.content.as_parent());
+fn observe_parent(tree: &Tree, earlier: &[ObservedFile], id: NodeId) -> ObservedParent {
+    let before = tree
+        .get(id)
+        .and_then(|parent| parent.content.as_parent_version());
     let seen = earlier.iter().rev().find(|sighting| match &sighting.place {
-        Place::Known(known) => *known == id,
-        Place::New(new) => new.id == id,
+        OwningNode::Known(known) => *known == id,
+        OwningNode::New(new) => new.id == id,
     });
     match seen.map(|sighting| &sighting.found) {
-        None => ParentNow {
+        None => ObservedParent {
             before,
             now: before,
             rewritten_ns: None,
         },
-        Some(Found::Text {
+        Some(ObservedContent::Text {
             version,
             canonical,
             modified_ns,
             ..
-        }) => ParentNow {
+        }) => ObservedParent {
             before,
             now: Some(ParentVersion {
                 version: *version,
@@ -158,7 +178,7 @@ fn parent_now(tree: &Tree, earlier: &[Sighting], id: NodeId) -> ParentNow {
             }),
             rewritten_ns: Some(*modified_ns),
         },
-        Some(Found::Missing | Found::Unreadable { .. }) => ParentNow {
+        Some(ObservedContent::Missing | ObservedContent::Unreadable { .. }) => ObservedParent {
             before,
             now: None,
             rewritten_ns: None,
@@ -166,11 +186,15 @@ fn parent_now(tree: &Tree, earlier: &[Sighting], id: NodeId) -> ParentNow {
     }
 }
 
-fn content_of(found: &Found, before: Option<&Content>, parent: Option<&ParentNow>) -> Content {
+fn derive_content(
+    found: &ObservedContent,
+    before: Option<&Content>,
+    parent: Option<&ObservedParent>,
+) -> Content {
     match found {
-        Found::Missing => Content::Missing,
-        Found::Unreadable { why } => Content::Unreadable { why: why.clone() },
-        Found::Text {
+        ObservedContent::Missing => Content::Missing,
+        ObservedContent::Unreadable { why } => Content::Unreadable { why: why.clone() },
+        ObservedContent::Text {
             version,
             canonical,
             modified_ns,
@@ -190,7 +214,7 @@ fn content_of(found: &Found, before: Option<&Content>, parent: Option<&ParentNow
                         ..
                     }),
                 ) if same == canonical => *basis,
-                (None, _) => parent.and_then(|parent| written_against(parent, *modified_ns)),
+                (None, _) => parent.and_then(|parent| choose_basis(parent, *modified_ns)),
             };
             Content::Text {
                 version: *version,
@@ -203,7 +227,7 @@ fn content_of(found: &Found, before: Option<&Content>, parent: Option<&ParentNow
 
 /// Returns the parent version a new text was written against: the current one, unless both changed
 /// since the last observation and the child was written first.
-fn written_against(parent: &ParentNow, modified_ns: i64) -> Option<ParentVersion> {
+fn choose_basis(parent: &ObservedParent, modified_ns: i64) -> Option<ParentVersion> {
     // Several files may change between two observations. Without the order of their mtimes, a child
     // written before its parent was rewritten would count as up to date.
     match (parent.rewritten_ns, parent.before) {

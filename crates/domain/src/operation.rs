@@ -79,7 +79,7 @@ pub enum Verb {
 impl Verb {
     /// Returns the name shown in the log.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Init => "init",
             Self::Observe => "observe",
@@ -120,7 +120,7 @@ impl Verb {
     /// Observations and rebuilds have to be named by their number: a user who types `undo` does not
     /// mean the paragraph they just wrote in their editor.
     #[must_use]
-    pub fn is_a_decision(self) -> bool {
+    pub fn is_decision(self) -> bool {
         // Exhaustive, so that a new verb has to take a side. Bookkeeping of sessions is excluded as
         // well: there is far more of it than of decisions, and it would hide the last one.
         match self {
@@ -219,9 +219,9 @@ fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
 impl Operation {
     /// Returns the ids of the nodes it changed, sorted and without duplicates.
     #[must_use]
-    pub fn touched(&self) -> Vec<NodeId> {
+    pub fn touched_nodes(&self) -> Vec<NodeId> {
         // One node is often in several facts: content, description, status.
-        let mut nodes: Vec<NodeId> = self.facts.iter().flat_map(Fact::nodes).collect();
+        let mut nodes: Vec<NodeId> = self.facts.iter().flat_map(Fact::changed_nodes).collect();
         nodes.sort_unstable();
         nodes.dedup();
         nodes
@@ -229,7 +229,7 @@ impl Operation {
 
     /// Returns the operation without its facts.
     #[must_use]
-    pub fn head(&self) -> OperationHead {
+    pub fn to_head(&self) -> OperationHead {
         OperationHead {
             id: self.id,
             at: self.at,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::Principal;
 use crate::tick::context::GenerationPolicy;
 use crate::work::tdd::CommitPrefixes;
-use crate::work::uncommitted::NOT_WRITTEN;
+use crate::work::uncommitted::GENERATED_FILE_PATTERNS;
 
 /// Whose approval counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,13 +25,13 @@ impl ApprovalPolicy {
     /// Whether an approval by this principal counts. The only place of the rule "only a person
     /// approves".
     #[must_use]
-    pub fn accepts(self, by: &Principal) -> bool {
+    pub fn accepts_approval_by(self, by: &Principal) -> bool {
         self.accepts_person(by.is_human())
     }
 
     /// Whether only a person's approval counts.
     #[must_use]
-    pub fn only_people(self) -> bool {
+    pub fn requires_person(self) -> bool {
         !self.accepts_person(false)
     }
 
@@ -125,7 +125,7 @@ impl Default for GatePolicy {
             frozen: GateMode::Block,
             done: GateMode::Block,
             loc_limit: 400,
-            loc_exclude: NOT_WRITTEN
+            loc_exclude: GENERATED_FILE_PATTERNS
                 .iter()
                 .map(|pattern| (*pattern).to_owned())
                 .collect(),

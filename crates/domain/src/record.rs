@@ -28,10 +28,10 @@ pub trait Recorded: Serialize + DeserializeOwned {
 ///
 /// # Errors
 /// [`StoreFault`], also when the record is not of this type.
-pub fn read<T: Recorded>(state: &dyn Snapshot, key: &str) -> Result<Option<T>, StoreFault> {
+pub fn read_record<T: Recorded>(state: &dyn Snapshot, key: &str) -> Result<Option<T>, StoreFault> {
     state
         .record_body(T::KIND, key)?
-        .map(|body| typed(key, body))
+        .map(|body| parse_record_body(key, body))
         .transpose()
 }
 
@@ -39,18 +39,18 @@ pub fn read<T: Recorded>(state: &dyn Snapshot, key: &str) -> Result<Option<T>, S
 ///
 /// # Errors
 /// [`StoreFault`], also when a record is not of this type.
-pub fn read_all<T: Recorded>(
+pub fn read_records<T: Recorded>(
     state: &dyn Snapshot,
     prefix: &str,
 ) -> Result<Vec<(String, T)>, StoreFault> {
-    let found = state.records(T::KIND, prefix)?;
+    let found = state.records_by_prefix(T::KIND, prefix)?;
     found
         .into_iter()
-        .map(|(key, body)| typed(&key, body).map(|value| (key, value)))
+        .map(|(key, body)| parse_record_body(&key, body).map(|value| (key, value)))
         .collect()
 }
 
-fn typed<T: Recorded>(key: &str, body: Value) -> Result<T, StoreFault> {
+fn parse_record_body<T: Recorded>(key: &str, body: Value) -> Result<T, StoreFault> {
     // An unreadable record is damage, not absence: a claim or a session must not silently vanish.
     serde_json::from_value(body).map_err(|error| StoreFault::Damaged {
         what: format!("the record {}/{key} cannot be read: {error}", T::KIND),
@@ -59,7 +59,11 @@ fn typed<T: Recorded>(key: &str, body: Value) -> Result<T, StoreFault> {
 
 /// Returns the fact for a changed record; `None` if it is unchanged.
 #[must_use]
-pub fn changed<T: Recorded>(key: &str, before: Option<&T>, after: Option<&T>) -> Option<Fact> {
+pub fn record_changed_fact<T: Recorded>(
+    key: &str,
+    before: Option<&T>,
+    after: Option<&T>,
+) -> Option<Fact> {
     // Serialising cannot fail: records are plain data (maps with string keys, lists, scalars).
     // Bodies are compared as JSON, because that is what the journal stores.
     let body = |value: Option<&T>| {

@@ -31,7 +31,7 @@ pub enum KeepRefused {
 ///
 /// # Errors
 /// [`KeepRefused`].
-pub fn keep(
+pub fn keep_stale_node(
     node: &Node,
     parent: Option<&Node>,
     approval: Result<Approval, ApprovalRefused>,
@@ -42,7 +42,7 @@ pub fn keep(
             status: node.status(),
         });
     }
-    if node.text_is_approved() {
+    if node.has_approved_text() {
         // Keeping an approved text is an approval: it passes the same rules, so keeping is no way
         // around `policy.approval = "human"`.
         let approval = approval?;
@@ -52,7 +52,7 @@ pub fn keep(
             after: Some(approval),
         }]);
     }
-    let basis = parent.and_then(|parent| parent.content.as_parent());
+    let basis = parent.and_then(|parent| parent.content.as_parent_version());
     let after = match &node.content {
         Content::Text {
             version, canonical, ..
@@ -91,7 +91,7 @@ pub fn keep(
 /// Nodes nearer to the root come first, because deciding on them settles their descendants; then
 /// approved texts, then the ones that have been stale longest.
 #[must_use]
-pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
+pub fn stale_by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
     let mut stale: Vec<&Node> = within
         .iter()
         .copied()
@@ -100,7 +100,7 @@ pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
     stale.sort_by_key(|node| {
         (
             tree.ancestors(node).len(),
-            !node.text_is_approved(),
+            !node.has_approved_text(),
             node.standing.since,
             node.order,
         )
@@ -110,16 +110,16 @@ pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
 
 /// Returns the parent version a stale node was written or approved against.
 #[must_use]
-pub fn against(node: &Node) -> Option<crate::node::ParentVersion> {
+pub fn basis_of_stale_node(node: &Node) -> Option<crate::node::ParentVersion> {
     match &node.approval {
-        Some(approval) if node.text_is_approved() => approval.parent,
+        Some(approval) if node.has_approved_text() => approval.parent,
         _ => node.content.basis(),
     }
 }
 
 /// Returns the fact that condemns a node's current text.
 #[must_use]
-pub fn condemn(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fact {
+pub fn condemnation_fact(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fact {
     Fact::CondemnationChanged {
         node: node.id,
         before: node.condemnation.clone(),
@@ -127,7 +127,7 @@ pub fn condemn(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fac
             // If the file is missing, the text most likely to come back is the approved one.
             canonical: node
                 .content
-                .canonical()
+                .canonical_hash()
                 .or_else(|| node.approval.as_ref().map(|approval| approval.canonical)),
             reason: reason.to_owned(),
             by: by.clone(),

@@ -25,7 +25,7 @@ pub const SEARCHED_KINDS: &[&str] = &[
 /// Returns the searchable text of a record: `title`, `shelf` and `text` of a note, every string of
 /// an entry of the story's memory.
 #[must_use]
-pub fn text_of(kind: &str, body: &Value) -> String {
+pub fn searchable_text(kind: &str, body: &Value) -> String {
     let mut found = Vec::new();
     match kind {
         "anchor" | "mem" => found.extend(
@@ -33,47 +33,49 @@ pub fn text_of(kind: &str, body: &Value) -> String {
                 .iter()
                 .filter_map(|field| body[*field].as_str()),
         ),
-        _ => texts_in(body, &mut found),
+        _ => collect_texts(body, &mut found),
     }
     found.join(" ")
 }
 
-fn texts_in<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+fn collect_texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => found.push(text),
-        Value::Array(items) => items.iter().for_each(|item| texts_in(item, found)),
-        Value::Object(members) => members.values().for_each(|member| texts_in(member, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, found)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|member| collect_texts(member, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 /// Splits a text into words, in order.
 #[must_use]
-pub fn words(text: &str) -> Vec<String> {
+pub fn split_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word = String::new();
     // Lower case per character: `str::to_lowercase` handles a final sigma by its context, so a word
     // and its prefix could differ.
     for c in text.chars().flat_map(char::to_lowercase) {
-        if is_word_by_itself(c) {
-            found.extend(take(&mut word));
+        if is_unspaced_script(c) {
+            found.extend(take_word(&mut word));
             found.push(c.to_string());
-        } else if c.is_alphanumeric() || is_mark(c) {
+        } else if c.is_alphanumeric() || is_combining_mark(c) {
             word.push(c);
         } else {
-            found.extend(take(&mut word));
+            found.extend(take_word(&mut word));
         }
     }
-    found.extend(take(&mut word));
+    found.extend(take_word(&mut word));
     found
 }
 
-fn take(word: &mut String) -> Option<String> {
+fn take_word(word: &mut String) -> Option<String> {
     (!word.is_empty()).then(|| std::mem::take(word))
 }
 
 /// Whether a character belongs to a script without spaces between words.
-fn is_word_by_itself(c: char) -> bool {
+fn is_unspaced_script(c: char) -> bool {
     // Thai, Lao, Myanmar, Khmer, kana and CJK ideographs. A dictionary would segment them better,
     // but it takes megabytes, and engines with different versions of it would disagree.
     matches!(c,
@@ -82,7 +84,7 @@ fn is_word_by_itself(c: char) -> bool {
 }
 
 /// Whether a character is a combining mark, which belongs to the letter before it.
-fn is_mark(c: char) -> bool {
+fn is_combining_mark(c: char) -> bool {
     // `char::is_alphanumeric` is false for signs such as the Devanagari virama, at which Hindi
     // words would otherwise be split.
     matches!(c,
@@ -92,26 +94,26 @@ fn is_mark(c: char) -> bool {
 
 /// A parsed query: phrases whose words must be adjacent; the last word of each matches as a prefix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Query {
+pub struct SearchQuery {
     pub phrases: Vec<Vec<String>>,
 }
 
 /// Maximum number of phrases in a query; the rest is ignored.
-const MOST_PHRASES: usize = 16;
+const MAX_PHRASES: usize = 16;
 
-impl Query {
+impl SearchQuery {
     /// Parses a query; whitespace separates phrases.
     #[must_use]
-    pub fn read(text: &str) -> Self {
+    pub fn parse_query(text: &str) -> Self {
         let mut phrases: Vec<Vec<String>> = Vec::new();
         for phrase in text
             .split_whitespace()
-            .map(words)
+            .map(split_words)
             .filter(|phrase| !phrase.is_empty())
         {
             // A repeated phrase would count twice in the score, and a pasted page would make the
             // search slow.
-            if !phrases.contains(&phrase) && phrases.len() < MOST_PHRASES {
+            if !phrases.contains(&phrase) && phrases.len() < MAX_PHRASES {
                 phrases.push(phrase);
             }
         }
@@ -127,7 +129,7 @@ impl Query {
 
 /// Whether a text has to match all phrases or any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Matching {
+pub enum MatchMode {
     /// All phrases; if no text has all of them, any phrase.
     AllElseAny,
     /// Any phrase.
@@ -136,7 +138,7 @@ pub enum Matching {
 
 /// Counts the occurrences of a phrase in a text.
 #[must_use]
-pub fn occurrences(phrase: &[String], text: &[String]) -> usize {
+pub fn count_occurrences(phrase: &[String], text: &[String]) -> usize {
     let Some((last, before)) = phrase.split_last() else {
         return 0;
     };
@@ -151,18 +153,18 @@ pub fn occurrences(phrase: &[String], text: &[String]) -> usize {
 }
 
 // The values of SQLite's FTS5, whose ranking the other engines reproduce.
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
+const BM25_K1: f64 = 1.2;
+const BM25_B: f64 = 0.75;
 
 /// Ranks texts by BM25, best first; ties keep the given order.
 ///
 /// `of_kind` filters the result; filtered texts still count for the rarity of a word. For engines
 /// without an index of their own.
 #[must_use]
-pub fn rank(
+pub fn rank_texts(
     texts: &[Vec<String>],
-    query: &Query,
-    matching: Matching,
+    query: &SearchQuery,
+    matching: MatchMode,
     of_kind: &dyn Fn(usize) -> bool,
 ) -> Vec<usize> {
     let words: usize = texts.iter().map(Vec::len).sum();
@@ -170,7 +172,7 @@ pub fn rank(
         texts: texts.len() as f64,
         words: words as f64,
     };
-    rank_in(corpus, texts, query, matching, of_kind)
+    rank_in_corpus(corpus, texts, query, matching, of_kind)
 }
 
 /// Size of the corpus, including texts that match nothing: BM25 needs it for rarity and length.
@@ -182,17 +184,22 @@ pub struct Corpus {
 
 /// Like [`rank`], for an engine that passes only the texts matching some phrase.
 #[must_use]
-pub fn rank_in(
+pub fn rank_in_corpus(
     corpus: Corpus,
     texts: &[Vec<String>],
-    query: &Query,
-    matching: Matching,
+    query: &SearchQuery,
+    matching: MatchMode,
     of_kind: &dyn Fn(usize) -> bool,
 ) -> Vec<usize> {
     let counts: Vec<Vec<usize>> = query
         .phrases
         .iter()
-        .map(|phrase| texts.iter().map(|text| occurrences(phrase, text)).collect())
+        .map(|phrase| {
+            texts
+                .iter()
+                .map(|text| count_occurrences(phrase, text))
+                .collect()
+        })
         .collect();
     let all = corpus.texts;
     // The kind is indexed next to the words and counts as one of them.
@@ -224,11 +231,11 @@ pub fn rank_in(
     let mut found = if query.is_empty() {
         Vec::new()
     } else {
-        candidates(matching == Matching::AllElseAny)
+        candidates(matching == MatchMode::AllElseAny)
     };
     // Falls back to any phrase only when nothing matches all: a long question still finds
     // something.
-    if found.is_empty() && matching == Matching::AllElseAny && query.phrases.len() > 1 {
+    if found.is_empty() && matching == MatchMode::AllElseAny && query.phrases.len() > 1 {
         found = candidates(false);
     }
     for index in &found {
@@ -238,8 +245,8 @@ pub fn rank_in(
             .fold(0.0, |score, (counts, rarity)| {
                 let often = counts[*index] as f64;
                 score
-                    + rarity * (often * (K1 + 1.0))
-                        / (often + K1 * (1.0 - B + B * length(*index) / average))
+                    + rarity * (often * (BM25_K1 + 1.0))
+                        / (often + BM25_K1 * (1.0 - BM25_B + BM25_B * length(*index) / average))
             });
         scores.insert(*index, score);
     }
@@ -248,14 +255,14 @@ pub fn rank_in(
 }
 
 /// The constant `k` of reciprocal rank fusion; 60 is the value of the original paper.
-const RANK_OFFSET: f64 = 60.0;
+const RRF_RANK_OFFSET: f64 = 60.0;
 
 /// Merges ranked lists by reciprocal rank fusion, best first.
 ///
 /// Uses ranks only, because scores of full-text and vector search cannot be compared. Ties keep the
 /// order of the first list they are in.
 #[must_use]
-pub fn fuse<T: Clone + Eq + std::hash::Hash>(lists: &[&[T]], most: usize) -> Vec<T> {
+pub fn fuse_rankings<T: Clone + Eq + std::hash::Hash>(lists: &[&[T]], most: usize) -> Vec<T> {
     let mut order: Vec<&T> = Vec::new();
     let mut scores: HashMap<&T, f64> = HashMap::new();
     for list in lists {
@@ -264,7 +271,7 @@ pub fn fuse<T: Clone + Eq + std::hash::Hash>(lists: &[&[T]], most: usize) -> Vec
                 order.push(item);
                 0.0
             });
-            *score += 1.0 / (RANK_OFFSET + rank as f64 + 1.0);
+            *score += 1.0 / (RRF_RANK_OFFSET + rank as f64 + 1.0);
         }
     }
     order.sort_by(|a, b| scores[b].total_cmp(&scores[a]));
@@ -273,16 +280,16 @@ pub fn fuse<T: Clone + Eq + std::hash::Hash>(lists: &[&[T]], most: usize) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use super::{Matching, Query, fuse, rank, words};
+    use super::{MatchMode, SearchQuery, fuse_rankings, rank_texts, split_words};
 
     #[test]
     fn what_several_lists_have_comes_first() {
         assert_eq!(
-            fuse(&[&["a", "b", "c"], &["d", "c", "b"]], 9),
+            fuse_rankings(&[&["a", "b", "c"], &["d", "c", "b"]], 9),
             ["b", "c", "a", "d"]
         );
-        assert_eq!(fuse(&[&["a", "b"], &[]], 1), ["a"]);
-        assert!(fuse::<u8>(&[], 3).is_empty());
+        assert_eq!(fuse_rankings(&[&["a", "b"], &[]], 1), ["a"]);
+        assert!(fuse_rankings::<u8>(&[], 3).is_empty());
     }
 
     #[test]
@@ -302,15 +309,20 @@ mod tests {
             ("  ,. ", vec![]),
         ];
         for (text, expected) in cases {
-            assert_eq!(words(text), expected, "{text}");
+            assert_eq!(split_words(text), expected, "{text}");
         }
     }
 
     #[track_caller]
     fn check(notes: &[&str], query: &str, expected: &[usize]) {
-        let notes: Vec<Vec<String>> = notes.iter().map(|note| words(note)).collect();
+        let notes: Vec<Vec<String>> = notes.iter().map(|note| split_words(note)).collect();
         assert_eq!(
-            rank(&notes, &Query::read(query), Matching::AllElseAny, &|_| true),
+            rank_texts(
+                &notes,
+                &SearchQuery::parse_query(query),
+                MatchMode::AllElseAny,
+                &|_| true
+            ),
             expected,
             "{query}"
         );

@@ -40,8 +40,8 @@ pub struct SectionChange {
 /// Splits a plan into its sections. The front matter is a section of its own, headed `front
 /// matter`.
 #[must_use]
-pub fn split(text: &str) -> Vec<Section> {
-    let (block, body) = front_matter::split(text);
+pub fn split_sections(text: &str) -> Vec<Section> {
+    let (block, body) = front_matter::split_front_matter(text);
     let mut sections = Vec::new();
     // A section of its own, so that a change of `needs` or of a character list is named as such.
     if let Some(block) = block {
@@ -52,7 +52,7 @@ pub fn split(text: &str) -> Vec<Section> {
         });
     }
 
-    let headings = headings(body);
+    let headings = find_headings(body);
     let before = canonical_text(
         body.get(..headings.first().map_or(body.len(), |first| first.start))
             .unwrap_or_default(),
@@ -66,7 +66,7 @@ pub fn split(text: &str) -> Vec<Section> {
     }
     for (index, heading) in headings.iter().enumerate() {
         let below = body
-            .get(heading.end..end_of(&headings, index, body))
+            .get(heading.end..section_end(&headings, index, body))
             .unwrap_or_default();
         sections.push(Section {
             heading: heading.title.clone(),
@@ -80,11 +80,11 @@ pub fn split(text: &str) -> Vec<Section> {
 /// Returns the plan with the text of one section replaced: the first with that heading, ignoring
 /// case, or a new one at the end.
 #[must_use]
-pub fn with_section(text: &str, heading: &str, section: &str) -> String {
-    let (_, body) = front_matter::split(text);
+pub fn replace_section(text: &str, heading: &str, section: &str) -> String {
+    let (_, body) = front_matter::split_front_matter(text);
     let front = text.strip_suffix(body).unwrap_or_default();
     // Everything outside the section stays byte for byte, so the new version differs only there.
-    let headings = headings(body);
+    let headings = find_headings(body);
     let wanted = heading.trim().trim_start_matches('#').trim();
     let section = section.trim();
     match headings
@@ -92,7 +92,7 @@ pub fn with_section(text: &str, heading: &str, section: &str) -> String {
         .position(|known| known.title.to_lowercase() == wanted.to_lowercase())
     {
         Some(index) => {
-            let (start, end) = (headings[index].end, end_of(&headings, index, body));
+            let (start, end) = (headings[index].end, section_end(&headings, index, body));
             let (above, below) = (
                 body.get(..start).unwrap_or_default(),
                 body.get(end..).unwrap_or_default(),
@@ -114,19 +114,19 @@ struct Heading {
 }
 
 /// Returns the byte offset where the text below a heading ends.
-fn end_of(headings: &[Heading], index: usize, body: &str) -> usize {
+fn section_end(headings: &[Heading], index: usize, body: &str) -> usize {
     headings
         .get(index + 1)
         .map_or(body.len(), |next| next.start)
 }
 
-fn headings(body: &str) -> Vec<Heading> {
+fn find_headings(body: &str) -> Vec<Heading> {
     let mut found = Vec::new();
     let mut open: Option<Heading> = None;
     for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                let depth = level_number(level);
+                let depth = heading_depth(level);
                 open = Some(Heading {
                     title: String::new(),
                     depth,
@@ -155,7 +155,7 @@ fn headings(body: &str) -> Vec<Heading> {
     found
 }
 
-fn level_number(level: HeadingLevel) -> u8 {
+fn heading_depth(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,
         HeadingLevel::H2 => 2,
@@ -168,10 +168,10 @@ fn level_number(level: HeadingLevel) -> u8 {
 
 /// Returns the sections that differ, in the order of the newer text; removed ones last.
 #[must_use]
-pub fn changes(older: &str, newer: &str) -> Vec<SectionChange> {
-    let older = split(older);
-    let newer = split(newer);
-    let (old_keys, new_keys) = (keys_of(&older), keys_of(&newer));
+pub fn changed_sections(older: &str, newer: &str) -> Vec<SectionChange> {
+    let older = split_sections(older);
+    let newer = split_sections(newer);
+    let (old_keys, new_keys) = (section_keys(&older), section_keys(&newer));
     let old_by_key: HashMap<SectionKey<'_>, &Section> =
         old_keys.iter().copied().zip(&older).collect();
 
@@ -203,7 +203,7 @@ pub fn changes(older: &str, newer: &str) -> Vec<SectionChange> {
 type SectionKey<'a> = (&'a str, usize);
 
 /// Returns a unique key for every section: the n-th with a heading is compared with the n-th.
-fn keys_of(sections: &[Section]) -> Vec<SectionKey<'_>> {
+fn section_keys(sections: &[Section]) -> Vec<SectionKey<'_>> {
     // Keys make the comparison linear. Searching the list for each heading took more than 30 s for
     // one changed line in a plan of 300,000 headings.
     let mut seen: HashMap<&str, usize> = HashMap::new();
@@ -231,8 +231,8 @@ pub struct Reliance<'a> {
 /// The child relies on the sections it lists, else on those that mention it; if there are neither,
 /// on everything.
 #[must_use]
-pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
-    let changed = changes(older, newer);
+pub fn parent_change_affects(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
+    let changed = changed_sections(older, newer);
     if changed.is_empty() {
         return false;
     }
@@ -256,10 +256,10 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
         .collect();
     let speaks_of_it = |section: &Section| {
         let text = lower(&format!("{}\n{}", section.heading, section.body));
-        names.iter().any(|name| contains_word(&text, name))
+        names.iter().any(|name| contains_whole_word(&text, name))
     };
     // Both texts: a section that no longer mentions the child, or newly does, concerns it as well.
-    let (older, newer) = (split(older), split(newer));
+    let (older, newer) = (split_sections(older), split_sections(newer));
     let relied: HashSet<&str> = older
         .iter()
         .chain(&newer)
@@ -276,7 +276,7 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
 }
 
 /// Whether `text` contains `name` as whole words, so that `chapter 1` does not match `chapter 12`.
-fn contains_word(text: &str, name: &str) -> bool {
+fn contains_whole_word(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(start, found)| {
         let before = text.get(..start).and_then(|head| head.chars().next_back());
         let after = text
@@ -289,12 +289,12 @@ fn contains_word(text: &str, name: &str) -> bool {
 
 /// Parses a plan's metadata from its front matter and first heading.
 #[must_use]
-pub fn describe(text: &str) -> Description {
-    let front = front_matter::read(text);
+pub fn describe_plan(text: &str) -> Description {
+    let front = front_matter::parse_front_matter(text);
     let title = front
-        .text("title")
+        .get_text("title")
         .or_else(|| {
-            split(text)
+            split_sections(text)
                 .into_iter()
                 .find(|section| section.depth > 0)
                 .map(|section| section.heading)
@@ -302,8 +302,8 @@ pub fn describe(text: &str) -> Description {
         .filter(|title| !title.is_empty());
     let mut description = Description {
         title,
-        needs: front.list("needs"),
-        relies_on: front.list("relies_on"),
+        needs: front.get_list("needs"),
+        relies_on: front.get_list("relies_on"),
         work: None,
     };
     // Masked as it is stored: otherwise a file with a secret in its heading would differ from its

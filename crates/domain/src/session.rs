@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 
 /// Returns the host name of a principal, for callers without a session of their own.
 #[must_use]
-pub fn host_of(actor: &Principal) -> &str {
+pub fn host_of_principal(actor: &Principal) -> &str {
     match actor {
         Principal::Human(_) => "human",
         Principal::Agent { host, .. } => host,
@@ -23,20 +23,20 @@ pub fn host_of(actor: &Principal) -> &str {
 /// Work mode of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum SessionMode {
     #[default]
     PlanDriven,
     QuickFix,
     Exploration,
 }
 
-impl Mode {
+impl SessionMode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::PlanDriven, Self::QuickFix, Self::Exploration];
 
     /// Returns the name used in JSON, session files and the terminal.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::PlanDriven => "plan_driven",
             Self::QuickFix => "quick_fix",
@@ -47,7 +47,7 @@ impl Mode {
     /// Parses a mode's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.word() == word)
+        Self::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
 }
 
@@ -63,7 +63,7 @@ pub enum SessionStatus {
 impl SessionStatus {
     /// Returns the name used in JSON and the terminal.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Archived => "archived",
@@ -83,7 +83,7 @@ pub struct Rating {
 
 /// The name and host of a new session.
 #[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
+pub struct SessionOwner<'a> {
     pub name: &'a str,
     pub host: &'a str,
 }
@@ -94,7 +94,7 @@ pub struct Session {
     pub stamp: Stamp,
     pub name: String,
     pub host: String,
-    pub mode: Mode,
+    pub mode: SessionMode,
     pub status: SessionStatus,
     pub trajectory: NodeId,
     pub cursor: NodeId,
@@ -116,15 +116,15 @@ pub struct Session {
 }
 
 /// Maximum number of stored ratings.
-pub const MOST_RATINGS: usize = 20;
+pub const MAX_RATINGS: usize = 20;
 
 impl Session {
     /// Creates a session at the root of its trajectory.
     #[must_use]
-    pub fn begin(
+    pub fn begin_session(
         stamp: Stamp,
-        who: &Who<'_>,
-        mode: Mode,
+        who: &SessionOwner<'_>,
+        mode: SessionMode,
         trajectory: NodeId,
         now: Timestamp,
     ) -> Self {
@@ -150,14 +150,14 @@ impl Session {
 
     /// Creates the session that resumes this one: same position, same report.
     #[must_use]
-    pub fn taken_up(&self, stamp: Stamp, who: &Who<'_>, now: Timestamp) -> Self {
+    pub fn resumed_by(&self, stamp: Stamp, who: &SessionOwner<'_>, now: Timestamp) -> Self {
         // The log is not copied: it belongs to the old session and is found through `from`.
         Self {
             cursor: self.cursor,
             from: Some(self.stamp),
             next_compaction_report: self.next_compaction_report.clone(),
             compaction_count: self.compaction_count,
-            ..Self::begin(stamp, who, self.mode, self.trajectory, now)
+            ..Self::begin_session(stamp, who, self.mode, self.trajectory, now)
         }
     }
 
@@ -169,23 +169,23 @@ impl Session {
 
     /// Returns the path of its session file.
     #[must_use]
-    pub fn file(&self) -> String {
+    pub fn file_path(&self) -> String {
         // Derived, not stored: archiving changes the status, and the file moves with it.
         match self.status {
-            SessionStatus::Active => format!("{FOLDER}/{}.md", self.stamp),
-            SessionStatus::Archived => format!("{ARCHIVE}/{}.md", self.stamp),
+            SessionStatus::Active => format!("{SESSIONS_FOLDER}/{}.md", self.stamp),
+            SessionStatus::Archived => format!("{ARCHIVE_FOLDER}/{}.md", self.stamp),
         }
     }
 }
 
 /// Folder of the session files.
-pub const FOLDER: &str = ".throughline/sessions";
+pub const SESSIONS_FOLDER: &str = ".throughline/sessions";
 /// Folder of the files of archived sessions.
-pub const ARCHIVE: &str = ".throughline/sessions/archive";
+pub const ARCHIVE_FOLDER: &str = ".throughline/sessions/archive";
 /// The list of all sessions.
-pub const MANIFEST: &str = ".throughline/sessions/manifest.json";
+pub const MANIFEST_PATH: &str = ".throughline/sessions/manifest.json";
 /// Template of a new session file.
-pub const TEMPLATE: &str = ".throughline/templates/session.md";
+pub const TEMPLATE_PATH: &str = ".throughline/templates/session.md";
 
 impl Recorded for Session {
     const KIND: &'static str = "session";
@@ -205,25 +205,25 @@ impl Recorded for CurrentSession {
 impl CurrentSession {
     /// Returns the key for a session name.
     #[must_use]
-    pub fn own(name: &str) -> String {
+    pub fn session_key(name: &str) -> String {
         // The prefix keeps a session called `last` or `host/x` apart from the other keys.
         format!("session/{name}")
     }
 
     /// Returns the key for a host's latest session.
     #[must_use]
-    pub fn of_host(host: &str) -> String {
+    pub fn host_key(host: &str) -> String {
         format!("host/{host}")
     }
 
     /// The key for the project's latest session.
-    pub const LAST: &'static str = "last";
+    pub const LATEST_KEY: &'static str = "last";
 }
 
 /// The kind of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum EntryKind {
+pub enum LogEntryKind {
     Intent,
     TakenUp,
     Tactic,
@@ -239,10 +239,10 @@ pub enum EntryKind {
     Migration,
 }
 
-impl EntryKind {
+impl LogEntryKind {
     /// Returns the text used in session files.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Intent => "intent",
             Self::TakenUp => "taken up",
@@ -264,7 +264,7 @@ impl EntryKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
     pub at: Timestamp,
-    pub kind: EntryKind,
+    pub kind: LogEntryKind,
     /// The text, one line.
     pub text: String,
     /// The stamp of the node, anchor or note concerned.
@@ -279,14 +279,14 @@ impl Recorded for LogEntry {
 impl LogEntry {
     /// Returns the key of a session's n-th entry.
     #[must_use]
-    pub fn key(session: &Stamp, number: u32) -> String {
+    pub fn entry_key(session: &Stamp, number: u32) -> String {
         // Zero-padded: records are returned sorted by key as text, and a log has to be in order.
         format!("{session}/{number:06}")
     }
 
     /// Returns the key prefix of a session's entries.
     #[must_use]
-    pub fn prefix(session: &Stamp) -> String {
+    pub fn session_key_prefix(session: &Stamp) -> String {
         // With the slash: without it the log of `…-2` would be found under the first stamp as well.
         format!("{session}/")
     }

@@ -31,10 +31,10 @@ last_updated: 0
 <!-- Yours: anything goes. -->
 ";
 
-const HIERARCHY: &str = "## Hierarchy";
-const LOG: &str = "## Log";
-const NOTES: &str = "## Notes";
-const MOVED: &str = "### The hierarchy as it was changed by hand";
+const HIERARCHY_HEADING: &str = "## Hierarchy";
+const LOG_HEADING: &str = "## Log";
+const NOTES_HEADING: &str = "## Notes";
+const MOVED_HIERARCHY_HEADING: &str = "### The hierarchy as it was changed by hand";
 
 /// Inputs of a session file.
 #[derive(Clone, Debug)]
@@ -49,44 +49,44 @@ pub struct SessionText<'a> {
 
 /// Formats a log entry as one line.
 #[must_use]
-pub fn line(entry: &LogEntry) -> String {
+pub fn format_log_entry(entry: &LogEntry) -> String {
     let about = entry
         .about
         .map(|stamp| format!(" ({stamp})"))
         .unwrap_or_default();
     format!(
         "- {} {}: {}{about}",
-        entry.at.for_people(),
-        entry.kind.word(),
+        entry.at.format_local_minute(),
+        entry.kind.as_str(),
         clean_line(&entry.text)
     )
 }
 
 /// Returns the digest of a rendered hierarchy, by which manual edits are detected.
 #[must_use]
-pub fn drawing_digest(hierarchy: &str) -> Digest32 {
+pub fn hierarchy_digest(hierarchy: &str) -> Digest32 {
     // Trimmed: editors add or remove a final line break, which is not an edit worth keeping.
-    Digest32::of(hierarchy.trim().as_bytes())
+    Digest32::of_bytes(hierarchy.trim().as_bytes())
 }
 
 /// Returns `file` with its generated parts updated.
 #[must_use]
-pub fn merge(ours: &SessionText<'_>, file: &str) -> String {
+pub fn merge_session_file(ours: &SessionText<'_>, file: &str) -> String {
     let stamp = ours.session.stamp.to_string();
-    let mut parts = Parts::of(file);
-    parts.head(ours.session);
+    let mut parts = SessionFileParts::split_file(file);
+    parts.set_head_values(ours.session);
     // The template's placeholder; a file made from it has none left.
     for part in &mut parts.sections {
         if part.heading.starts_with("# ") {
             part.heading = part.heading.replace("{stamp}", &stamp);
         }
     }
-    let theirs = parts.hierarchy(ours);
-    parts.log(ours.log);
+    let theirs = parts.replace_hierarchy(ours);
+    parts.append_log_entries(ours.log);
     if let Some(theirs) = theirs {
-        parts.note(&theirs);
+        parts.append_to_notes(&theirs);
     }
-    parts.text()
+    parts.into_text()
 }
 
 /// A heading with the lines below it, up to the next heading of level 1 or 2.
@@ -97,14 +97,14 @@ struct Section {
 }
 
 /// A session file, split into front matter and sections.
-struct Parts {
+struct SessionFileParts {
     /// The lines between the two `---`, if there are any.
     head: Option<Vec<String>>,
     sections: Vec<Section>,
 }
 
-impl Parts {
-    fn of(file: &str) -> Self {
+impl SessionFileParts {
+    fn split_file(file: &str) -> Self {
         let mut lines: Vec<String> = file.lines().map(str::to_owned).collect();
         let mut head = None;
         if lines.first().is_some_and(|line| line.trim_end() == "---")
@@ -138,7 +138,7 @@ impl Parts {
     }
 
     /// Sets the values of the generated keys; missing ones are appended.
-    fn head(&mut self, session: &Session) {
+    fn set_head_values(&mut self, session: &Session) {
         let quoted = |text: &str| format!("\"{text}\"");
         let stamp = quoted(&session.stamp.to_string());
         let open = if session.is_active() {
@@ -149,7 +149,7 @@ impl Parts {
         let values = [
             ("session_id", stamp.clone()),
             ("stamp", stamp),
-            ("mode", quoted(session.mode.word())),
+            ("mode", quoted(session.mode.as_str())),
             ("governance_status", quoted(open)),
             ("created", session.created.as_millis().to_string()),
             ("last_updated", session.updated.as_millis().to_string()),
@@ -170,7 +170,7 @@ impl Parts {
     }
 
     /// Returns the section with this heading, appending it if it is missing.
-    fn section(&mut self, heading: &str) -> &mut Section {
+    fn section_or_insert(&mut self, heading: &str) -> &mut Section {
         let at = match self
             .sections
             .iter()
@@ -195,16 +195,16 @@ impl Parts {
     }
 
     /// Replaces the hierarchy; returns the previous one if it was edited by hand.
-    fn hierarchy(&mut self, ours: &SessionText<'_>) -> Option<Vec<String>> {
-        let section = self.section(HIERARCHY);
-        let (comments, found) = split(std::mem::take(&mut section.lines));
-        let found = without_fence(&found);
-        let digest = drawing_digest(&found.join("\n"));
+    fn replace_hierarchy(&mut self, ours: &SessionText<'_>) -> Option<Vec<String>> {
+        let section = self.section_or_insert(HIERARCHY_HEADING);
+        let (comments, found) = split_leading_comments(std::mem::take(&mut section.lines));
+        let found = strip_code_fence(&found);
+        let digest = hierarchy_digest(&found.join("\n"));
         // Three ways to recognise our own text: nothing there yet, the digest of the last write, or
         // (when that note was lost) exactly what would be written now.
         let known = found.is_empty()
             || ours.hierarchy_was == Some(digest)
-            || digest == drawing_digest(ours.hierarchy);
+            || digest == hierarchy_digest(ours.hierarchy);
         section.lines = comments;
         section.lines.push("```text".to_owned());
         section
@@ -215,8 +215,8 @@ impl Parts {
     }
 
     /// Appends the entries that are missing. Other lines keep their place.
-    fn log(&mut self, log: &[LogEntry]) {
-        let section = self.section(LOG);
+    fn append_log_entries(&mut self, log: &[LogEntry]) {
+        let section = self.section_or_insert(LOG_HEADING);
         let mut lines = std::mem::take(&mut section.lines);
         while lines.last().is_some_and(|line| line.trim().is_empty()) {
             lines.pop();
@@ -226,7 +226,7 @@ impl Parts {
         let mut taken = vec![false; lines.len()];
         let mut from = 0;
         for entry in log {
-            let wanted = line(entry);
+            let wanted = format_log_entry(entry);
             let found = (from..lines.len())
                 .chain(0..from)
                 .find(|at| !taken[*at] && lines[*at] == wanted);
@@ -246,9 +246,13 @@ impl Parts {
     }
 
     /// Saves a hierarchy that was edited by hand under the notes.
-    fn note(&mut self, theirs: &[String]) {
-        let section = self.section(NOTES);
-        let mut block = vec![String::new(), MOVED.to_owned(), String::new()];
+    fn append_to_notes(&mut self, theirs: &[String]) {
+        let section = self.section_or_insert(NOTES_HEADING);
+        let mut block = vec![
+            String::new(),
+            MOVED_HIERARCHY_HEADING.to_owned(),
+            String::new(),
+        ];
         block.extend(theirs.iter().cloned());
         let text = theirs.join("\n");
         // Once: a crash after the write but before the digest was saved would repeat the block.
@@ -257,18 +261,21 @@ impl Parts {
         }
     }
 
-    fn text(self) -> String {
+    fn into_text(self) -> String {
         let mut out = String::new();
         if let Some(head) = self.head {
             out.push_str("---\n");
-            head.iter().for_each(|line| push(&mut out, line));
+            head.iter().for_each(|line| push_line(&mut out, line));
             out.push_str("---\n");
         }
         for section in self.sections {
             if !section.heading.is_empty() {
-                push(&mut out, &section.heading);
+                push_line(&mut out, &section.heading);
             }
-            section.lines.iter().for_each(|line| push(&mut out, line));
+            section
+                .lines
+                .iter()
+                .for_each(|line| push_line(&mut out, line));
         }
         // Exactly one final line break: otherwise the file would grow with every merge.
         let mut text = out.trim_end_matches('\n').to_owned();
@@ -277,13 +284,13 @@ impl Parts {
     }
 }
 
-fn push(out: &mut String, line: &str) {
+fn push_line(out: &mut String, line: &str) {
     out.push_str(line);
     out.push('\n');
 }
 
 /// Splits the leading comments from the rest; blank lines among them are dropped.
-fn split(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
+fn split_leading_comments(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
     let is_comment =
         |line: &String| line.trim_start().starts_with("<!--") && line.trim_end().ends_with("-->");
     let at = lines
@@ -297,7 +304,7 @@ fn split(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
 }
 
 /// Removes the code fence around a hierarchy, and blank lines at its end.
-fn without_fence(lines: &[String]) -> Vec<String> {
+fn strip_code_fence(lines: &[String]) -> Vec<String> {
     let mut lines: Vec<String> = lines.to_vec();
     while lines.last().is_some_and(|line| line.trim().is_empty()) {
         lines.pop();

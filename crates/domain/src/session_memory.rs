@@ -53,9 +53,9 @@ pub struct WorkMemory {
 impl WorkMemory {
     /// Returns the note key.
     #[must_use]
-    pub fn key(session: &str) -> String {
+    pub fn note_key(session: &str) -> String {
         // Without the host: commands and hooks of the same session share this memory.
-        format!("{PREFIX}work/{session}")
+        format!("{NOTE_KEY_PREFIX}work/{session}")
     }
 }
 
@@ -71,12 +71,12 @@ pub struct PendingPhase {
 impl SessionMemory {
     /// Returns the note key.
     #[must_use]
-    pub fn key(host: Host, session: &str) -> String {
-        format!("{PREFIX}{}/{session}", host.word())
+    pub fn note_key(host: Host, session: &str) -> String {
+        format!("{NOTE_KEY_PREFIX}{}/{session}", host.as_str())
     }
 
     /// Forgets the context given to the model, when a conversation starts again without it.
-    pub fn forget_what_was_shown(&mut self) {
+    pub fn forget_shown_context(&mut self) {
         // `read` stays: otherwise the read-before-write gate would ask for every plan again after
         // each compaction.
         self.given.clear();
@@ -84,14 +84,14 @@ impl SessionMemory {
     }
 
     /// Remembers a text as sent; returns whether it differs from the previous one.
-    pub fn is_news(&mut self, text: &str) -> bool {
-        let digest = Digest32::of(text.as_bytes());
+    pub fn remember_if_new(&mut self, text: &str) -> bool {
+        let digest = Digest32::of_bytes(text.as_bytes());
         self.told.replace(digest) != Some(digest)
     }
 }
 
 /// Key prefix of all session notes.
-pub const PREFIX: &str = "session/";
+pub const NOTE_KEY_PREFIX: &str = "session/";
 
 /// Retention of the notes of inactive sessions, in milliseconds.
-pub const KEPT_FOR_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+pub const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1000;

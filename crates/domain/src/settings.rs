@@ -103,7 +103,7 @@ pub struct SettingsProblem {
 
 /// One setting: its name, documentation, and the setter for its environment variables.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub struct SettingKey {
     pub name: &'static str,
     pub default: &'static str,
     pub allowed: &'static str,
@@ -114,7 +114,7 @@ pub struct Key {
 }
 
 /// Returns every setting, in the order the environment is applied.
-fn all_keys() -> impl Iterator<Item = &'static Key> {
+fn iter_keys() -> impl Iterator<Item = &'static SettingKey> {
     identity_keys::KEYS
         .iter()
         .chain(KEYS)
@@ -125,28 +125,28 @@ fn all_keys() -> impl Iterator<Item = &'static Key> {
 
 /// Returns every setting by table, as the reference page and a new `config.toml` list them.
 #[must_use]
-pub fn keys() -> Vec<&'static Key> {
-    let all: Vec<&Key> = all_keys().collect();
-    let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
+pub fn list_setting_keys() -> Vec<&'static SettingKey> {
+    let all: Vec<&SettingKey> = iter_keys().collect();
+    let table = |key: &SettingKey| key.name.rsplit_once('.').map_or("", |(table, _)| table);
     let mut sorted = all.clone();
     // Keys of one table have to be adjacent, because TOML allows each table only once.
     sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));
     sorted
 }
 
-const KEYS: &[Key] = &[
-    Key {
+const KEYS: &[SettingKey] = &[
+    SettingKey {
         name: "profiles",
         default: "[\"story\"]",
         allowed: "names of built-in profiles (`story`, `tickets`, `trail`, `milestones`) or of files in `.throughline/profiles/`",
         environment: &["THROUGHLINE_PROFILES"],
         text: "The kinds of tree this project has.",
         set: |settings, text| {
-            settings.profiles = list(text);
+            settings.profiles = split_list(text);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "storage",
         default: "\"sqlite\"",
         allowed: "`sqlite`, `json`, `postgres`",
@@ -158,11 +158,11 @@ const KEYS: &[Key] = &[
                 ("json", Storage::Json),
                 ("postgres", Storage::Postgres),
             ];
-            settings.storage = one_of(text, &known)?;
+            settings.storage = parse_one_of(text, &known)?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "database",
         default: "\".throughline/state.db\"",
         allowed: "a path inside the project",
@@ -173,7 +173,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "database_url",
         default: "\"\"",
         allowed: "`postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `?sslmode=disable`, `require` and `sslrootcert=FILE`",
@@ -184,7 +184,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "database_project",
         default: "\"\"",
         allowed: "a name",
@@ -195,7 +195,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "log_file",
         default: "\".throughline/logs/tl.log\"",
         allowed: "a path inside the project",
@@ -206,7 +206,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "tickets_folder",
         default: "\"tickets\"",
         allowed: "a folder inside the project",
@@ -217,7 +217,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.approval",
         default: "\"anyone\"",
         allowed: "`anyone`, `human`",
@@ -225,7 +225,7 @@ const KEYS: &[Key] = &[
         text: "Whose approvals count: with `human`, only those by people. The environment can only make it stricter; a looser value in this file counts once a person accepts it (`tl policy accept`).",
         set: |settings, text| {
             use crate::policy::ApprovalPolicy::{Anyone, Human};
-            let wanted = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
+            let wanted = parse_one_of(text, &[("anyone", Anyone), ("human", Human)])?;
             // An agent can set variables; it must not gain the right to approve its own plans.
             if settings.policy.approval == Human && wanted == Anyone {
                 return Err("the project is stricter; the environment cannot loosen it".to_owned());
@@ -234,7 +234,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.cascade",
         default: "\"deep\"",
         allowed: "`deep`, `precise`",
@@ -242,11 +242,11 @@ const KEYS: &[Key] = &[
         text: "What a changed parent makes stale: all descendants, or only children that rely on a section that changed.",
         set: |settings, text| {
             use crate::policy::CascadePolicy::{Deep, Precise};
-            settings.policy.cascade = one_of(text, &[("deep", Deep), ("precise", Precise)])?;
+            settings.policy.cascade = parse_one_of(text, &[("deep", Deep), ("precise", Precise)])?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.cascade_max_depth",
         default: "10",
         allowed: "a number from 1",
@@ -256,11 +256,11 @@ const KEYS: &[Key] = &[
         ],
         text: "Maximum depth of a cascade. A deeper tree is treated as damaged, and the cascade stops with an error.",
         set: |settings, text| {
-            settings.policy.cascade_max_depth = number::<usize>(text)?.max(1);
+            settings.policy.cascade_max_depth = parse_number::<usize>(text)?.max(1);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.consistency",
         default: "\"warn\"",
         allowed: "`warn`, `require-force`, `off`",
@@ -268,7 +268,7 @@ const KEYS: &[Key] = &[
         text: "What happens when a plan names characters, places or times its parent does not know.",
         set: |settings, text| {
             use crate::policy::ConsistencyPolicy::{Off, RequireForce, Warn};
-            settings.policy.consistency = one_of(
+            settings.policy.consistency = parse_one_of(
                 text,
                 &[
                     ("warn", Warn),
@@ -279,7 +279,7 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.backups",
         default: "\"always\"",
         allowed: "`always`, `approved`, `off`",
@@ -287,47 +287,47 @@ const KEYS: &[Key] = &[
         text: "When an overwritten plan is also backed up as a readable file in `backups/` beside it: always, only if it was approved, or never. The state keeps every version in any case.",
         set: |settings, text| {
             use crate::policy::BackupPolicy::{Always, Approved, Off};
-            settings.policy.backups = one_of(
+            settings.policy.backups = parse_one_of(
                 text,
                 &[("always", Always), ("approved", Approved), ("off", Off)],
             )?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.max_plan_bytes",
         default: "4194304",
         allowed: "a number of bytes",
         environment: &["THROUGHLINE_MAX_PLAN_BYTES"],
         text: "Maximum size of a plan file. A larger one is not read, and its node is `invalid` until the file is smaller.",
         set: |settings, text| {
-            settings.policy.max_plan_bytes = number(text)?;
+            settings.policy.max_plan_bytes = parse_number(text)?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.hook_deadline_ms",
         default: "1500",
         allowed: "a number of milliseconds",
         environment: &["THROUGHLINE_HOOK_DEADLINE_MS"],
         text: "Timeout of a hook, after which it gives up and lets the agent continue. It waits for the write lock at most a quarter of this.",
         set: |settings, text| {
-            settings.policy.hook_deadline_ms = number(text)?;
+            settings.policy.hook_deadline_ms = parse_number(text)?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.claim_lease_minutes",
         default: "30",
         allowed: "a number of minutes",
         environment: &["THROUGHLINE_CLAIM_LEASE_MINUTES"],
         text: "Lease time of a claim, counted from the last activity of its session.",
         set: |settings, text| {
-            settings.policy.claim_lease_minutes = number(text)?;
+            settings.policy.claim_lease_minutes = parse_number(text)?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.gates.hierarchy",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -335,7 +335,7 @@ const KEYS: &[Key] = &[
         text: "What happens when an agent plans or writes below a parent that is missing or not approved. The environment can only make a gate stricter.",
         set: |settings, text| set_gate(&mut settings.policy.gates.hierarchy, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.read_before_write",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -343,7 +343,7 @@ const KEYS: &[Key] = &[
         text: "What happens when an agent overwrites a plan it has not read, or that changed since it did.",
         set: |settings, text| set_gate(&mut settings.policy.gates.read_before_write, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.shrink",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -351,7 +351,7 @@ const KEYS: &[Key] = &[
         text: "What happens when a write would remove most of a plan.",
         set: |settings, text| set_gate(&mut settings.policy.gates.shrink, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.session",
         default: "\"off\"",
         allowed: "`block`, `warn`, `off`",
@@ -359,7 +359,7 @@ const KEYS: &[Key] = &[
         text: "What happens when plans are changed in a session whose start was not reported by a hook.",
         set: |settings, text| set_gate(&mut settings.policy.gates.session, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.loc",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -367,7 +367,7 @@ const KEYS: &[Key] = &[
         text: "What happens when an agent continues to edit with more than `loc_limit` uncommitted changed lines. Applies where a profile has this gate, as `tickets` does.",
         set: |settings, text| set_gate(&mut settings.policy.gates.loc, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.phase",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -375,7 +375,7 @@ const KEYS: &[Key] = &[
         text: "What happens when an agent edits after a ticket's phase changed, before the phase's guide was given and the work committed.",
         set: |settings, text| set_gate(&mut settings.policy.gates.phase, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.context",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -383,7 +383,7 @@ const KEYS: &[Key] = &[
         text: "What happens at the first edit after entering a ticket whose context the agent has not been given.",
         set: |settings, text| set_gate(&mut settings.policy.gates.context, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.scope",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -391,7 +391,7 @@ const KEYS: &[Key] = &[
         text: "What happens when work has outgrown its level: a third file in a task, more than five scenarios in one ticket.",
         set: |settings, text| set_gate(&mut settings.policy.gates.scope, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.claim",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -399,7 +399,7 @@ const KEYS: &[Key] = &[
         text: "What happens when an agent writes a node that another session has claimed.",
         set: |settings, text| set_gate(&mut settings.policy.gates.claim, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.frozen",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -407,7 +407,7 @@ const KEYS: &[Key] = &[
         text: "What happens when an agent writes into a frozen plan document.",
         set: |settings, text| set_gate(&mut settings.policy.gates.frozen, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.done",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -415,14 +415,14 @@ const KEYS: &[Key] = &[
         text: "What happens when a node with missing, failed or stale evidence is completed.",
         set: |settings, text| set_gate(&mut settings.policy.gates.done, text),
     },
-    Key {
+    SettingKey {
         name: "policy.gates.loc_limit",
         default: "400",
         allowed: "a number of lines",
         environment: &["THROUGHLINE_GATE_LOC_LIMIT"],
         text: "Maximum number of uncommitted changed lines. The environment can only lower it.",
         set: |settings, text| {
-            let wanted = number(text)?;
+            let wanted = parse_number(text)?;
             if wanted > settings.policy.gates.loc_limit {
                 return Err("the environment can only lower the project's limit".to_owned());
             }
@@ -430,25 +430,25 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.gates.loc_exclude",
         default: "[\"*.lock\", \"package-lock.json\", \"npm-shrinkwrap.json\", \"pnpm-lock.yaml\", \"go.sum\", \"*.min.js\", \"*.min.css\", \"*.map\", \"*.snap\", \"*.generated.*\", \"*_pb2.py\", \"*.pb.go\", \"**/generated/**\", \"**/node_modules/**\", \"**/vendor/**\", \"**/dist/**\", \"**/build/**\", \"**/target/**\"]",
         allowed: "glob patterns; one without `/` is about the file's name",
         environment: &[],
         text: "Files excluded from the line count. Plans, tickets and `.throughline` are always excluded.",
         set: |settings, text| {
-            settings.policy.gates.loc_exclude = list(text);
+            settings.policy.gates.loc_exclude = split_list(text);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.gates.shrink_below_percent",
         default: "40",
         allowed: "a number from 0 to 100",
         environment: &["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"],
         text: "Minimum size of a plan after one write, in percent of its size before. The environment can only raise it.",
         set: |settings, text| {
-            let wanted = number(text)?;
+            let wanted = parse_number(text)?;
             let gates = &mut settings.policy.gates;
             // A lower percentage lets more of a plan be deleted, so lower means looser here.
             if wanted > 100 || wanted < gates.shrink_below_percent {
@@ -458,51 +458,51 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.gates.fail_closed",
         default: "[\"read-before-write\"]",
         allowed: "names of gates, as `tl gate list` shows them",
         environment: &[],
         text: "Gates that block the agent when they cannot be evaluated because the state is locked, damaged or too slow. All others fail open: the agent continues, and the failure is logged and reported at its next contact.",
         set: |settings, text| {
-            settings.policy.gates.fail_closed = list(text);
+            settings.policy.gates.fail_closed = split_list(text);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.commits.red",
         default: "[\"test\"]",
         allowed: "a list of words",
         environment: &[],
         text: "Commit prefixes (the word before the colon) of a commit that adds a failing test.",
         set: |settings, text| {
-            settings.policy.commits.red = list(text);
+            settings.policy.commits.red = split_list(text);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.commits.green",
         default: "[\"feat\", \"fix\"]",
         allowed: "a list of words",
         environment: &[],
         text: "Commit prefixes of a commit that makes the test pass.",
         set: |settings, text| {
-            settings.policy.commits.green = list(text);
+            settings.policy.commits.green = split_list(text);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.commits.refactor",
         default: "[\"refactor\"]",
         allowed: "a list of words",
         environment: &[],
         text: "Commit prefixes of a commit that cleans up and ends the cycle.",
         set: |settings, text| {
-            settings.policy.commits.refactor = list(text);
+            settings.policy.commits.refactor = split_list(text);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.review.reviewer",
         default: "\"anyone\"",
         allowed: "`anyone`, `other`",
@@ -510,7 +510,7 @@ const KEYS: &[Key] = &[
         text: "Who may judge the checks of a review: anyone, or only someone other than the author. The environment can only make it stricter.",
         set: |settings, text| {
             use crate::policy::ReviewerPolicy::{Anyone, Other};
-            let wanted = one_of(text, &[("anyone", Anyone), ("other", Other)])?;
+            let wanted = parse_one_of(text, &[("anyone", Anyone), ("other", Other)])?;
             if settings.policy.review.reviewer == Other && wanted == Anyone {
                 return Err("the project is stricter; the environment cannot loosen it".to_owned());
             }
@@ -518,54 +518,54 @@ const KEYS: &[Key] = &[
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.review.cap",
         default: "5",
         allowed: "a number from 1",
         environment: &["THROUGHLINE_REVIEW_CAP"],
         text: "Maximum number of iterations in which one check may fail. After that a MUST is escalated to a person, and SHOULD and COULD are accepted with that reason.",
         set: |settings, text| {
-            settings.policy.review.cap = number::<u32>(text)?.max(1);
+            settings.policy.review.cap = parse_number::<u32>(text)?.max(1);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.review.max_iterations",
         default: "8",
         allowed: "a number from 1",
         environment: &["THROUGHLINE_REVIEW_MAX_ITERATIONS"],
         text: "Maximum number of iterations of one review. Findings still open after the last one are escalated to a person (MUST) or accepted.",
         set: |settings, text| {
-            settings.policy.review.max_iterations = number::<u32>(text)?.max(1);
+            settings.policy.review.max_iterations = parse_number::<u32>(text)?.max(1);
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "policy.review.budget",
         default: "0",
         allowed: "a number; 0 sets no limit",
         environment: &["THROUGHLINE_REVIEW_BUDGET"],
         text: "Maximum cost of one review, in the unit its reviewers report with `--cost` (tokens, cents). When it is spent, the review ends as after its last iteration.",
         set: |settings, text| {
-            settings.policy.review.budget = number(text)?;
+            settings.policy.review.budget = parse_number(text)?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "mirror.enabled",
         default: "true",
         allowed: "`true`, `false`",
         environment: &["THROUGHLINE_MIRROR", "PLANNING_STATE_JSON_SYNC_ENABLED"],
         text: "Whether a readable copy of the state is kept as JSON files, for people, git and last-resort rebuilds.",
         set: |settings, text| {
-            settings.mirror.enabled = one_of(
+            settings.mirror.enabled = parse_one_of(
                 text,
                 &[("true", true), ("1", true), ("false", false), ("0", false)],
             )?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "mirror.interval_seconds",
         default: "0",
         allowed: "a number of seconds",
@@ -575,11 +575,11 @@ const KEYS: &[Key] = &[
         ],
         text: "Minimum time between two updates of the mirror; 0 updates it after every operation.",
         set: |settings, text| {
-            settings.mirror.interval_seconds = number(text)?;
+            settings.mirror.interval_seconds = parse_number(text)?;
             Ok(())
         },
     },
-    Key {
+    SettingKey {
         name: "mirror.directory",
         default: "\".throughline/state\"",
         allowed: "a path inside the project",
@@ -598,7 +598,7 @@ pub const ACCEPTED_WITHOUT_EFFECT: &[(&str, &str)] = &[(
     "No cached value can be stale between two commands, so there is no time to live to set.",
 )];
 
-fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
+fn parse_one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
     known
         .iter()
         .find(|(word, _)| *word == text.trim().to_lowercase())
@@ -615,7 +615,7 @@ fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
 
 /// Refuses a looser mode: an agent that can set a variable must not switch a gate off.
 fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
-    let wanted = one_of(
+    let wanted = parse_one_of(
         text,
         &[
             ("block", GateMode::Block),
@@ -633,7 +633,7 @@ fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
 /// Refuses a looser level, for the same reason as [`set_gate`].
 fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
     use Governance::{Assisted, Permissive, Strict};
-    let wanted = one_of(
+    let wanted = parse_one_of(
         text,
         &[
             ("strict", Strict),
@@ -649,11 +649,11 @@ fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
 }
 
 fn set_number<T: std::str::FromStr>(place: &mut T, text: &str) -> Result<(), String> {
-    *place = number(text)?;
+    *place = parse_number(text)?;
     Ok(())
 }
 
-fn list(text: &str) -> Vec<String> {
+fn split_list(text: &str) -> Vec<String> {
     text.split(',')
         .map(str::trim)
         .filter(|word| !word.is_empty())
@@ -661,7 +661,7 @@ fn list(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+fn parse_number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
     text.trim()
         .parse()
         .map_err(|_| format!("`{text}` is not a number"))
@@ -672,8 +672,8 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 /// # Errors
 /// Returns the first problem with file and line. An unknown key is an error and names the nearest
 /// known key, because a misspelled gate would otherwise silently keep its default.
-pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
-    let text = &without_comments(text);
+pub fn parse_config(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
+    let text = &blank_comments(text);
     let settings: Settings = toml::from_str(text).map_err(|error| {
         let line = 1 + text
             .bytes()
@@ -703,7 +703,7 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     if let Some(unknown) = gates
         .fail_closed
         .iter()
-        .find(|name| crate::gates::named(name).is_none())
+        .find(|name| crate::gates::find_gate_by_name(name).is_none())
     {
         let known: Vec<String> = crate::gates::GATES
             .iter()
@@ -714,7 +714,7 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
             known.join(", ")
         ));
     }
-    let known = crate::detection::SignalKind::ALL.map(crate::detection::SignalKind::word);
+    let known = crate::detection::SignalKind::ALL.map(crate::detection::SignalKind::as_str);
     if let Some(unknown) = settings
         .policy
         .signals
@@ -737,7 +737,7 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
 }
 
 /// Blanks comment lines: a generated `config.toml` is mostly comments, and every hook parses it.
-fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
+fn blank_comments(text: &str) -> std::borrow::Cow<'_, str> {
     // Inside a multi-line string a leading `#` is content, so such a file is parsed as it is.
     if text.contains("\"\"\"") || text.contains("'''") {
         return text.into();
@@ -760,16 +760,16 @@ impl Settings {
     ///
     /// # Errors
     /// When a variable has a value that is not allowed.
-    pub fn overridden(
+    pub fn with_environment(
         mut self,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, SettingsProblem> {
-        if let Some(problem) = self.take_over(environment).into_iter().next() {
+        if let Some(problem) = self.apply_environment(environment).into_iter().next() {
             return Err(problem);
         }
         for (name, _) in ACCEPTED_WITHOUT_EFFECT {
             if let Some(text) = environment(name) {
-                number::<u64>(&text).map_err(|message| SettingsProblem {
+                parse_number::<u64>(&text).map_err(|message| SettingsProblem {
                     place: (*name).to_owned(),
                     message,
                 })?;
@@ -781,21 +781,21 @@ impl Settings {
     /// Applies the environment's overrides and ignores invalid ones. For hooks: a misspelled
     /// variable must not keep the gates from being evaluated.
     #[must_use]
-    pub fn overridden_where_allowed(
-        mut self,
-        environment: &dyn Fn(&str) -> Option<String>,
-    ) -> Self {
-        self.take_over(environment);
+    pub fn with_valid_environment(mut self, environment: &dyn Fn(&str) -> Option<String>) -> Self {
+        self.apply_environment(environment);
         self
     }
 
     /// Applies every valid variable and returns the problems of the others.
-    fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
+    fn apply_environment(
+        &mut self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<SettingsProblem> {
         // Recorded first: a variable set for one command is not a change of the file's policy.
-        self.declared = Some(Box::new(TrustPolicy::of(&self.policy)));
+        self.declared = Some(Box::new(TrustPolicy::from_policy(&self.policy)));
         let mut problems = Vec::new();
         // Not sorted like `list_setting_keys`: every hook runs this, and sorting was half its time.
-        for key in all_keys() {
+        for key in iter_keys() {
             // The current name is applied last, so that it wins over the older aliases.
             for name in key.environment.iter().rev() {
                 if let Some(text) = environment(name)

@@ -29,7 +29,7 @@ pub struct NotAStamp(pub String);
 impl Stamp {
     /// Returns the first stamp of the minute of `at`.
     #[must_use]
-    pub fn at(at: Timestamp) -> Self {
+    pub fn from_timestamp(at: Timestamp) -> Self {
         Self {
             minute: at.local_minute(),
             number: 1,
@@ -38,9 +38,9 @@ impl Stamp {
 
     /// Returns the first stamp of the minute of `at` that is not taken.
     #[must_use]
-    pub fn free(at: Timestamp, taken: impl Fn(&Self) -> bool) -> Self {
+    pub fn first_free_from(at: Timestamp, taken: impl Fn(&Self) -> bool) -> Self {
         // A linear search is enough: several stamps in one minute are rare.
-        let mut stamp = Self::at(at);
+        let mut stamp = Self::from_timestamp(at);
         while taken(&stamp) {
             stamp.number += 1;
         }
@@ -49,7 +49,7 @@ impl Stamp {
 
     /// Returns the next stamp of the same minute.
     #[must_use]
-    pub fn following(&self) -> Option<Self> {
+    pub fn next_in_minute(&self) -> Option<Self> {
         Some(Self {
             number: self.number.checked_add(1)?,
             ..*self
@@ -58,13 +58,13 @@ impl Stamp {
 
     /// Returns the start of the minute; `None` if the local time does not exist.
     #[must_use]
-    pub fn moment(&self) -> Option<Timestamp> {
+    pub fn to_timestamp(&self) -> Option<Timestamp> {
         Timestamp::from_local_minute(self.minute)
     }
 
     /// Returns the digits without the suffix, which all stamps of a minute share.
     #[must_use]
-    pub fn digits(&self) -> String {
+    pub fn minute_digits(&self) -> String {
         let LocalMinute {
             year,
             month,
@@ -81,14 +81,14 @@ impl Stamp {
     /// Whether a search for this stamp finds `other`: itself, or any of the minute without a
     /// suffix.
     #[must_use]
-    pub fn finds(&self, other: &Self) -> bool {
+    pub fn matches_search(&self, other: &Self) -> bool {
         self.minute == other.minute && (self.number == 1 || self.number == other.number)
     }
 }
 
 impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.digits())?;
+        f.write_str(&self.minute_digits())?;
         if self.number > 1 {
             write!(f, "-{}", self.number)?;
         }
@@ -100,11 +100,11 @@ impl FromStr for Stamp {
     type Err = NotAStamp;
 
     fn from_str(text: &str) -> Result<Self, NotAStamp> {
-        read(text.trim()).ok_or_else(|| NotAStamp(text.to_owned()))
+        parse_stamp(text.trim()).ok_or_else(|| NotAStamp(text.to_owned()))
     }
 }
 
-fn read(text: &str) -> Option<Stamp> {
+fn parse_stamp(text: &str) -> Option<Stamp> {
     let (digits, number) = match text.split_once('-') {
         // `-1`, `-02` and `-+2` are rejected, so that each stamp has one spelling and can be found
         // by a plain text search.
@@ -153,7 +153,7 @@ fn read(text: &str) -> Option<Stamp> {
 
 /// Parses the stamp at the end of a name such as `t_30141102026`.
 #[must_use]
-pub fn in_name(name: &str) -> Option<Stamp> {
+pub fn stamp_in_name(name: &str) -> Option<Stamp> {
     name.rsplit('_').next()?.parse().ok()
 }
 

@@ -4,25 +4,25 @@
 //! does not matter whether a file was changed by an agent's tool, a shell, an editor or git.
 
 use crate::ids::{CanonicalHash, NodeId};
-use crate::node::{CauseKind, Standing, Status};
+use crate::node::{CauseKind, NodeStatus, Status};
 use crate::policy::ApprovalPolicy;
 
 /// The inputs of a node's status, without any text: small enough to load a whole subtree at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Footing {
+pub struct StatusInputs {
     pub id: NodeId,
     pub parent: Option<NodeId>,
-    pub text: TextFooting,
-    pub approval: Option<ApprovalFooting>,
+    pub text: TextState,
+    pub approval: Option<ApprovalInputs>,
     /// Set when condemned: the condemned text, or `Some(None)` when there was no text.
     pub condemnation: Option<Option<CanonicalHash>>,
     /// The recorded status, which may change.
-    pub standing: Standing,
+    pub standing: NodeStatus,
 }
 
 /// The state of a node's text, as far as the status depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextFooting {
+pub enum TextState {
     Text {
         canonical: CanonicalHash,
         basis: Option<CanonicalHash>,
@@ -33,7 +33,7 @@ pub enum TextFooting {
 
 /// The parts of an approval the status depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ApprovalFooting {
+pub struct ApprovalInputs {
     pub canonical: CanonicalHash,
     pub parent: Option<CanonicalHash>,
     /// Whether a person gave it; under `policy.approval = "human"` no other approval counts.
@@ -42,7 +42,7 @@ pub struct ApprovalFooting {
 
 /// The parts of a parent its children's statuses depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParentFooting {
+pub struct ParentState {
     pub status: Status,
     pub canonical: Option<CanonicalHash>,
 }
@@ -52,49 +52,53 @@ pub struct ParentFooting {
 /// The hashes are the parent's text the child was written or approved against, and the current one.
 /// Called only when the two differ. The deep cascade always returns true; the precise one compares
 /// the sections the child relies on.
-pub type Moved<'a> = &'a dyn Fn(&Footing, CanonicalHash, CanonicalHash) -> bool;
+pub type ParentChangeTest<'a> = &'a dyn Fn(&StatusInputs, CanonicalHash, CanonicalHash) -> bool;
 
 /// The rules by which a status is derived from its inputs.
 #[derive(Clone, Copy)]
-pub struct JudgingRules<'a> {
+pub struct StatusRules<'a> {
     /// Whether approvals by agents count.
     pub approval: ApprovalPolicy,
-    pub moved: Moved<'a>,
+    pub moved: ParentChangeTest<'a>,
 }
 
 /// The rule of the deep cascade: every change of the parent makes its children stale.
 #[must_use]
-pub fn any_change_counts(_child: &Footing, _against: CanonicalHash, _now: CanonicalHash) -> bool {
+pub fn any_change_counts(
+    _child: &StatusInputs,
+    _against: CanonicalHash,
+    _now: CanonicalHash,
+) -> bool {
     true
 }
 
 /// A derived status with its kind of cause, if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judgement {
+pub struct DerivedStatus {
     pub status: Status,
     pub cause: Option<CauseKind>,
 }
 
 /// Derives the status from the inputs, the parent's state and the rules.
 #[must_use]
-pub fn judge(
-    footing: &Footing,
-    parent: Option<ParentFooting>,
-    rules: JudgingRules<'_>,
-) -> Judgement {
-    let stale = |cause| Judgement {
+pub fn derive_status(
+    footing: &StatusInputs,
+    parent: Option<ParentState>,
+    rules: StatusRules<'_>,
+) -> DerivedStatus {
+    let stale = |cause| DerivedStatus {
         status: Status::RequiresRevalidation,
         cause: Some(cause),
     };
-    let invalid = |cause| Judgement {
+    let invalid = |cause| DerivedStatus {
         status: Status::Invalid,
         cause: Some(cause),
     };
 
     let (canonical, basis) = match footing.text {
-        TextFooting::Missing => return invalid(CauseKind::FileMissing),
-        TextFooting::Unreadable => return invalid(CauseKind::FileUnreadable),
-        TextFooting::Text { canonical, basis } => (canonical, basis),
+        TextState::Missing => return invalid(CauseKind::FileMissing),
+        TextState::Unreadable => return invalid(CauseKind::FileUnreadable),
+        TextState::Text { canonical, basis } => (canonical, basis),
     };
     if footing.condemnation == Some(Some(canonical)) {
         return invalid(CauseKind::Condemned);
@@ -106,7 +110,7 @@ pub fn judge(
     let approval = footing.approval.filter(|approval| {
         approval.canonical == canonical && rules.approval.accepts_person(approval.by_person)
     });
-    let settled = Judgement {
+    let settled = DerivedStatus {
         status: if approval.is_some() {
             Status::Approved
         } else {

@@ -2,7 +2,7 @@
 
 /// Returns up to `most` of the `known` words that are similar to `word`, most similar first.
 #[must_use]
-pub fn nearest<'a>(
+pub fn nearest_words<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
     most: usize,
@@ -35,7 +35,7 @@ pub fn with_suggestion(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let is_unknown = message.starts_with("unknown field") || message.starts_with("unknown variant");
     match (is_unknown, quoted.next()) {
-        (true, Some(word)) => match nearest(word, quoted, 1).first() {
+        (true, Some(word)) => match nearest_words(word, quoted, 1).first() {
             Some(near) => format!("{message}; did you mean `{near}`?"),
             None => message.to_owned(),
         },

@@ -28,7 +28,7 @@ pub fn is_unprintable(c: char) -> bool {
 
 /// Formats a count with its noun: `1 plan`, `3 plans`.
 #[must_use]
-pub fn count(number: usize, one: &str, many: &str) -> String {
+pub fn count_with_noun(number: usize, one: &str, many: &str) -> String {
     if number == 1 {
         format!("1 {one}")
     } else {

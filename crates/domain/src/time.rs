@@ -13,7 +13,7 @@ static ZONE_SOURCE: OnceLock<fn() -> TimeZone> = OnceLock::new();
 static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
 /// Sets the function that finds the local time zone when it is first needed; the default is UTC.
-pub fn local_zone_from(source: fn() -> TimeZone) {
+pub fn set_local_zone_source(source: fn() -> TimeZone) {
     // The first call wins: a process does not move between time zones.
     // A function, not a zone, because loading the zone database costs time hooks do not have.
     let _ = ZONE_SOURCE.set(source);
@@ -54,7 +54,7 @@ impl Timestamp {
 
     /// Formats local time as `2026-02-11-14-30-05`, for the names of backups.
     #[must_use]
-    pub fn file_name_part(self) -> String {
+    pub fn format_for_file_name(self) -> String {
         self.0
             .to_zoned(local_zone())
             .strftime("%Y-%m-%d-%H-%M-%S")
@@ -90,20 +90,20 @@ impl Timestamp {
 
     /// Returns the milliseconds since `earlier`; 0 if that is later.
     #[must_use]
-    pub fn since(self, earlier: Self) -> i64 {
+    pub fn millis_since(self, earlier: Self) -> i64 {
         // Clocks of several machines differ, and a clock may be set back: never negative.
         (self.as_millis() - earlier.as_millis()).max(0)
     }
 
     /// Formats local time as `14:30`.
     #[must_use]
-    pub fn time_of_day(self) -> String {
+    pub fn format_time_of_day(self) -> String {
         self.0.to_zoned(local_zone()).strftime("%H:%M").to_string()
     }
 
     /// Formats local time as `2026-02-11 14:30`.
     #[must_use]
-    pub fn for_people(self) -> String {
+    pub fn format_local_minute(self) -> String {
         self.0
             .to_zoned(local_zone())
             .strftime("%Y-%m-%d %H:%M")
@@ -134,7 +134,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// Formats a duration in one unit: `45 minutes`, `4 hours`, `3 days`.
 #[must_use]
-pub fn span_for_people(millis: i64) -> String {
+pub fn format_duration(millis: i64) -> String {
     let minutes = millis / 60_000;
     let (number, unit) = match minutes {
         ..=0 => return "less than a minute".to_owned(),

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::access::{Admitted, Scope};
+use crate::authorization::{AuthenticatedPrincipal, Scope};
 use crate::ids::{Digest32, Principal};
 use crate::time::Timestamp;
 
@@ -12,14 +12,14 @@ use crate::time::Timestamp;
 pub const SECRET_PREFIX: &str = "tl_";
 
 /// Maximum length of a token's name, in characters.
-pub const LONGEST_NAME: usize = 100;
+pub const MAX_NAME_CHARS: usize = 100;
 
 /// Returns the hash of a secret, which is stored instead of the secret.
 #[must_use]
 pub fn secret_hash(secret: &str) -> Digest32 {
     // A plain SHA-256 is enough: secrets have 256 random bits, so a dictionary attack is hopeless,
     // and a slow password hash would run on every request.
-    Digest32::of(secret.as_bytes())
+    Digest32::of_bytes(secret.as_bytes())
 }
 
 /// Returns the session cookie a browser gets in place of the secret.
@@ -27,9 +27,9 @@ pub fn secret_hash(secret: &str) -> Digest32 {
 /// It does not reveal the secret. Only its hash is stored, so every server on the database can
 /// verify it, and read access to the database is not enough to forge it.
 #[must_use]
-pub fn cookie_of(secret: &str) -> String {
+pub fn cookie_value(secret: &str) -> String {
     // Domain separation: without the prefix the cookie would equal the stored hash of the secret.
-    Digest32::of(format!("a browser that showed {secret}").as_bytes()).to_string()
+    Digest32::of_bytes(format!("a browser that showed {secret}").as_bytes()).to_string()
 }
 
 /// A stored token, without its secret.
@@ -64,7 +64,7 @@ pub enum TokenState {
 impl Token {
     /// Returns the token's validity at a time of the database's clock.
     #[must_use]
-    pub fn state(&self, now: Timestamp) -> TokenState {
+    pub fn state_at(&self, now: Timestamp) -> TokenState {
         match (self.revoked_at, self.expires_at) {
             // Revocation first: an administrator wants to see it, also after the expiry.
             (Some(_), _) => TokenState::Revoked,
@@ -75,8 +75,8 @@ impl Token {
 
     /// Returns the client this token authenticates.
     #[must_use]
-    pub fn admitted(&self) -> Admitted {
-        Admitted {
+    pub fn authenticated_principal(&self) -> AuthenticatedPrincipal {
+        AuthenticatedPrincipal {
             principal: self.principal.clone(),
             scope: self.scope,
             token: Some(self.id),
@@ -87,7 +87,7 @@ impl Token {
 /// Why a token cannot be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefused {
-    #[error("a token needs a name of at most {LONGEST_NAME} characters, on one line")]
+    #[error("a token needs a name of at most {MAX_NAME_CHARS} characters, on one line")]
     Name,
     #[error("`{0}` is not a principal: expected `human:NAME` or `agent:HOST/SESSION`")]
     Principal(String),
@@ -108,17 +108,17 @@ impl NewToken {
     ///
     /// # Errors
     /// [`TokenRefused`].
-    pub fn decide(name: &str, principal: &str, scope: Scope) -> Result<Self, TokenRefused> {
+    pub fn try_new(name: &str, principal: &str, scope: Scope) -> Result<Self, TokenRefused> {
         let name = name.trim();
         if name.is_empty()
-            || name.chars().count() > LONGEST_NAME
+            || name.chars().count() > MAX_NAME_CHARS
             || name.chars().any(char::is_control)
         {
             return Err(TokenRefused::Name);
         }
         let nobody = || TokenRefused::Principal(principal.to_owned());
         let is_word = |word: &str| {
-            (1..=LONGEST_NAME).contains(&word.chars().count())
+            (1..=MAX_NAME_CHARS).contains(&word.chars().count())
                 && word.trim() == word
                 // A slash would shift the border between host and session.
                 && !word.chars().any(|c| c.is_control() || c == '/')
@@ -147,7 +147,7 @@ impl NewToken {
 
 /// One line of the audit log: a change made through a server, or a rejected request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Audited {
+pub struct AuditEntry {
     pub at: Timestamp,
     /// The client; `None` if it could not be authenticated.
     pub principal: Option<Principal>,
@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn an_agent_is_never_a_persons_word() {
         for scope in Scope::ALL {
-            let agent = NewToken::decide("ci", "agent:ci/1", scope);
+            let agent = NewToken::try_new("ci", "agent:ci/1", scope);
             assert_eq!(agent.is_ok(), scope <= Scope::Agent, "{scope}");
-            assert!(NewToken::decide("laptop", "human:anna", scope).is_ok());
+            assert!(NewToken::try_new("laptop", "human:anna", scope).is_ok());
         }
     }
 
@@ -190,12 +190,12 @@ mod tests {
             "agent:ci/",
             "agent:a/b/c",
         ] {
-            let refused = NewToken::decide("name", principal, Scope::Read);
+            let refused = NewToken::try_new("name", principal, Scope::Read);
             assert_eq!(refused, Err(TokenRefused::Principal(principal.to_owned())));
         }
         for name in ["", "  ", "a\nb", &"x".repeat(101)] {
             assert_eq!(
-                NewToken::decide(name, "human:anna", Scope::Read),
+                NewToken::try_new(name, "human:anna", Scope::Read),
                 Err(TokenRefused::Name),
                 "{name}"
             );
@@ -211,7 +211,7 @@ mod tests {
             principal: Principal::Human("anna".to_owned()),
             scope: Scope::Read,
             hash: secret_hash("tl_a"),
-            cookie: secret_hash(&cookie_of("tl_a")),
+            cookie: secret_hash(&cookie_value("tl_a")),
             created_at: at(0),
             created_by: Principal::System,
             expires_at: Option::map(expires, at),
@@ -219,18 +219,21 @@ mod tests {
             last_used_at: None,
         };
         assert_eq!(
-            token(None, None).state(at(i64::from(u32::MAX))),
+            token(None, None).state_at(at(i64::from(u32::MAX))),
             TokenState::Valid
         );
-        assert_eq!(token(Some(10), None).state(at(9)), TokenState::Valid);
-        assert_eq!(token(Some(10), None).state(at(10)), TokenState::Expired);
-        assert_eq!(token(Some(10), Some(5)).state(at(3)), TokenState::Revoked);
+        assert_eq!(token(Some(10), None).state_at(at(9)), TokenState::Valid);
+        assert_eq!(token(Some(10), None).state_at(at(10)), TokenState::Expired);
+        assert_eq!(
+            token(Some(10), Some(5)).state_at(at(3)),
+            TokenState::Revoked
+        );
     }
 
     #[test]
     fn what_a_browser_gets_is_not_what_opens_the_door_to_programs() {
         let secret = "tl_secret";
-        assert_ne!(secret_hash(&cookie_of(secret)), secret_hash(secret));
-        assert!(!cookie_of(secret).contains("secret"));
+        assert_ne!(secret_hash(&cookie_value(secret)), secret_hash(secret));
+        assert!(!cookie_value(secret).contains("secret"));
     }
 }

@@ -3,20 +3,20 @@
 //! Copy-on-write: clones share nodes and links until one of them changes. Records, versions and
 //! backups are not part of it, so facts about those are accepted and ignored.
 
-mod shelves;
+mod node_pages;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use self::shelves::Shelves;
-use crate::cascade::StandingGroup;
-use crate::fact::{Backup, Fact, NodeTable, apply};
+use self::node_pages::NodePages;
+use crate::cascade::StatusChangeGroup;
+use crate::fact::{Backup, Fact, NodeTable, apply_fact};
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, Node};
 use crate::record::RecordKey;
-use crate::status::Footing;
+use crate::status::StatusInputs;
 use crate::time::Timestamp;
 
 /// Nodes with their sibling order. A node whose parent is not in the tree counts as a root.
@@ -24,13 +24,13 @@ use crate::time::Timestamp;
 /// Cloning is cheap: unchanged parts are shared (copy-on-write).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    nodes: Shelves,
-    links: Arc<Links>,
+    nodes: NodePages,
+    links: Arc<TreeLinks>,
 }
 
 /// Child lists and roots, in sibling order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Links {
+struct TreeLinks {
     children: HashMap<NodeId, Vec<NodeId>>,
     tops: Vec<NodeId>,
 }
@@ -38,7 +38,7 @@ struct Links {
 /// A fact does not match the tree it is applied to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Misfit(pub String);
+pub struct FactMismatch(pub String);
 
 impl Tree {
     /// Builds the tree from its nodes, in any order.
@@ -49,7 +49,7 @@ impl Tree {
             tree.nodes.insert(node);
         }
         // Once at the end: inserting each node among its siblings would need its parent first.
-        tree.link();
+        tree.rebuild_links();
         tree
     }
 
@@ -77,7 +77,7 @@ impl Tree {
     }
 
     /// Returns the nodes whose parent is not in this tree, in order.
-    pub fn tops(&self) -> impl Iterator<Item = &Node> {
+    pub fn root_nodes(&self) -> impl Iterator<Item = &Node> {
         self.links.tops.iter().filter_map(|id| self.get(*id))
     }
 
@@ -93,7 +93,7 @@ impl Tree {
 
     /// Returns a node's parent.
     #[must_use]
-    pub fn parent(&self, node: &Node) -> Option<&Node> {
+    pub fn parent_of(&self, node: &Node) -> Option<&Node> {
         node.parent.and_then(|id| self.get(id))
     }
 
@@ -101,21 +101,21 @@ impl Tree {
     #[must_use]
     pub fn ancestors(&self, node: &Node) -> Vec<&Node> {
         let mut found: Vec<&Node> = Vec::new();
-        let mut above = self.parent(node);
+        let mut above = self.parent_of(node);
         while let Some(ancestor) = above {
             // A damaged tree may contain a cycle; without this check the walk would not end.
             if found.iter().any(|known| known.id == ancestor.id) {
                 break;
             }
             found.push(ancestor);
-            above = self.parent(ancestor);
+            above = self.parent_of(ancestor);
         }
         found
     }
 
     /// Returns the path alias: `act-1/chapter-02`.
     #[must_use]
-    pub fn path(&self, node: &Node) -> String {
+    pub fn alias_path(&self, node: &Node) -> String {
         let mut parts: Vec<&str> = self
             .ancestors(node)
             .iter()
@@ -128,7 +128,7 @@ impl Tree {
 
     /// Returns a node and its descendants, each before its children.
     #[must_use]
-    pub fn preorder(&self, top: NodeId) -> Vec<&Node> {
+    pub fn subtree_preorder(&self, top: NodeId) -> Vec<&Node> {
         // Iterative: the depth comes from files, and recursion could overflow the stack before the
         // depth limit of the policy is checked.
         let mut found = Vec::new();
@@ -148,34 +148,39 @@ impl Tree {
 
     /// Returns every node, each before its children.
     #[must_use]
-    pub fn all_in_order(&self) -> Vec<&Node> {
+    pub fn all_preorder(&self) -> Vec<&Node> {
         self.links
             .tops
             .iter()
-            .flat_map(|top| self.preorder(*top))
+            .flat_map(|top| self.subtree_preorder(*top))
             .collect()
     }
 
     /// Returns the status inputs of a node and its descendants, parents first.
     #[must_use]
-    pub fn footings(&self, top: NodeId) -> Vec<Footing> {
-        self.preorder(top).into_iter().map(Node::footing).collect()
+    pub fn subtree_status_inputs(&self, top: NodeId) -> Vec<StatusInputs> {
+        self.subtree_preorder(top)
+            .into_iter()
+            .map(Node::status_inputs)
+            .collect()
     }
 
     /// Applies facts in order.
     ///
     /// # Errors
     /// [`Misfit`] when a fact does not match; the tree is then half changed and must be discarded.
-    pub fn apply_all<'a>(
+    pub fn apply_facts<'a>(
         &mut self,
         facts: impl IntoIterator<Item = &'a Fact>,
         at: Timestamp,
-    ) -> Result<(), Misfit> {
-        facts.into_iter().try_for_each(|fact| apply(self, fact, at))
+    ) -> Result<(), FactMismatch> {
+        facts
+            .into_iter()
+            .try_for_each(|fact| apply_fact(self, fact, at))
     }
 
-    fn link(&mut self) {
-        let mut links = Links::default();
+    fn rebuild_links(&mut self) {
+        let mut links = TreeLinks::default();
         for node in self.nodes.iter() {
             // Partial trees are normal, such as one subtree: a node whose parent was not loaded is
             // a root here, not an error.
@@ -187,15 +192,15 @@ impl Tree {
                 None => links.tops.push(node.id),
             }
         }
-        let Links { children, tops } = &mut links;
+        let TreeLinks { children, tops } = &mut links;
         children
             .values_mut()
             .chain([tops])
-            .for_each(|siblings| siblings.sort_by(|a, b| self.compare(*a, *b)));
+            .for_each(|siblings| siblings.sort_by(|a, b| self.compare_siblings(*a, *b)));
         self.links = Arc::new(links);
     }
 
-    fn compare(&self, a: NodeId, b: NodeId) -> std::cmp::Ordering {
+    fn compare_siblings(&self, a: NodeId, b: NodeId) -> std::cmp::Ordering {
         match (self.get(a), self.get(b)) {
             (Some(a), Some(b)) => sibling_order(a, b),
             _ => a.cmp(&b),
@@ -203,13 +208,13 @@ impl Tree {
     }
 
     /// Returns the id of a node's parent, if that is in this tree.
-    fn parent_here(&self, node: NodeId) -> Option<NodeId> {
+    fn parent_in_tree(&self, node: NodeId) -> Option<NodeId> {
         let parent = self.get(node).and_then(|node| node.parent);
         parent.filter(|parent| self.get(*parent).is_some())
     }
 
-    fn siblings_of(&mut self, node: NodeId) -> &mut Vec<NodeId> {
-        let parent = self.parent_here(node);
+    fn siblings_mut(&mut self, node: NodeId) -> &mut Vec<NodeId> {
+        let parent = self.parent_in_tree(node);
         let links = Arc::make_mut(&mut self.links);
         match parent {
             Some(parent) => links.children.entry(parent).or_default(),
@@ -218,9 +223,9 @@ impl Tree {
     }
 
     /// Removes a node from its sibling list.
-    fn unplace(&mut self, id: NodeId) {
-        let parent = self.parent_here(id);
-        let siblings = self.siblings_of(id);
+    fn detach_from_siblings(&mut self, id: NodeId) {
+        let parent = self.parent_in_tree(id);
+        let siblings = self.siblings_mut(id);
         siblings.retain(|sibling| *sibling != id);
         // An empty list would make this tree differ (`Eq`) from one that never had the child.
         if siblings.is_empty()
@@ -230,12 +235,12 @@ impl Tree {
         }
     }
 
-    fn place(&mut self, id: NodeId) {
+    fn insert_among_siblings(&mut self, id: NodeId) {
         // Taken out for the binary search, because comparing siblings borrows the whole tree.
-        let mut siblings = std::mem::take(self.siblings_of(id));
-        let at = siblings.partition_point(|other| self.compare(*other, id).is_lt());
+        let mut siblings = std::mem::take(self.siblings_mut(id));
+        let at = siblings.partition_point(|other| self.compare_siblings(*other, id).is_lt());
         siblings.insert(at, id);
-        *self.siblings_of(id) = siblings;
+        *self.siblings_mut(id) = siblings;
     }
 }
 
@@ -248,38 +253,38 @@ pub fn sibling_order(a: &Node, b: &Node) -> std::cmp::Ordering {
 }
 
 impl NodeTable for Tree {
-    type Fault = Misfit;
+    type Fault = FactMismatch;
 
-    fn get(&mut self, id: NodeId) -> Result<Option<Node>, Misfit> {
+    fn get_node(&mut self, id: NodeId) -> Result<Option<Node>, FactMismatch> {
         Ok(Tree::get(self, id).cloned())
     }
 
-    fn insert(&mut self, node: Node) -> Result<(), Misfit> {
+    fn insert_node(&mut self, node: Node) -> Result<(), FactMismatch> {
         let id = node.id;
         if let Some(parent) = node.parent
             && self.nodes.get(parent).is_none()
         {
-            return Err(Misfit(format!(
+            return Err(FactMismatch(format!(
                 "`{}` added below {parent}, which does not exist",
                 node.alias
             )));
         }
         if self.nodes.get(id).is_some() {
-            return Err(Misfit(format!(
+            return Err(FactMismatch(format!(
                 "`{}` added with an id that is already in use",
                 node.alias
             )));
         }
         self.nodes.insert(node);
-        self.place(id);
+        self.insert_among_siblings(id);
         Ok(())
     }
 
-    fn replace(&mut self, _before: &Node, after: Node) -> Result<(), Misfit> {
+    fn replace_node(&mut self, _before: &Node, after: Node) -> Result<(), FactMismatch> {
         match self.nodes.get_mut(after.id) {
             Some(node) => *node = after,
             None => {
-                return Err(Misfit(format!(
+                return Err(FactMismatch(format!(
                     "`{}` changed, but there is no such node",
                     after.alias
                 )));
@@ -288,59 +293,59 @@ impl NodeTable for Tree {
         Ok(())
     }
 
-    fn move_below(
+    fn move_node_below(
         &mut self,
         node: &Node,
         parent: Option<NodeId>,
         at: Timestamp,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), FactMismatch> {
         // Checked before anything is changed: a cycle would make `ancestors` and `preorder` useless
         // for the whole subtree.
         let mut above = parent;
         while let Some(id) = above {
             if id == node.id {
-                return Err(Misfit(format!(
+                return Err(FactMismatch(format!(
                     "`{}` would be its own ancestor",
                     node.alias
                 )));
             }
             above = Self::get(self, id).and_then(|node| node.parent);
         }
-        self.unplace(node.id);
+        self.detach_from_siblings(node.id);
         match self.nodes.get_mut(node.id) {
             Some(node) => (node.parent, node.updated_at) = (parent, at),
-            None => return Err(Misfit(format!("`{}` does not exist", node.alias))),
+            None => return Err(FactMismatch(format!("`{}` does not exist", node.alias))),
         }
-        self.place(node.id);
+        self.insert_among_siblings(node.id);
         Ok(())
     }
 
-    fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
+    fn remove_node(&mut self, id: NodeId) -> Result<(), FactMismatch> {
         if self
             .links
             .children
             .get(&id)
             .is_some_and(|children| !children.is_empty())
         {
-            return Err(Misfit(format!("{id} removed while it has children")));
+            return Err(FactMismatch(format!("{id} removed while it has children")));
         }
-        self.unplace(id);
+        self.detach_from_siblings(id);
         self.nodes.remove(id);
         Ok(())
     }
 
-    fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Misfit> {
+    fn set_statuses(&mut self, group: &StatusChangeGroup) -> Result<(), FactMismatch> {
         for id in &group.nodes {
             match self.nodes.get_mut(*id) {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
                 Some(node) => {
-                    return Err(Misfit(format!(
+                    return Err(FactMismatch(format!(
                         "status of `{}` is not what the fact says it was",
                         node.alias
                     )));
                 }
                 None => {
-                    return Err(Misfit(format!(
+                    return Err(FactMismatch(format!(
                         "status of {id} changed, but there is no such node"
                     )));
                 }
@@ -349,11 +354,11 @@ impl NodeTable for Tree {
         Ok(())
     }
 
-    fn keep_version(&mut self, _node: NodeId, _content: &Content) -> Result<(), Misfit> {
+    fn add_version(&mut self, _node: NodeId, _content: &Content) -> Result<(), FactMismatch> {
         Ok(())
     }
 
-    fn add_backup(&mut self, _backup: Backup) -> Result<(), Misfit> {
+    fn add_backup(&mut self, _backup: Backup) -> Result<(), FactMismatch> {
         Ok(())
     }
 
@@ -365,19 +370,19 @@ impl NodeTable for Tree {
         _: &RecordKey,
         _: Option<&Value>,
         _: Option<&Value>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), FactMismatch> {
         Ok(())
     }
 
-    fn set_undone(
+    fn set_undone_by(
         &mut self,
         _operation: OperationId,
         _by: Option<OperationId>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), FactMismatch> {
         Ok(())
     }
 
-    fn misfit(&mut self, what: String) -> Misfit {
-        Misfit(what)
+    fn mismatch_fault(&mut self, what: String) -> FactMismatch {
+        FactMismatch(what)
     }
 }

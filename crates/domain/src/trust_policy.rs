@@ -58,7 +58,7 @@ impl std::fmt::Display for PolicyChange {
 impl TrustPolicy {
     /// Extracts the trust policy from a policy.
     #[must_use]
-    pub fn of(policy: &Policy) -> Self {
+    pub fn from_policy(policy: &Policy) -> Self {
         let gates = &policy.gates;
         Self {
             approval: policy.approval,
@@ -84,14 +84,14 @@ impl TrustPolicy {
         // The pinned value decides, not the wanted one: otherwise a file could switch the
         // protection off and loosen everything else in the same edit.
         match self.approval {
-            ApprovalPolicy::Human => self.strictest(wanted),
+            ApprovalPolicy::Human => self.stricter_of_each(wanted),
             ApprovalPolicy::Anyone => wanted.clone(),
         }
     }
 
     /// Returns the stricter value of each setting.
     #[must_use]
-    pub fn strictest(&self, other: &Self) -> Self {
+    pub fn stricter_of_each(&self, other: &Self) -> Self {
         // The policy enums are declared from loose to strict, so `max` is the stricter one.
         // A gate that only one side knows (another version of the program) keeps its value.
         let mut gates = self.gates.clone();
@@ -132,62 +132,74 @@ impl TrustPolicy {
         let differing = |((key, before), (_, after)): ((String, String), (String, String))| {
             (before != after).then_some(PolicyChange { key, before, after })
         };
-        self.values()
+        self.config_values()
             .into_iter()
-            .zip(after.values())
+            .zip(after.config_values())
             .filter_map(differing)
             .collect()
     }
 
     /// Returns every setting with its value, as written in `config.toml`.
     #[must_use]
-    pub fn values(&self) -> Vec<(String, String)> {
-        fn word<T: Serialize>(value: T) -> String {
+    pub fn config_values(&self) -> Vec<(String, String)> {
+        fn config_value<T: Serialize>(value: T) -> String {
             // Strings, numbers and lists of strings, whose JSON is also valid TOML.
             serde_json::to_string(&value)
                 .unwrap_or_default()
                 .replace("\",\"", "\", \"")
         }
         let mut all = vec![
-            ("policy.approval".to_owned(), word(self.approval)),
-            ("policy.cascade".to_owned(), word(self.cascade)),
-            ("policy.consistency".to_owned(), word(self.consistency)),
-            ("policy.governance".to_owned(), word(self.governance)),
-            ("policy.review.reviewer".to_owned(), word(self.reviewer)),
+            ("policy.approval".to_owned(), config_value(self.approval)),
+            ("policy.cascade".to_owned(), config_value(self.cascade)),
+            (
+                "policy.consistency".to_owned(),
+                config_value(self.consistency),
+            ),
+            (
+                "policy.governance".to_owned(),
+                config_value(self.governance),
+            ),
+            (
+                "policy.review.reviewer".to_owned(),
+                config_value(self.reviewer),
+            ),
         ];
         // By the names this version knows, so that any two policies have the same keys in the same
         // order and can be zipped.
         all.extend(gate_modes(&Policy::default()).map(|(name, default)| {
             (
                 format!("policy.gates.{name}"),
-                word(self.gates.get(name).copied().unwrap_or(default)),
+                config_value(self.gates.get(name).copied().unwrap_or(default)),
             )
         }));
         all.extend([
             (
                 "policy.gates.fail_closed".to_owned(),
-                word(&self.fail_closed),
+                config_value(&self.fail_closed),
             ),
-            ("policy.gates.loc_limit".to_owned(), word(self.loc_limit)),
+            (
+                "policy.gates.loc_limit".to_owned(),
+                config_value(self.loc_limit),
+            ),
             (
                 "policy.gates.loc_exclude".to_owned(),
-                word(&self.loc_exclude),
+                config_value(&self.loc_exclude),
             ),
             (
                 "policy.gates.shrink_below_percent".to_owned(),
-                word(self.shrink_below_percent),
+                config_value(self.shrink_below_percent),
             ),
             (
                 "policy.hook_deadline_ms".to_owned(),
-                word(self.hook_deadline_ms),
+                config_value(self.hook_deadline_ms),
             ),
         ]);
         all
     }
 
     /// Replaces the values of a policy that are looser than these.
-    pub fn tighten(&self, policy: &mut Policy) {
-        let both = Self::of(policy).strictest(self);
+    pub fn tighten_policy(&self, policy: &mut Policy) {
+        let both = Self::from_policy(policy).stricter_of_each(self);
         policy.approval = both.approval;
         policy.cascade = both.cascade;
         policy.consistency = both.consistency;
@@ -250,7 +262,7 @@ mod tests {
 
     #[test]
     fn under_human_a_looser_value_has_no_effect_and_a_stricter_one_has() {
-        let pinned = TrustPolicy::of(&human());
+        let pinned = TrustPolicy::from_policy(&human());
         let mut wanted = Policy::default();
         wanted.gates.hierarchy = GateMode::Off;
         wanted.gates.session = GateMode::Block;
@@ -258,7 +270,7 @@ mod tests {
         wanted.gates.loc_limit = 100_000;
         wanted.gates.loc_exclude.push("**/*".to_owned());
         wanted.governance = Governance::Permissive;
-        let held = pinned.tightened_by(&TrustPolicy::of(&wanted));
+        let held = pinned.tightened_by(&TrustPolicy::from_policy(&wanted));
         assert_eq!(held.approval, ApprovalPolicy::Human);
         assert_eq!(held.gates["hierarchy"], GateMode::Block);
         assert_eq!(held.gates["session"], GateMode::Block);
@@ -276,24 +288,25 @@ mod tests {
         assert!(!held.loc_exclude.contains("**/*"));
 
         let mut policy = wanted;
-        held.tighten(&mut policy);
-        assert_eq!(TrustPolicy::of(&policy), held);
+        held.tighten_policy(&mut policy);
+        assert_eq!(TrustPolicy::from_policy(&policy), held);
     }
 
     #[test]
     fn under_anyone_the_file_is_taken_as_it_is() {
         let mut wanted = Policy::default();
         wanted.gates.hierarchy = GateMode::Off;
-        let wanted = TrustPolicy::of(&wanted);
+        let wanted = TrustPolicy::from_policy(&wanted);
         assert_eq!(
-            TrustPolicy::of(&Policy::default()).tightened_by(&wanted),
+            TrustPolicy::from_policy(&Policy::default()).tightened_by(&wanted),
             wanted
         );
     }
 
     #[test]
     fn changes_are_named_by_their_keys() {
-        let changes = TrustPolicy::of(&human()).changes_to(&TrustPolicy::of(&Policy::default()));
+        let changes = TrustPolicy::from_policy(&human())
+            .changes_to(&TrustPolicy::from_policy(&Policy::default()));
         assert_eq!(changes.len(), 1);
         assert_eq!(
             changes[0].to_string(),

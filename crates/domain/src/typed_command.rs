@@ -13,7 +13,7 @@ pub enum TypedCommand {
 
 /// Parses a prompt; `None` if it is not a command that hooks act on.
 #[must_use]
-pub fn read(prompt: &str) -> Option<TypedCommand> {
+pub fn parse_typed_command(prompt: &str) -> Option<TypedCommand> {
     // Only at the start of the prompt: a command quoted in a sentence is not an approval.
     let line = prompt.trim_start().strip_prefix('/')?.lines().next()?;
     let mut words = line.split_whitespace().map(str::to_owned);
@@ -32,7 +32,7 @@ pub fn read(prompt: &str) -> Option<TypedCommand> {
 
 /// Whether a shell command runs `tl hook`. Handles quotes and paths, not every obfuscation.
 #[must_use]
-pub fn runs_a_hook(command: &str) -> bool {
+pub fn runs_own_hook(command: &str) -> bool {
     // An agent that runs a hook itself could fake the prompt of a person, and so an approval.
     let words: Vec<&str> = command
         .split(|c: char| c.is_whitespace() || "'\"`;|&()".contains(c))
@@ -44,7 +44,7 @@ pub fn runs_a_hook(command: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{TypedCommand, read, runs_a_hook};
+    use super::{TypedCommand, parse_typed_command, runs_own_hook};
 
     #[test]
     fn a_hook_is_recognised_in_a_command_line() {
@@ -53,7 +53,7 @@ mod tests {
             "echo '{}' | /usr/bin/tl hook codex",
             "bash -c 'tl hook x'",
         ] {
-            assert!(runs_a_hook(command), "{command}");
+            assert!(runs_own_hook(command), "{command}");
         }
         for command in [
             "tl approve act-1",
@@ -62,7 +62,7 @@ mod tests {
             "git hook run",
             "title hook",
         ] {
-            assert!(!runs_a_hook(command), "{command}");
+            assert!(!runs_own_hook(command), "{command}");
         }
     }
 
@@ -95,7 +95,7 @@ mod tests {
             ("/", None),
         ];
         for (prompt, expected) in cases {
-            assert_eq!(read(prompt), expected, "{prompt}");
+            assert_eq!(parse_typed_command(prompt), expected, "{prompt}");
         }
     }
 }

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::cascade::StandingGroup;
+use crate::cascade::StatusChangeGroup;
 use crate::fact::Fact;
 use crate::file_writes::{FileWrite, FileWrites};
 use crate::ids::{NodeId, OperationId};
-use crate::node::{Content, Standing};
+use crate::node::{Content, NodeStatus};
 use crate::operation::{Operation, Verb};
 use crate::plan_document::DocumentRecord;
 use crate::record::{RecordKey, Recorded};
-use crate::tree::{Misfit, Tree};
+use crate::tree::{FactMismatch, Tree};
 
 /// Why an operation cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum UndoRefused {
         operation: OperationId,
         by: OperationId,
     },
-    #[error("operation {operation} ({verb}) is where this state begins and cannot be undone", verb = verb.word())]
+    #[error("operation {operation} ({verb}) is where this state begins and cannot be undone", verb = verb.as_str())]
     Beginning { operation: OperationId, verb: Verb },
     #[error(
         "operation {operation} changed the policy; policy is changed in config.toml, never by an undo"
@@ -51,7 +51,7 @@ pub enum UndoRefused {
 
 /// The facts and file changes that undo operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undo {
+pub struct UndoPlan {
     pub facts: Vec<Fact>,
     /// Plan files to be restored to an earlier text.
     pub files: Vec<FileChange>,
@@ -71,13 +71,13 @@ pub struct FileChange {
 
 /// Returns the operation a bare `undo` reverts: the newest decision that is still in force.
 #[must_use]
-pub fn newest_decision<'o>(
+pub fn find_newest_decision<'o>(
     operations: &'o [Operation],
     undone: &dyn Fn(OperationId) -> bool,
 ) -> Option<&'o Operation> {
     operations
         .iter()
-        .find(|operation| operation.verb.is_a_decision() && !undone(operation.id))
+        .find(|operation| operation.verb.is_decision() && !undone(operation.id))
 }
 
 /// Returns the facts and file changes that undo `operations` (newest first).
@@ -86,13 +86,13 @@ pub fn newest_decision<'o>(
 ///
 /// # Errors
 /// [`UndoRefused`] when an operation cannot be undone or a later one changed the same values.
-pub fn decide(
+pub fn decide_undo(
     operations: &[Operation],
     by: OperationId,
     tree: &Tree,
     mut records: BTreeMap<RecordKey, Value>,
-) -> Result<Undo, UndoRefused> {
-    let mut undo = Undo::default();
+) -> Result<UndoPlan, UndoRefused> {
+    let mut undo = UndoPlan::default();
     // The inverse facts are applied to a copy as they are collected. That checks each against the
     // state the previous ones leave behind, exactly as the store will see them.
     let mut after = tree.clone();
@@ -132,21 +132,21 @@ pub fn decide(
                 && let Some(there) = after.get(node.id)
                 && let (Some(path), true) = (
                     &there.path,
-                    there.content.version() != node.content.version(),
+                    there.content.version_hash() != node.content.version_hash(),
                 )
-                && node.content.version().is_some()
+                && node.content.version_hash().is_some()
             {
                 undo.kept.push(path.clone());
                 continue;
             }
-            let Some(reversed) = fact.reversed() else {
+            let Some(reversed) = fact.inverse_fact() else {
                 continue;
             };
             // Statuses are derived, so a later change of one is no reason to refuse. The caller
             // runs a cascade afterwards, which sets the nodes left out here.
             let reversed = match reversed {
                 Fact::StandingsChanged { groups } => Fact::StandingsChanged {
-                    groups: still_standing(&after, groups),
+                    groups: retain_unchanged_nodes(&after, groups),
                 },
                 other => other,
             };
@@ -155,15 +155,15 @@ pub fn decide(
                 why: format!("{why}; a later operation changed it"),
             };
             after
-                .apply_all([&reversed], operation.at)
-                .map_err(|Misfit(why)| changed_since(why))?;
+                .apply_facts([&reversed], operation.at)
+                .map_err(|FactMismatch(why)| changed_since(why))?;
             if let Fact::RecordChanged {
                 record,
                 before,
                 after,
             } = &reversed
             {
-                if thaws(record, before.as_ref(), after.as_ref()) {
+                if would_unfreeze(record, before.as_ref(), after.as_ref()) {
                     return Err(UndoRefused::Frozen {
                         operation: operation.id,
                         document: record.key.clone(),
@@ -187,7 +187,7 @@ pub fn decide(
                 before,
                 after,
             } = &reversed
-                && before.version() != after.version()
+                && before.version_hash() != after.version_hash()
                 && let Some(path) = files.get(*node).and_then(|node| node.path.clone())
             {
                 plan_files.insert(path);
@@ -204,12 +204,12 @@ pub fn decide(
             before: None,
             after: Some(by),
         });
-        let others = FileWrites::of(operation)
+        let others = FileWrites::files_of_operation(operation)
             .into_iter()
             .filter(|write| !plan_files.contains(&write.path));
         merge_writes(&mut undo.writes, others);
     }
-    undo.files = merged(undo.files);
+    undo.files = merge_file_changes(undo.files);
     undo.writes.retain(|write| !undo.kept.contains(&write.path));
     Ok(undo)
 }
@@ -218,7 +218,7 @@ pub fn decide(
 ///
 /// A file written by both goes from the newer content to the one before the older write.
 fn merge_writes(known: &mut Vec<FileWrite>, older: impl Iterator<Item = FileWrite>) {
-    for write in older.map(FileWrite::reversed) {
+    for write in older.map(FileWrite::into_inverse) {
         match known.iter_mut().find(|known| known.path == write.path) {
             Some(newer) => newer.after = write.after,
             None => known.push(write),
@@ -227,7 +227,7 @@ fn merge_writes(known: &mut Vec<FileWrite>, older: impl Iterator<Item = FileWrit
 }
 
 /// Whether the change would unfreeze or delete a frozen plan document.
-fn thaws(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> bool {
+fn would_unfreeze(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> bool {
     let frozen = |body: Option<&Value>| {
         body.and_then(|body| body.get("frozen"))
             .filter(|frozen| !frozen.is_null())
@@ -239,8 +239,8 @@ fn thaws(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> b
 }
 
 /// Retains the nodes whose status is still the group's `before`; the cascade sets the others.
-fn still_standing(tree: &Tree, groups: Vec<StandingGroup>) -> Vec<StandingGroup> {
-    let stands = |node: &NodeId, standing: &Standing| {
+fn retain_unchanged_nodes(tree: &Tree, groups: Vec<StatusChangeGroup>) -> Vec<StatusChangeGroup> {
+    let stands = |node: &NodeId, standing: &NodeStatus| {
         tree.get(*node)
             .is_some_and(|node| node.standing == *standing)
     };
@@ -255,7 +255,7 @@ fn still_standing(tree: &Tree, groups: Vec<StandingGroup>) -> Vec<StandingGroup>
 }
 
 /// Merges several changes of one file into one, from the first text to the last.
-fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
+fn merge_file_changes(changes: Vec<FileChange>) -> Vec<FileChange> {
     let mut order: Vec<NodeId> = Vec::new();
     let mut by_node: HashMap<NodeId, FileChange> = HashMap::new();
     for change in changes {
@@ -272,6 +272,6 @@ fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
         .filter_map(|node| by_node.remove(&node))
         // Changes that cancel out write nothing: undoing a restore and the edit before it must not
         // touch the file.
-        .filter(|change| change.before.version() != change.after.version())
+        .filter(|change| change.before.version_hash() != change.after.version_hash())
         .collect()
 }

@@ -11,13 +11,13 @@ use crate::time::Timestamp;
 /// empty lines at either end.
 #[must_use]
 pub fn canonical_hash(text: &str) -> CanonicalHash {
-    CanonicalHash(Digest32::of(canonical_text(text).as_bytes()))
+    CanonicalHash(Digest32::of_bytes(canonical_text(text).as_bytes()))
 }
 
 /// Returns both hashes of a text.
 #[must_use]
-pub fn hashes(text: &str) -> (VersionHash, CanonicalHash) {
-    let version = VersionHash::of(text.as_bytes());
+pub fn compute_hashes(text: &str) -> (VersionHash, CanonicalHash) {
+    let version = VersionHash::of_bytes(text.as_bytes());
     // A text that is canonical already needs no second SHA-256.
     let canonical = if is_canonical(text) {
         CanonicalHash(version.0)
@@ -92,7 +92,7 @@ pub fn backup_name(file_name: &str, at: Timestamp, attempt: usize) -> String {
         Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
         _ => (file_name, String::new()),
     };
-    let moment = at.file_name_part();
+    let moment = at.format_for_file_name();
     match attempt {
         0 | 1 => format!("{stem}-{moment}{ending}"),
         more => format!("{stem}-{moment}-{more}{ending}"),
@@ -186,7 +186,7 @@ pub struct VersionEntry {
 ///
 /// # Errors
 /// [`NoSuchVersion`] when none or several match.
-pub fn pick<'a>(
+pub fn pick_version<'a>(
     node: &str,
     entries: &'a [VersionEntry],
     text: &str,
@@ -220,7 +220,7 @@ pub fn pick<'a>(
                 entry
                     .version
                     .at
-                    .file_name_part()
+                    .format_for_file_name()
                     .starts_with(moment.as_str())
                     || entry
                         .backups
@@ -237,7 +237,7 @@ pub fn pick<'a>(
             selector: text.to_owned(),
             found: several
                 .iter()
-                .map(|entry| entry.version.hash.short())
+                .map(|entry| entry.version.hash.short_hex())
                 .collect(),
         }),
     }

@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 ///
 /// Cancelling is safe from a signal thread. Dropping the last clone does not cancel.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(CancellationToken);
+pub struct CancelToken(CancellationToken);
 
 /// The call was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
-impl Cancel {
+impl CancelToken {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -61,7 +61,7 @@ impl Cancel {
 
     /// Returns a child token: cancelled with this one, but not the other way round.
     #[must_use]
-    pub fn child(&self) -> Self {
+    pub fn child_token(&self) -> Self {
         Self(self.0.child_token())
     }
 
@@ -69,17 +69,17 @@ impl Cancel {
     ///
     /// # Errors
     /// When cancelled before or while waiting.
-    pub fn wait(&self, duration: Duration) -> Result<(), Cancelled> {
-        self.run(async move { tokio::time::sleep(duration).await })
+    pub fn wait_for(&self, duration: Duration) -> Result<(), Cancelled> {
+        self.run_future(async move { tokio::time::sleep(duration).await })
     }
 
     /// Completes when the token is cancelled.
-    pub(crate) async fn thrown(&self) {
+    pub(crate) async fn until_cancelled(&self) {
         self.0.cancelled().await;
     }
 
     /// Runs `work` to completion on its own runtime, or drops it when cancelled.
-    pub(crate) fn run<T: Send>(
+    pub(crate) fn run_future<T: Send>(
         &self,
         work: impl Future<Output = T> + Send,
     ) -> Result<T, Cancelled> {
@@ -124,26 +124,29 @@ mod tests {
 
     #[test]
     fn work_runs_to_its_end() {
-        assert_eq!(Cancel::new().run(async { 7 }), Ok(7));
+        assert_eq!(CancelToken::new().run_future(async { 7 }), Ok(7));
     }
 
     #[test]
     fn a_thrown_switch_ends_what_would_never_end() {
-        let cancel = Cancel::new();
+        let cancel = CancelToken::new();
         let other = cancel.clone();
         let thrower = std::thread::spawn(move || other.cancel());
-        assert_eq!(cancel.run(std::future::pending::<()>()), Err(Cancelled));
+        assert_eq!(
+            cancel.run_future(std::future::pending::<()>()),
+            Err(Cancelled)
+        );
         thrower.join().unwrap();
-        assert_eq!(cancel.wait(Duration::from_secs(3600)), Err(Cancelled));
+        assert_eq!(cancel.wait_for(Duration::from_secs(3600)), Err(Cancelled));
     }
 
     #[test]
     fn a_child_is_thrown_with_its_parent_but_not_the_other_way_round() {
-        let parent = Cancel::new();
-        let child = parent.child();
+        let parent = CancelToken::new();
+        let child = parent.child_token();
         child.cancel();
         assert!(!parent.is_cancelled());
-        let child = parent.child();
+        let child = parent.child_token();
         parent.cancel();
         assert!(child.is_cancelled());
     }
@@ -154,7 +157,7 @@ mod tests {
             .build()
             .unwrap();
         assert_eq!(
-            server.block_on(async { Cancel::new().run(async { 7 }) }),
+            server.block_on(async { CancelToken::new().run_future(async { 7 }) }),
             Ok(7)
         );
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::cancel::{Cancel, Cancelled};
+use crate::cancel::{CancelToken, Cancelled};
 
 /// A clock that can be waited on.
 pub trait Clock: Send + Sync {
@@ -12,7 +12,7 @@ pub trait Clock: Send + Sync {
     ///
     /// # Errors
     /// When cancelled first.
-    fn wait(&self, duration: Duration, cancel: &Cancel) -> Result<(), Cancelled>;
+    fn wait_for(&self, duration: Duration, cancel: &CancelToken) -> Result<(), Cancelled>;
 }
 
 /// The system clock.
@@ -28,7 +28,7 @@ impl Clock for SystemClock {
         SystemTime::now()
     }
 
-    fn wait(&self, duration: Duration, cancel: &Cancel) -> Result<(), Cancelled> {
-        cancel.wait(duration)
+    fn wait_for(&self, duration: Duration, cancel: &CancelToken) -> Result<(), Cancelled> {
+        cancel.wait_for(duration)
     }
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::command::CommandModel;
-use crate::error::{Class, LlmError};
+use crate::error::{ErrorClass, LlmError};
 use crate::layers::budget::{Allowance, Budget};
 use crate::layers::cassette::{Cassette, CassetteMode};
 use crate::layers::limiter::Limiter;
 use crate::layers::retry::Retry;
 use crate::layers::structured::{Structured, StructuredSettings};
 use crate::layers::timeouts::{TimeoutSettings, Timeouts};
-use crate::model::{Answer, Call, Identity, Model};
+use crate::model::{Answer, Call, Model, ModelIdentity};
 use crate::provider::{Catalogue, Dialect, ProviderSpec};
 use crate::recording::scrub::{Masker, Scrubber};
 use crate::recording::wire_tape::WireTape;
@@ -23,11 +23,11 @@ use crate::secret::Secret;
 use crate::wire::WireModel;
 
 /// Default total timeout of a command, which has no stream whose silence could be measured.
-const COMMAND_TOTAL: Duration = Duration::from_secs(900);
+const COMMAND_TOTAL_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// The user's choice of provider and model.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub struct ModelSelection {
     /// A name in the catalogue.
     pub provider: String,
     /// Defaults to the provider's default model.
@@ -41,7 +41,7 @@ pub struct Selection {
 }
 
 /// Everything the layers need besides the selection.
-pub struct Connection {
+pub struct ConnectOptions {
     /// The process environment, read by the caller.
     pub environment: BTreeMap<String, String>,
     pub allowances: Vec<Arc<Mutex<Allowance>>>,
@@ -53,7 +53,7 @@ pub struct Connection {
     pub clock: Arc<dyn Clock>,
 }
 
-impl Default for Connection {
+impl Default for ConnectOptions {
     fn default() -> Self {
         Self {
             environment: BTreeMap::new(),
@@ -71,13 +71,13 @@ impl Default for Connection {
 ///
 /// # Errors
 /// When the provider is unknown, has no model or no base URL, or its required key is missing.
-pub fn connect(
+pub fn connect_model(
     catalogue: &Catalogue,
-    selection: &Selection,
-    connection: Connection,
+    selection: &ModelSelection,
+    connection: ConnectOptions,
 ) -> Result<Box<dyn Model>, Box<LlmError>> {
     let name = &selection.provider;
-    let mut spec = chosen(catalogue, selection)?;
+    let mut spec = selected_provider_spec(catalogue, selection)?;
     if let (Some((program, arguments)), Some(command)) =
         (selection.program.split_first(), &mut spec.command)
     {
@@ -91,12 +91,12 @@ pub fn connect(
         .or_else(|| spec.default_model.clone())
         .ok_or_else(|| {
             LlmError::new(
-                Class::Setup,
+                ErrorClass::Setup,
                 format!("no model is chosen for `{name}`, and it has no default"),
             )
-            .first("name one of the models the server offers")
+            .with_first_step("name one of the models the server offers")
         })?;
-    let Connection {
+    let ConnectOptions {
         environment,
         allowances,
         cassette,
@@ -105,25 +105,28 @@ pub fn connect(
         mask,
         clock,
     } = connection;
-    let key = selection.key.clone().or_else(|| key(&spec, &environment));
+    let key = selection
+        .key
+        .clone()
+        .or_else(|| find_provider_key(&spec, &environment));
     // The key in use is removed from recordings by value, whatever its format.
     let scrubber = Scrubber::new(key.iter().cloned().collect(), mask);
     let offline = matches!(cassette, Some((_, CassetteMode::Replay)));
     let base: Box<dyn Model> = if offline {
         // A replay needs no key, network or program, so it must not fail for want of one.
-        Box::new(Absent(Identity {
+        Box::new(ReplayOnly(ModelIdentity {
             provider: name.clone(),
-            model: spec.model(&model),
+            model: spec.model_spec(&model),
         }))
     } else if spec.dialect == Dialect::Command {
         Box::new(CommandModel::new(name, &spec, &model, &environment)?)
     } else {
-        let replays = wire_tape.as_ref().is_some_and(WireTape::replays);
+        let replays = wire_tape.as_ref().is_some_and(WireTape::is_replaying);
         if key.is_none() && !replays && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
             return Err(
-                LlmError::new(Class::Auth, format!("no API key for `{name}`"))
-                    .first(format!("set `{variables}`, or name a key file")),
+                LlmError::new(ErrorClass::Auth, format!("no API key for `{name}`"))
+                    .with_first_step(format!("set `{variables}`, or name a key file")),
             );
         }
         Box::new(WireModel::new(
@@ -138,7 +141,7 @@ pub fn connect(
     // The order matters: a retry takes a new slot of the limiter, a replay takes none, and repeated
     // requests for a better answer are checked against the budget one by one.
     let limited = Limiter::new(
-        Timeouts::new(base, timeouts(&spec)),
+        Timeouts::new(base, effective_timeouts(&spec)),
         &spec.limits,
         clock.clone(),
     );
@@ -156,46 +159,49 @@ pub fn connect(
 }
 
 /// Returns the selected provider's spec, with the selection's base URL.
-pub(crate) fn chosen(
+pub(crate) fn selected_provider_spec(
     catalogue: &Catalogue,
-    selection: &Selection,
+    selection: &ModelSelection,
 ) -> Result<ProviderSpec, Box<LlmError>> {
     let name = &selection.provider;
     let mut spec = catalogue
         .get(name)
         .cloned()
-        .ok_or_else(|| unknown(catalogue, name))?;
+        .ok_or_else(|| unknown_provider_error(catalogue, name))?;
     if let Some(base_url) = &selection.base_url {
         spec.base_url = Some(base_url.clone());
     }
     Ok(spec)
 }
 
-fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
-    let known = catalogue.names().collect::<Vec<_>>().join("`, `");
+fn unknown_provider_error(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
+    let known = catalogue.provider_names().collect::<Vec<_>>().join("`, `");
     let error = LlmError::new(
-        Class::Setup,
+        ErrorClass::Setup,
         format!("unknown provider `{name}`; known are `{known}`"),
     );
-    match catalogue.like(name) {
-        Some(like) => error.first(format!("did you mean `{like}`?")),
-        None => error.first("choose one of them, or describe yours in a providers file"),
+    match catalogue.closest_provider_name(name) {
+        Some(like) => error.with_first_step(format!("did you mean `{like}`?")),
+        None => error.with_first_step("choose one of them, or describe yours in a providers file"),
     }
 }
 
-pub(crate) fn key(spec: &ProviderSpec, environment: &BTreeMap<String, String>) -> Option<Secret> {
+pub(crate) fn find_provider_key(
+    spec: &ProviderSpec,
+    environment: &BTreeMap<String, String>,
+) -> Option<Secret> {
     spec.key_env
         .iter()
         .filter_map(|name| environment.get(name))
         .find_map(|text| Secret::new(text))
 }
 
-fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
+fn effective_timeouts(spec: &ProviderSpec) -> TimeoutSettings {
     if spec.dialect != Dialect::Command {
         return spec.timeouts.clone();
     }
     // Most programs print nothing until they are done, so only the total timeout applies.
-    let total = spec.timeouts.total.unwrap_or(COMMAND_TOTAL);
+    let total = spec.timeouts.total.unwrap_or(COMMAND_TOTAL_TIMEOUT);
     TimeoutSettings {
         first_byte: total,
         idle: total,
@@ -205,16 +211,16 @@ fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
 }
 
 /// Placeholder below a replaying cassette; never called.
-struct Absent(Identity);
+struct ReplayOnly(ModelIdentity);
 
-impl Model for Absent {
-    fn identity(&self) -> &Identity {
+impl Model for ReplayOnly {
+    fn model_identity(&self) -> &ModelIdentity {
         &self.0
     }
 
-    fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
+    fn complete_request(&self, _: &Request, _: &Call<'_>) -> Answer {
         Err(LlmError::new(
-            Class::Setup,
+            ErrorClass::Setup,
             "a replayed recording has no model behind it",
         ))
     }

@@ -8,20 +8,20 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use crate::cancel::Cancel;
+use crate::cancel::CancelToken;
 use crate::clock::{Clock as _, SystemClock};
-use crate::connect::{Selection, chosen, key};
-use crate::error::{Class, LlmError, Phase, Policy};
+use crate::connect::{ModelSelection, find_provider_key, selected_provider_spec};
+use crate::error::{ErrorClass, LlmError, RetryPolicy, TimeoutPhase};
 use crate::provider::{Catalogue, Dialect};
 use crate::secret::Secret;
 use crate::wire::fault;
-use crate::wire::transport::{Outgoing, Transport};
-use crate::wire::{address, shown, speech};
+use crate::wire::transport::{HttpRequest, Transport};
+use crate::wire::{build_endpoint_url, display_without_secrets, wire_dialect};
 
 /// Number of texts per request.
-const BATCH: usize = 64;
-const MOST_BYTES: usize = 64 << 20;
-const TRIES: u32 = 3;
+const TEXTS_PER_REQUEST: usize = 64;
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
+const MAX_ATTEMPTS: u32 = 3;
 
 /// An embedding model.
 pub struct Embedder {
@@ -41,12 +41,13 @@ impl Embedder {
     /// When the provider is unknown or has no embeddings, or the model or a key is missing.
     pub fn new(
         catalogue: &Catalogue,
-        selection: &Selection,
+        selection: &ModelSelection,
         environment: &BTreeMap<String, String>,
     ) -> Result<Self, Box<LlmError>> {
         let provider = selection.provider.clone();
-        let spec = chosen(catalogue, selection)?;
-        let setup = |what: String, step: &str| LlmError::new(Class::Setup, what).first(step);
+        let spec = selected_provider_spec(catalogue, selection)?;
+        let setup =
+            |what: String, step: &str| LlmError::new(ErrorClass::Setup, what).with_first_step(step);
         let model = selection.model.clone().ok_or_else(|| {
             setup(
                 format!("no embedding model is chosen for `{provider}`"),
@@ -69,24 +70,27 @@ impl Embedder {
                 "set it, as in `http://127.0.0.1:8080/v1`",
             )
         })?;
-        let url = address(base, &endpoint).map_err(|problem| {
+        let url = build_endpoint_url(base, &endpoint).map_err(|problem| {
             setup(
                 format!("the base URL `{base}` is not valid: {problem}"),
                 "give it with `https://`",
             )
         })?;
-        let key: Option<Secret> = selection.key.clone().or_else(|| key(&spec, environment));
+        let key: Option<Secret> = selection
+            .key
+            .clone()
+            .or_else(|| find_provider_key(&spec, environment));
         if key.is_none() && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
             return Err(
-                LlmError::new(Class::Auth, format!("no API key for `{provider}`"))
-                    .first(format!("set `{variables}`, or name a key file")),
+                LlmError::new(ErrorClass::Auth, format!("no API key for `{provider}`"))
+                    .with_first_step(format!("set `{variables}`, or name a key file")),
             );
         }
         // The key's header comes last, after those of the catalogue.
         let mut headers: Vec<(String, String)> = spec.headers.clone().into_iter().collect();
-        if let (Some(key), Some(speech)) = (&key, speech(spec.dialect)) {
-            let (name, value) = speech.authorisation(key);
+        if let (Some(key), Some(speech)) = (&key, wire_dialect(spec.dialect)) {
+            let (name, value) = speech.api_key_header(key);
             headers.push((name.to_owned(), value));
         }
         let transport = Transport::new(&url, spec.timeouts.connect, None)?;
@@ -104,7 +108,7 @@ impl Embedder {
 
     /// Returns the name stored with vectors: those of different models cannot be compared.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn model_name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
@@ -112,35 +116,43 @@ impl Embedder {
     ///
     /// # Errors
     /// When the provider fails, even after retries, or returns something else.
-    pub fn embed(&self, texts: &[String], cancel: &Cancel) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    pub fn embed_texts(
+        &self,
+        texts: &[String],
+        cancel: &CancelToken,
+    ) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
         let mut vectors = Vec::with_capacity(texts.len());
-        for batch in texts.chunks(BATCH) {
-            vectors.extend(self.patiently(batch, cancel)?);
+        for batch in texts.chunks(TEXTS_PER_REQUEST) {
+            vectors.extend(self.embed_with_retries(batch, cancel)?);
         }
         Ok(vectors)
     }
 
-    fn patiently(&self, texts: &[String], cancel: &Cancel) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    fn embed_with_retries(
+        &self,
+        texts: &[String],
+        cancel: &CancelToken,
+    ) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
         let mut attempt = 0;
         loop {
             attempt += 1;
             // A retry loop of its own: the retry layer wraps completions, and a batch either
             // succeeds or fails as a whole.
-            let error = match cancel.run(self.once(texts)) {
+            let error = match cancel.run_future(self.embed_within_timeout(texts)) {
                 Ok(Ok(vectors)) => return Ok(vectors),
                 Ok(Err(error)) => error,
                 Err(cancelled) => return Err(cancelled.into()),
             };
-            let usual = match error.class.policy() {
-                Policy::Never => return Err(error),
-                Policy::Throttle => Duration::from_secs(5),
-                Policy::Backoff => Duration::from_secs(1),
+            let usual = match error.class.retry_policy() {
+                RetryPolicy::Never => return Err(error),
+                RetryPolicy::Throttle => Duration::from_secs(5),
+                RetryPolicy::Backoff => Duration::from_secs(1),
             };
             // Few attempts: embeddings are an optional index, and search works without them.
-            if attempt >= TRIES {
+            if attempt >= MAX_ATTEMPTS {
                 return Err(error);
             }
-            cancel.wait(
+            cancel.wait_for(
                 error
                     .retry_after
                     // The provider's own wait, if it names one, but at most a minute.
@@ -150,19 +162,19 @@ impl Embedder {
         }
     }
 
-    async fn once(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    async fn embed_within_timeout(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
         let late = || {
             LlmError::new(
-                Class::Timeout(Phase::FirstByte),
-                format!("{} did not answer", shown(&self.url)),
+                ErrorClass::Timeout(TimeoutPhase::FirstByte),
+                format!("{} did not answer", display_without_secrets(&self.url)),
             )
         };
-        tokio::time::timeout(self.patience, self.exchange(texts))
+        tokio::time::timeout(self.patience, self.send_text_batch(texts))
             .await
             .map_err(|_| late())?
     }
 
-    async fn exchange(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    async fn send_text_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
         let body = match self.dialect {
             Dialect::Gemini => {
                 // Gemini wants the model's name in every single request of a batch.
@@ -171,28 +183,30 @@ impl Embedder {
             }
             _ => json!({ "model": self.model, "input": texts }),
         };
-        let outgoing = Outgoing {
+        let outgoing = HttpRequest {
             url: self.url.clone(),
             headers: self.headers.clone(),
             body,
         };
-        let mut incoming = self.transport.send(&outgoing).await?;
-        let answer = incoming.rest(MOST_BYTES, &|| {}).await?;
+        let mut incoming = self.transport.send_request(&outgoing).await?;
+        let answer = incoming
+            .read_remaining_text(MAX_RESPONSE_BYTES, &|| {})
+            .await?;
         if !(200..300).contains(&incoming.status) {
-            return Err(fault::of_response(
+            return Err(fault::error_from_response(
                 incoming.status,
                 &incoming.headers,
                 &answer,
-                &shown(&self.url),
+                &display_without_secrets(&self.url),
                 SystemClock.now(),
             ));
         }
-        vectors(&answer, texts.len()).ok_or_else(|| {
+        parse_embedding_vectors(&answer, texts.len()).ok_or_else(|| {
             LlmError::new(
-                Class::Malformed,
+                ErrorClass::Malformed,
                 format!(
                     "{} returned no vectors for {} texts",
-                    shown(&self.url),
+                    display_without_secrets(&self.url),
                     texts.len()
                 ),
             )
@@ -201,7 +215,7 @@ impl Embedder {
 }
 
 /// Parses a response in either format; `None` if vectors are missing or differ in length.
-fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
+fn parse_embedding_vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
     let value: Value = serde_json::from_str(answer).ok()?;
     // OpenAI's format has `data[].embedding`, Gemini's `embeddings[].values`.
     let (list, field) = match value.get("data") {
@@ -220,7 +234,7 @@ fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
             item.get("index")
                 .and_then(Value::as_u64)
                 .unwrap_or(index as u64),
-            unit(numbers?)?,
+            normalize_vector(numbers?)?,
         ));
     }
     // OpenAI's format allows any order and gives the index of each text.
@@ -232,7 +246,7 @@ fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
 }
 
 /// Normalises a vector to length 1; `None` for a zero vector, which has no direction.
-fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+fn normalize_vector(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
     if !length.is_normal() {
         return None;
@@ -243,14 +257,17 @@ fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::vectors;
+    use super::parse_embedding_vectors;
 
     #[test]
     fn vectors_are_read_in_the_order_of_the_texts_and_only_whole() {
         let two = r#"{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}]}"#;
-        assert_eq!(vectors(two, 2), Some(vec![vec![0.6, 0.8], vec![0.0, 1.0]]));
         assert_eq!(
-            vectors(r#"{"embeddings":[{"values":[5]}]}"#, 1),
+            parse_embedding_vectors(two, 2),
+            Some(vec![vec![0.6, 0.8], vec![0.0, 1.0]])
+        );
+        assert_eq!(
+            parse_embedding_vectors(r#"{"embeddings":[{"values":[5]}]}"#, 1),
             Some(vec![vec![1.0]])
         );
         for (answer, expected) in [
@@ -261,7 +278,7 @@ mod tests {
             (r#"{"choices":[]}"#, 1),
             ("<html>", 1),
         ] {
-            assert_eq!(vectors(answer, expected), None, "{answer}");
+            assert_eq!(parse_embedding_vectors(answer, expected), None, "{answer}");
         }
     }
 }

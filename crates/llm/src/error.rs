@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancelled;
 use crate::ledger::LedgerEntry;
-use crate::outcome::Usage;
+use crate::outcome::TokenUsage;
 
 /// A failed call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LlmError {
-    pub class: Class,
+    pub class: ErrorClass,
     /// What happened, in one line, with the provider's message if there is one.
     pub what: String,
     /// What to do next, most useful first.
@@ -29,7 +29,7 @@ pub struct LlmError {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     #[serde(default)]
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Every attempt made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ledger: Vec<LedgerEntry>,
@@ -38,7 +38,7 @@ pub struct LlmError {
 /// Classes of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum ErrorClass {
     /// No API key, or one the provider rejects.
     Auth,
     /// The key is valid but lacks permission.
@@ -51,7 +51,7 @@ pub enum Class {
     Server,
     /// Connecting failed, or the connection was lost before any answer.
     Network,
-    Timeout(Phase),
+    Timeout(TimeoutPhase),
     /// The prompt exceeds the model's context window.
     ContextTooLong,
     /// The answer exceeds the output limit.
@@ -80,7 +80,7 @@ pub enum Class {
 /// Which timeout expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum TimeoutPhase {
     Connect,
     FirstByte,
     Idle,
@@ -89,7 +89,7 @@ pub enum Phase {
 
 /// Retry policy of a class of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum RetryPolicy {
     /// A retry changes nothing.
     Never,
     /// Wait as long as the provider asks; by default long enough for per-minute limits.
@@ -98,21 +98,23 @@ pub enum Policy {
     Backoff,
 }
 
-impl Class {
+impl ErrorClass {
     /// Returns the class's retry policy. Every class is listed, so that a new one cannot be
     /// forgotten.
     #[must_use]
-    pub fn policy(self) -> Policy {
+    pub fn retry_policy(self) -> RetryPolicy {
         match self {
             // Overload is treated like a rate limit: quick retries would add to it.
-            Self::RateLimited | Self::Overloaded => Policy::Throttle,
+            Self::RateLimited | Self::Overloaded => RetryPolicy::Throttle,
             Self::Server | Self::Network | Self::StreamEndedEarly | Self::Malformed => {
-                Policy::Backoff
+                RetryPolicy::Backoff
             }
             // A stalled stream is usually one bad connection or one overloaded machine.
-            Self::Timeout(Phase::Connect | Phase::FirstByte | Phase::Idle) => Policy::Backoff,
+            Self::Timeout(TimeoutPhase::Connect | TimeoutPhase::FirstByte | TimeoutPhase::Idle) => {
+                RetryPolicy::Backoff
+            }
             // The total limit is the user's own: a retry would take as long again.
-            Self::Timeout(Phase::Total)
+            Self::Timeout(TimeoutPhase::Total)
             | Self::Auth
             | Self::Permission
             | Self::NoCredits
@@ -125,12 +127,12 @@ impl Class {
             | Self::BudgetExceeded
             | Self::Cancelled
             | Self::NotRecorded
-            | Self::Setup => Policy::Never,
+            | Self::Setup => RetryPolicy::Never,
         }
     }
 
     /// Returns the next steps common to all failures of the class.
-    fn next(self) -> &'static [&'static str] {
+    fn next_steps(self) -> &'static [&'static str] {
         match self {
             Self::Auth => &["set the provider's key variable, or name a key file"],
             Self::Permission => &["ask for access to this model, or choose another one"],
@@ -140,7 +142,7 @@ impl Class {
             }
             Self::Overloaded | Self::Server => &["try again later, or choose another model"],
             Self::Network => &["check the base URL, the network and the proxy"],
-            Self::Timeout(Phase::Connect) => {
+            Self::Timeout(TimeoutPhase::Connect) => {
                 &["check that the server runs and the base URL is right"]
             }
             Self::Timeout(_) => &["raise the provider's `timeouts`, or choose a faster model"],
@@ -170,23 +172,27 @@ impl Class {
 impl LlmError {
     /// Creates an error with the next steps of its class.
     #[must_use]
-    pub fn new(class: Class, what: impl Into<String>) -> Box<Self> {
+    pub fn new(class: ErrorClass, what: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             class,
             what: what.into(),
-            next: class.next().iter().map(|&step| step.to_owned()).collect(),
+            next: class
+                .next_steps()
+                .iter()
+                .map(|&step| step.to_owned())
+                .collect(),
             retry_after: None,
             status: None,
             request_id: None,
             text: String::new(),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             ledger: Vec::new(),
         })
     }
 
     /// Inserts a next step before the others.
     #[must_use]
-    pub fn first(mut self: Box<Self>, step: impl Into<String>) -> Box<Self> {
+    pub fn with_first_step(mut self: Box<Self>, step: impl Into<String>) -> Box<Self> {
         self.next.insert(0, step.into());
         self
     }
@@ -194,7 +200,7 @@ impl LlmError {
 
 impl From<Cancelled> for Box<LlmError> {
     fn from(_: Cancelled) -> Self {
-        LlmError::new(Class::Cancelled, "the call was cancelled")
+        LlmError::new(ErrorClass::Cancelled, "the call was cancelled")
     }
 }
 

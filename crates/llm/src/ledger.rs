@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::Class;
-use crate::model::{Answer, Identity};
-use crate::outcome::{Stop, Usage};
+use crate::error::ErrorClass;
+use crate::model::{Answer, ModelIdentity};
+use crate::outcome::{StopReason, TokenUsage};
 use crate::provider::Price;
 use crate::request::Request;
 
@@ -21,14 +21,14 @@ pub struct LedgerEntry {
     pub model: String,
     /// Counts from 1 within one request; a retry for a schema mismatch is a new request.
     pub attempt: u32,
-    pub usage: Usage,
+    pub usage: TokenUsage,
     pub cost: Cost,
     pub latency_ms: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// Class of the failure, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Class>,
+    pub error: Option<ErrorClass>,
     /// SHA-256 of the prompt: shows repeated requests without storing their text.
     pub prompt_sha256: String,
     /// The answer came from a recording and cost nothing now.
@@ -50,7 +50,7 @@ pub enum Cost {
 
 impl Cost {
     #[must_use]
-    pub fn micros(self) -> Option<u64> {
+    pub fn as_micros(self) -> Option<u64> {
         match self {
             Self::Reported(micros) | Self::Computed(micros) => Some(micros),
             Self::Unknown => None,
@@ -61,7 +61,7 @@ impl Cost {
     ///
     /// Cached tokens have their own prices; without them they cost as much as other input.
     #[must_use]
-    pub fn of(usage: &Usage, price: Option<&Price>) -> Self {
+    pub fn from_usage(usage: &TokenUsage, price: Option<&Price>) -> Self {
         let (Some(price), Some(input), Some(output)) = (price, usage.input, usage.output) else {
             return Self::Unknown;
         };
@@ -82,9 +82,9 @@ impl Cost {
 }
 
 /// Attaches the ledger entry of one attempt to the answer, so that result and cost stay together.
-pub(crate) fn filed(
+pub(crate) fn attach_ledger_entry(
     request: &Request,
-    identity: &Identity,
+    identity: &ModelIdentity,
     latency: Duration,
     reported: Cost,
     mut answer: Answer,
@@ -104,14 +104,14 @@ pub(crate) fn filed(
         // The provider's own number wins: it knows discounts and prices that the catalogue does
         // not.
         cost: if reported == Cost::Unknown {
-            Cost::of(&usage, identity.model.price.as_ref())
+            Cost::from_usage(&usage, identity.model.price.as_ref())
         } else {
             reported
         },
         latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
         stop: answer.as_ref().ok().map(|outcome| outcome.stop),
         error: answer.as_ref().err().map(|error| error.class),
-        prompt_sha256: prompt_sha256(request),
+        prompt_sha256: hash_request_prompt(request),
         replayed: false,
     };
     match &mut answer {
@@ -121,7 +121,7 @@ pub(crate) fn filed(
     answer
 }
 
-fn prompt_sha256(request: &Request) -> String {
+fn hash_request_prompt(request: &Request) -> String {
     let mut hasher = Sha256::new();
     // A separator that does not occur in UTF-8: `ab` + `c` must not hash like `a` + `bc`.
     for part in
@@ -130,10 +130,10 @@ fn prompt_sha256(request: &Request) -> String {
         hasher.update(part.as_bytes());
         hasher.update([0xff]);
     }
-    hex(&hasher.finalize())
+    encode_lower_hex(&hasher.finalize())
 }
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn encode_lower_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn cached_tokens_have_their_own_price() {
-        let usage = Usage {
+        let usage = TokenUsage {
             input: Some(1_000),
             output: Some(100),
             cache_read: Some(600),
@@ -160,22 +160,22 @@ mod tests {
             reasoning: Some(40),
         };
         assert_eq!(
-            Cost::of(&usage, Some(&price())),
+            Cost::from_usage(&usage, Some(&price())),
             Cost::Computed(200 * 3 + 100 * 15 + 180 + 750)
         );
     }
 
     #[test]
     fn what_is_not_known_is_not_zero() {
-        let usage = Usage {
+        let usage = TokenUsage {
             input: Some(10),
             output: Some(10),
-            ..Usage::default()
+            ..TokenUsage::default()
         };
-        assert_eq!(Cost::of(&usage, None), Cost::Unknown);
+        assert_eq!(Cost::from_usage(&usage, None), Cost::Unknown);
         assert_eq!(
-            Cost::of(
-                &Usage {
+            Cost::from_usage(
+                &TokenUsage {
                     output: None,
                     ..usage
                 },
@@ -183,14 +183,14 @@ mod tests {
             ),
             Cost::Unknown
         );
-        assert_eq!(Cost::Unknown.micros(), None);
+        assert_eq!(Cost::Unknown.as_micros(), None);
         let free = Price {
             input: 0.0,
             output: 0.0,
             cache_read: None,
             cache_write: None,
         };
-        assert_eq!(Cost::of(&usage, Some(&free)), Cost::Computed(0));
+        assert_eq!(Cost::from_usage(&usage, Some(&free)), Cost::Computed(0));
     }
 
     #[test]

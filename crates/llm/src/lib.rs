@@ -2,7 +2,7 @@
 //! models, and middleware layers (retry, rate limit, budget, timeouts, recording, structured
 //! output).
 //!
-//! A caller builds a [`Request`], gets a [`Model`] from [`connect`] and calls [`Model::complete`].
+//! A caller builds a [`Request`], gets a [`Model`] from [`connect_model`] and calls [`Model::complete`].
 //! The call is synchronous, like every use case; the async runtime that HTTP needs lives inside one
 //! call and ends with it. This crate does not know what is asked or why: no stories, no nodes, no
 //! store. It reads no environment and prints nothing; keys, variables and the key file are passed
@@ -29,13 +29,13 @@ mod secret;
 mod structured;
 mod wire;
 
-pub use cancel::{Cancel, Cancelled};
-pub use check::{Trial, check};
+pub use cancel::{CancelToken, Cancelled};
+pub use check::{ModelCheck, check_model};
 pub use clock::{Clock, SystemClock};
 pub use command::{CommandModel, RECURSION_GUARD};
-pub use connect::{Connection, Selection, connect};
+pub use connect::{ConnectOptions, ModelSelection, connect_model};
 pub use embed::Embedder;
-pub use error::{Class, LlmError, Phase, Policy};
+pub use error::{ErrorClass, LlmError, RetryPolicy, TimeoutPhase};
 pub use layers::budget::{Allowance, Budget};
 pub use layers::cassette::{Cassette, CassetteMode};
 pub use layers::limiter::{Limiter, LimiterSettings};
@@ -43,8 +43,8 @@ pub use layers::retry::{Retry, RetrySettings};
 pub use layers::structured::{Structured, StructuredSettings};
 pub use layers::timeouts::{TimeoutSettings, Timeouts};
 pub use ledger::{Cost, LedgerEntry};
-pub use model::{Answer, Call, Event, Identity, Model};
-pub use outcome::{Outcome, Stop, Usage};
+pub use model::{Answer, Call, CallEvent, Model, ModelIdentity};
+pub use outcome::{Outcome, StopReason, TokenUsage};
 pub use provider::{
     Catalogue, CatalogueError, CommandSpec, Dialect, ModelSpec, Price, ProviderSpec, SchemaFlavour,
 };
@@ -52,5 +52,5 @@ pub use recording::scrub::{Masker, Scrubber};
 pub use recording::wire_tape::WireTape;
 pub use request::{Message, Request, Role, Schema, SchemaMode};
 pub use secret::{KeyFileError, Secret};
-pub use structured::{Checked, Finding, Reading, Validator, read_answer};
+pub use structured::{AnswerReading, CheckedValue, SchemaFinding, Validator, read_answer};
 pub use wire::WireModel;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cancel::Cancel;
-use crate::error::{Class, LlmError};
+use crate::cancel::CancelToken;
+use crate::error::{ErrorClass, LlmError};
 use crate::outcome::Outcome;
 use crate::provider::ModelSpec;
 use crate::request::Request;
@@ -16,7 +16,7 @@ pub type Answer = Result<Outcome, Box<LlmError>>;
 /// A model, or a layer around one.
 pub trait Model: Send + Sync {
     /// Returns which model answers.
-    fn identity(&self) -> &Identity;
+    fn model_identity(&self) -> &ModelIdentity;
 
     /// Answers one request.
     ///
@@ -25,12 +25,12 @@ pub trait Model: Send + Sync {
     ///
     /// # Errors
     /// A [`LlmError`]; its class decides whether a retry makes sense.
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer;
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer;
 }
 
 /// The model that answers, and what the catalogue knows about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Identity {
+pub struct ModelIdentity {
     pub provider: String,
     pub model: ModelSpec,
 }
@@ -38,8 +38,8 @@ pub struct Identity {
 /// Context of one call: cancellation and progress events.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    pub cancel: &'a Cancel,
-    pub watch: &'a (dyn Fn(&Event) + Sync),
+    pub cancel: &'a CancelToken,
+    pub watch: &'a (dyn Fn(&CallEvent) + Sync),
     /// Whether a person reads the text as it arrives. Then a stream that broke after its first text
     /// is not retried: the restart would contradict what was already read.
     pub interactive: bool,
@@ -48,7 +48,7 @@ pub struct Call<'a> {
 /// Progress event of a running call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+pub enum CallEvent {
     /// A piece of the answer's text.
     Text(String),
     /// Data arrived, if only a keep-alive; resets the idle timeout.
@@ -60,7 +60,7 @@ pub enum Event {
         attempt: u32,
         of: u32,
         wait: Duration,
-        class: Class,
+        class: ErrorClass,
         why: String,
     },
     /// Repeating the request, because the answer does not match the schema.
@@ -70,7 +70,7 @@ pub enum Event {
 impl<'a> Call<'a> {
     /// Returns a call without an event listener.
     #[must_use]
-    pub fn unwatched(cancel: &'a Cancel) -> Self {
+    pub fn without_listener(cancel: &'a CancelToken) -> Self {
         Self {
             cancel,
             watch: &|_| (),
@@ -78,18 +78,18 @@ impl<'a> Call<'a> {
         }
     }
 
-    pub(crate) fn tell(&self, event: &Event) {
+    pub(crate) fn emit_event(&self, event: &CallEvent) {
         (self.watch)(event);
     }
 }
 
 // Lets `connect_model` stack layers whose inner model is chosen at run time.
 impl<M: Model + ?Sized> Model for Box<M> {
-    fn identity(&self) -> &Identity {
-        (**self).identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        (**self).model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
-        (**self).complete(request, call)
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
+        (**self).complete_request(request, call)
     }
 }

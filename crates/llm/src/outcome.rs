@@ -13,8 +13,8 @@ pub struct Outcome {
     /// only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    pub stop: Stop,
-    pub usage: Usage,
+    pub stop: StopReason,
+    pub usage: TokenUsage,
     /// The model that answered, as the provider names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -31,7 +31,7 @@ pub struct Outcome {
 /// Why the model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stop {
+pub enum StopReason {
     /// It finished, or met a stop sequence.
     End,
     /// The output limit was reached: the text is truncated.
@@ -45,7 +45,7 @@ pub enum Stop {
 
 /// Token counts. `None` means "not reported", which is not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// All input tokens, including those read from and written to the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
@@ -63,10 +63,10 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
-impl Usage {
+impl TokenUsage {
     /// Merges `newer` over these counts: providers report usage in several events.
     #[must_use]
-    pub(crate) fn updated(self, newer: Self) -> Self {
+    pub(crate) fn merged_with(self, newer: Self) -> Self {
         Self {
             // Replaced, not added: each event reports running totals.
             input: newer.input.or(self.input),
@@ -79,7 +79,7 @@ impl Usage {
 
     /// Returns the total, if input and output are known.
     #[must_use]
-    pub fn total(&self) -> Option<u64> {
+    pub fn total_tokens(&self) -> Option<u64> {
         Some(self.input?.saturating_add(self.output?))
     }
 }

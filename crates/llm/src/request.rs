@@ -72,12 +72,12 @@ pub enum SchemaMode {
 impl Request {
     /// Returns a request for text.
     #[must_use]
-    pub fn text(purpose: &str, system: &str, prompt: &str, max_output_tokens: u32) -> Self {
+    pub fn text_request(purpose: &str, system: &str, prompt: &str, max_output_tokens: u32) -> Self {
         Self {
             purpose: purpose.to_owned(),
             account: None,
             system: system.to_owned(),
-            messages: vec![Message::user(prompt)],
+            messages: vec![Message::from_user(prompt)],
             schema: None,
             max_output_tokens,
             temperature: None,
@@ -89,7 +89,7 @@ impl Request {
 
     /// Returns this request with a schema for the answer.
     #[must_use]
-    pub fn shaped(mut self, name: &str, schema: Value) -> Self {
+    pub fn with_schema(mut self, name: &str, schema: Value) -> Self {
         self.schema = Some(Schema {
             name: name.to_owned(),
             schema,
@@ -120,7 +120,7 @@ impl Request {
 
 impl Message {
     #[must_use]
-    pub fn user(text: &str) -> Self {
+    pub fn from_user(text: &str) -> Self {
         Self {
             role: Role::User,
             text: text.to_owned(),
@@ -128,7 +128,7 @@ impl Message {
     }
 
     #[must_use]
-    pub fn assistant(text: &str) -> Self {
+    pub fn from_assistant(text: &str) -> Self {
         Self {
             role: Role::Assistant,
             text: text.to_owned(),

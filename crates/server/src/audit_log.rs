@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::Workspace;
-use domain::access::Admitted;
+use domain::authorization::AuthenticatedPrincipal;
 use domain::time::Timestamp;
-use domain::token::Audited;
+use domain::token::AuditEntry;
 
 use crate::middleware::RequestSource;
 
@@ -39,7 +39,7 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 /// A line, with when it was.
 #[derive(Clone)]
 struct TimedEntry {
-    line: Audited,
+    line: AuditEntry,
     when: Instant,
 }
 
@@ -60,8 +60,8 @@ struct EntryKey {
 }
 
 impl EntryKey {
-    fn from_entry(line: &Audited) -> Self {
-        let Audited {
+    fn from_entry(line: &AuditEntry) -> Self {
+        let AuditEntry {
             token,
             from,
             action,
@@ -130,7 +130,7 @@ impl AuditLog {
     /// Notes something that was changed.
     pub fn record(
         &self,
-        who: &Admitted,
+        who: &AuthenticatedPrincipal,
         source: &RequestSource,
         action: &str,
         outcome: &str,
@@ -148,7 +148,7 @@ impl AuditLog {
     /// Notes something that may happen often: the first of its kind in a minute at once, the others as a number.
     pub(crate) fn record_aggregated(
         &self,
-        who: Option<&Admitted>,
+        who: Option<&AuthenticatedPrincipal>,
         source: &RequestSource,
         action: &str,
         outcome: &str,
@@ -160,7 +160,7 @@ impl AuditLog {
                 && !minute.kinds.contains_key(&EntryKey::from_entry(&line))
             {
                 let (action, from) = ("others".to_owned(), "many".to_owned());
-                line = Audited {
+                line = AuditEntry {
                     principal: None,
                     token: None,
                     action,
@@ -237,13 +237,13 @@ impl AuditLog {
 }
 
 fn timed_entry(
-    who: Option<&Admitted>,
+    who: Option<&AuthenticatedPrincipal>,
     source: &RequestSource,
     action: &str,
     outcome: &str,
     detail: &str,
 ) -> TimedEntry {
-    let line = Audited {
+    let line = AuditEntry {
         at: Timestamp::from_millis(0),
         principal: who.map(|who| who.principal.clone()),
         token: who.and_then(|who| who.token),
@@ -325,7 +325,7 @@ impl Writer {
             minute.kinds.drain().filter(|(_, counted)| counted.more > 0)
         {
             self.waiting.push(TimedEntry {
-                line: Audited {
+                line: AuditEntry {
                     times: more,
                     ..line.line
                 },
@@ -343,14 +343,14 @@ impl Writer {
             return Ok(true);
         }
         let (waiting, uses) = (&self.waiting, &self.uses);
-        let has_store = self.workspace.access(&mut |store, now| {
+        let has_store = self.workspace.with_token_store(&mut |store, now| {
             let at = |when: Instant| {
                 let ago = i64::try_from(when.elapsed().as_millis()).unwrap_or_default();
                 Timestamp::from_millis(now.as_millis().saturating_sub(ago))
             };
-            let lines: Vec<Audited> = waiting
+            let lines: Vec<AuditEntry> = waiting
                 .iter()
-                .map(|line| Audited {
+                .map(|line| AuditEntry {
                     at: at(line.when),
                     ..line.line.clone()
                 })
@@ -361,10 +361,10 @@ impl Writer {
                 .iter()
                 .map(|(token, when)| (*token, to_the_minute(at(*when))))
                 .collect();
-            store.note(&lines, &uses)?;
+            store.append_audit_log(&lines, &uses)?;
             if prune {
                 // What is too old now still is in an hour.
-                let _ = store.forget_audited(
+                let _ = store.prune_audit_log(
                     Timestamp::from_millis(now.as_millis() - RETENTION_MILLIS),
                     MAX_ENTRIES,
                 );

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use application::Workspace;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
-use domain::access::{Admitted, Scope};
+use domain::authorization::{AuthenticatedPrincipal, Scope};
 use domain::ids::{Digest32, Principal};
 use domain::time::Timestamp;
-use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_of, secret_hash};
+use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_value, secret_hash};
 
 /// How old what is known of the book may be.
 const CACHE_TTL: Duration = Duration::from_secs(1);
@@ -97,7 +97,7 @@ impl TokenCache {
         };
         self.by_hash
             .get(&hash)
-            .filter(|token| token.state(self.store_time()) == TokenState::Valid)
+            .filter(|token| token.state_at(self.store_time()) == TokenState::Valid)
     }
 }
 
@@ -131,7 +131,7 @@ impl Authenticator {
         &self,
         credential: Credential<'_>,
         check_rate: impl FnOnce() -> Result<(), Duration>,
-    ) -> Result<Admitted, AuthenticationError> {
+    ) -> Result<AuthenticatedPrincipal, AuthenticationError> {
         if self.is_launch_credential(credential) {
             return Ok(self.launch_principal());
         }
@@ -160,7 +160,7 @@ impl Authenticator {
             known
                 .by_hash
                 .values()
-                .any(|one| one.id == token && one.state(now) == TokenState::Valid)
+                .any(|one| one.id == token && one.state_at(now) == TokenState::Valid)
         })
     }
 
@@ -171,20 +171,20 @@ impl Authenticator {
             .filter(|_| self.is_launch_credential(Credential::Secret(secret)))
         {
             Some(cookie) => cookie,
-            None => cookie_of(secret),
+            None => cookie_value(secret),
         }
     }
 
     /// Returns whoever started the server: there is no token between us.
-    fn launch_principal(&self) -> Admitted {
+    fn launch_principal(&self) -> AuthenticatedPrincipal {
         match self.decides {
-            true => Admitted {
-                principal: self.workspace.person(),
+            true => AuthenticatedPrincipal {
+                principal: self.workspace.local_person(),
                 scope: Scope::Admin,
                 token: None,
             },
             // A server that nobody vouches for never acts as a person; tokens that people created still do.
-            false => Admitted {
+            false => AuthenticatedPrincipal {
                 principal: Principal::Agent {
                     host: "server".to_owned(),
                     session: "launch".to_owned(),
@@ -197,7 +197,7 @@ impl Authenticator {
 
     fn launch_cookie(&self) -> Option<String> {
         let launch = self.launch.as_ref()?;
-        Some(Digest32::of(format!("a browser that showed {launch}").as_bytes()).to_string())
+        Some(Digest32::of_bytes(format!("a browser that showed {launch}").as_bytes()).to_string())
     }
 
     fn is_launch_credential(&self, credential: Credential<'_>) -> bool {
@@ -227,17 +227,17 @@ impl Authenticator {
         &self,
         credential: Credential<'_>,
         check_rate: impl FnOnce() -> Result<(), Duration>,
-    ) -> Result<Option<Admitted>, AuthenticationError> {
+    ) -> Result<Option<AuthenticatedPrincipal>, AuthenticationError> {
         let asked = Instant::now();
         if let Some(token) = self.cached_tokens(None).await?.find_valid(credential) {
-            return Ok(Some(token.admitted()));
+            return Ok(Some(token.authenticated_principal()));
         }
         check_rate().map_err(AuthenticationError::RateLimited)?;
         Ok(self
             .cached_tokens(Some(asked))
             .await?
             .find_valid(credential)
-            .map(Token::admitted))
+            .map(Token::authenticated_principal))
     }
 
     /// Returns what is known, read anew where it is old, or begun to be read before `after`.
@@ -294,8 +294,8 @@ impl Authenticator {
 
 fn read_tokens(workspace: &dyn Workspace) -> Result<Option<TokenCache>, application::Failure> {
     let (read, mut known) = (Instant::now(), None);
-    workspace.access(&mut |store, time| {
-        let good = store.good_tokens()?;
+    workspace.with_token_store(&mut |store, time| {
+        let good = store.list_unrevoked_tokens()?;
         known = Some(TokenCache {
             by_cookie: good
                 .iter()

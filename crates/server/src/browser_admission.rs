@@ -9,7 +9,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, ORIGIN, SET_COOK
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
-use domain::access::Scope;
+use domain::authorization::Scope;
 use serde_json::json;
 
 use crate::authentication::{AuthenticationError, Credential};
@@ -87,7 +87,7 @@ pub(crate) async fn admit_browser(
     request.extensions_mut().insert(admitted.clone());
     let response = match summary.changes {
         // What exactly it takes is said where it is done; who may only look never gets there.
-        true if !admitted.scope.covers(Scope::Agent) => {
+        true if !admitted.scope.is_sufficient_for(Scope::Agent) => {
             let hint = "this token may only look: ask for one with a wider scope";
             json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
         }

@@ -39,8 +39,10 @@ impl ReadinessProbe {
         }
         let workspace = workspace.clone();
         let asked = tokio::task::spawn_blocking(move || {
-            let head = &mut |ctx: &application::Context<'_>| Ok(ctx.store.read()?.head()?);
-            workspace.ask(Channel::System, &Principal::System, head)
+            let head = &mut |ctx: &application::Context<'_>| {
+                Ok(ctx.store.begin_read()?.last_operation_id()?)
+            };
+            workspace.run_use_case(Channel::System, &Principal::System, head)
         });
         let answered = matches!(
             tokio::time::timeout(PROBE_TIMEOUT, asked).await,
@@ -109,7 +111,7 @@ async fn serve_metrics(
     {
         return authentication_error_response(no);
     }
-    let store_waits = workspace.store_waits();
+    let store_waits = workspace.store_wait_stats();
     let head = tokio::task::spawn_blocking(move || workspace.head()).await;
     let external = ExternalMetrics {
         head: head.ok().and_then(Result::ok),

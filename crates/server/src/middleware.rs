@@ -10,7 +10,7 @@ use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
-use domain::access::Admitted;
+use domain::authorization::AuthenticatedPrincipal;
 use serde_json::json;
 
 use crate::audit_log::AuditLog;
@@ -116,7 +116,7 @@ impl ServerState {
         credential: Credential<'_>,
         source: &RequestSource,
         class: RouteClass,
-    ) -> Result<Admitted, AuthenticationError> {
+    ) -> Result<AuthenticatedPrincipal, AuthenticationError> {
         let note = |who, no: AuthenticationError| {
             self.audit_log.record_aggregated(
                 who,
@@ -159,7 +159,7 @@ impl ServerState {
     /// call, where it is known what became of it.
     pub(crate) fn audit_response(
         &self,
-        who: &Admitted,
+        who: &AuthenticatedPrincipal,
         source: &RequestSource,
         summary: &RequestSummary,
         response: &Response,

@@ -11,5 +11,5 @@ pub fn generate_secret() -> String {
         uuid::Uuid::new_v4(),
         uuid::Uuid::new_v4(),
     ];
-    Digest32::of(ids.map(uuid::Uuid::into_bytes).as_flattened()).to_string()
+    Digest32::of_bytes(ids.map(uuid::Uuid::into_bytes).as_flattened()).to_string()
 }

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use domain::ports::StoreFault;
 
-use crate::durable::{Durability, replace};
-use crate::engine::{Recorded, io_fault};
+use crate::durable::{Durability, replace_file};
+use crate::engine::{ChainedOperation, io_fault};
 use crate::journal;
-use crate::transfer::Cargo;
+use crate::store_dump::StoreDump;
 
 /// Maximum line length: one operation with its texts. SQLite, which stores the same body, takes at
 /// most a gigabyte; the first scan of 5,000 plans of 64 KiB is a third of this.
@@ -36,16 +36,16 @@ const MAX_BACKUP_WINDOW_LOG: u32 = 27;
 ///
 /// # Errors
 /// [`StoreFault`] when it cannot be written, or does not read back identically.
-pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
+pub fn write_backup_file(path: &Path, cargo: &StoreDump) -> Result<u64, StoreFault> {
     let cannot = |error| io_fault("cannot write", path, error);
-    let mut text = journal::header(&cargo.store).map_err(cannot)?;
+    let mut text = journal::render_journal_header(&cargo.store).map_err(cannot)?;
     for one in &cargo.recorded {
-        text.push_str(&one.line()?);
+        text.push_str(&one.to_journal_line()?);
     }
     let packed = zstd::bulk::compress(text.as_bytes(), 3).map_err(cannot)?;
-    replace(path, &packed, Durability::Synced).map_err(cannot)?;
+    replace_file(path, &packed, Durability::Synced).map_err(cannot)?;
     // A backup is trusted on the day everything else is lost, so it is verified now.
-    if !read_backup(path)?.is_same(cargo) {
+    if !read_backup_file(path)?.is_same_history(cargo) {
         return Err(StoreFault::Damaged {
             what: format!(
                 "verification failed: `{}` does not read back identically",
@@ -61,7 +61,7 @@ pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
 /// # Errors
 /// [`StoreFault::Damaged`] when it is incomplete or above a limit, [`StoreFault::Newer`] when a
 /// newer program wrote it.
-pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
+pub fn read_backup_file(path: &Path) -> Result<StoreDump, StoreFault> {
     let cannot = |error| io_fault("cannot read", path, error);
     let damaged = |what: String| StoreFault::Damaged {
         what: format!("`{}`: {what}", path.display()),
@@ -81,12 +81,12 @@ pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
         .len()
         .saturating_mul(MAX_BACKUP_RATIO)
         .max(MIN_BACKUP_LIMIT_BYTES);
-    let mut reader = BufReader::new(Limited {
+    let mut reader = BufReader::new(LimitedReader {
         inner: decoder,
         left: max_bytes,
         max_bytes,
     });
-    let contents = journal::read_lines(
+    let contents = journal::read_journal_lines(
         &mut reader,
         0,
         None,
@@ -95,7 +95,7 @@ pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     )
     .map_err(|error| damaged(error.to_string()))?;
     // Before the damage check, because a newer format also fails to parse.
-    contents.check_format()?;
+    contents.check_format_version()?;
     // Unlike the journal, a torn last line is damage here: a backup was written atomically.
     if let Some(damage) = contents.damage {
         return Err(damaged(format!("line {}: {}", damage.line, damage.what)));
@@ -103,20 +103,24 @@ pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     let store = contents
         .store
         .ok_or_else(|| damaged("it is not a backup".to_owned()))?;
-    Ok(Cargo::new(
+    Ok(StoreDump::new(
         store,
-        contents.entries.into_iter().map(Recorded::from).collect(),
+        contents
+            .entries
+            .into_iter()
+            .map(ChainedOperation::from)
+            .collect(),
     ))
 }
 
 /// A reader that fails above a size, where [`Read::take`] would report the end of the file.
-struct Limited<R> {
+struct LimitedReader<R> {
     inner: R,
     left: u64,
     max_bytes: u64,
 }
 
-impl<R: Read> Read for Limited<R> {
+impl<R: Read> Read for LimitedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.inner.read(buffer)?;
         match self.left.checked_sub(length as u64) {
@@ -151,8 +155,8 @@ mod tests {
             .for_each(|part| encoder.write_all(part).unwrap());
         io::copy(&mut io::repeat(0).take(zeros), &mut encoder).unwrap();
         encoder.finish().unwrap();
-        match read_backup(&path) {
-            Ok(cargo) => panic!("taken for a backup of {}", cargo.store()),
+        match read_backup_file(&path) {
+            Ok(cargo) => panic!("taken for a backup of {}", cargo.store_id()),
             Err(fault) => fault.to_string(),
         }
     }
@@ -165,8 +169,10 @@ mod tests {
 
     #[test]
     fn a_header_with_compressed_zeros_behind_it_is_refused_at_the_size_limit() {
-        let header =
-            journal::header(&StoreId("00000000-0000-4000-8000-000000000000".to_owned())).unwrap();
+        let header = journal::render_journal_header(&StoreId(
+            "00000000-0000-4000-8000-000000000000".to_owned(),
+        ))
+        .unwrap();
         let refused = refusal(&[header.as_bytes()], 200 << 20);
         assert!(
             refused.contains("decompresses to more than 67108864 bytes"),
@@ -186,9 +192,9 @@ mod tests {
     #[test]
     fn more_operations_or_longer_lines_than_allowed_are_refused() {
         let store = StoreId("00000000-0000-4000-8000-000000000000".to_owned());
-        let header = journal::header(&store).unwrap();
+        let header = journal::render_journal_header(&store).unwrap();
         let text = format!("{header}{}\n", "x".repeat(10_000));
-        let long = journal::read_lines(&mut text.as_bytes(), 0, None, 5_000, usize::MAX);
+        let long = journal::read_journal_lines(&mut text.as_bytes(), 0, None, 5_000, usize::MAX);
         assert!(long.is_err_and(|error| {
             error
                 .to_string()

@@ -18,7 +18,7 @@ pub struct ChosenDatabases {
 impl ChosenDatabases {
     /// Returns the choices kept below the user's state directory.
     #[must_use]
-    pub fn in_directory(user_state: &Path) -> Self {
+    pub fn in_state_directory(user_state: &Path) -> Self {
         Self {
             folder: user_state.join("databases"),
         }
@@ -26,8 +26,8 @@ impl ChosenDatabases {
 
     /// Returns the database chosen for the project at `root`.
     #[must_use]
-    pub fn of(&self, root: &Path) -> Option<DatabaseUrl> {
-        std::fs::read_to_string(self.file(root))
+    pub fn load_url(&self, root: &Path) -> Option<DatabaseUrl> {
+        std::fs::read_to_string(self.choice_file(root))
             .ok()
             .map(|text| DatabaseUrl::new(&text))
     }
@@ -36,14 +36,14 @@ impl ChosenDatabases {
     ///
     /// # Errors
     /// When the user's directory cannot be written.
-    pub fn choose(&self, root: &Path, url: Option<&DatabaseUrl>) -> io::Result<()> {
-        let file = self.file(root);
+    pub fn set_url(&self, root: &Path, url: Option<&DatabaseUrl>) -> io::Result<()> {
+        let file = self.choice_file(root);
         match url {
             Some(url) => {
-                crate::private::create_directory(&self.folder)?;
-                crate::durable::replace(
+                crate::private_files::create_private_directory(&self.folder)?;
+                crate::durable::replace_file(
                     &file,
-                    url.reveal().as_bytes(),
+                    url.reveal_url().as_bytes(),
                     crate::durable::Durability::Synced,
                 )
             }
@@ -52,11 +52,11 @@ impl ChosenDatabases {
         }
     }
 
-    fn file(&self, root: &Path) -> PathBuf {
+    fn choice_file(&self, root: &Path) -> PathBuf {
         // Canonical, so that a link to the project finds the same choice; a project that is gone
         // keeps the path it was given by.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         self.folder
-            .join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())
+            .join(Digest32::of_bytes(root.as_os_str().as_encoded_bytes()).to_string())
     }
 }

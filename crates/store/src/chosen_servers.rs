@@ -18,7 +18,7 @@ pub struct ChosenServers {
 impl ChosenServers {
     /// Returns the choices kept below the user's state directory.
     #[must_use]
-    pub fn in_directory(user_state: &Path) -> Self {
+    pub fn in_state_directory(user_state: &Path) -> Self {
         Self {
             folder: user_state.join("servers"),
         }
@@ -26,8 +26,8 @@ impl ChosenServers {
 
     /// Returns the server chosen for the project at `root`.
     #[must_use]
-    pub fn of(&self, root: &Path) -> Option<ServerAddress> {
-        let text = std::fs::read_to_string(self.file(root)).ok()?;
+    pub fn load_address(&self, root: &Path) -> Option<ServerAddress> {
+        let text = std::fs::read_to_string(self.choice_file(root)).ok()?;
         // Two lines, URL and token. Validated again on reading: a damaged file counts as no choice.
         let mut lines = text.lines();
         ServerAddress::new(lines.next()?, lines.next()?).ok()
@@ -38,14 +38,14 @@ impl ChosenServers {
     ///
     /// # Errors
     /// When the user's directory cannot be written.
-    pub fn choose(&self, root: &Path, server: Option<&ServerAddress>) -> io::Result<bool> {
-        let file = self.file(root);
+    pub fn set_address(&self, root: &Path, server: Option<&ServerAddress>) -> io::Result<bool> {
+        let file = self.choice_file(root);
         let known = file.exists();
         match server {
             Some(server) => {
-                crate::private::create_directory(&self.folder)?;
+                crate::private_files::create_private_directory(&self.folder)?;
                 let text = format!("{}\n{}\n", server.url(), server.reveal_token());
-                crate::durable::replace(
+                crate::durable::replace_file(
                     &file,
                     text.as_bytes(),
                     crate::durable::Durability::Synced,
@@ -57,10 +57,10 @@ impl ChosenServers {
         Ok(known)
     }
 
-    fn file(&self, root: &Path) -> PathBuf {
+    fn choice_file(&self, root: &Path) -> PathBuf {
         // Canonical, so that a link to the project finds the same choice.
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         self.folder
-            .join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())
+            .join(Digest32::of_bytes(root.as_os_str().as_encoded_bytes()).to_string())
     }
 }

@@ -10,7 +10,7 @@ pub struct SystemClock;
 
 /// Returns the local time zone, given the value of the variable `TZ`.
 #[must_use]
-pub fn local_zone(variable: Option<&str>) -> TimeZone {
+pub fn local_time_zone(variable: Option<&str>) -> TimeZone {
     match variable {
         // Spares containers and tests the search through the zone database.
         Some("UTC") => TimeZone::UTC,

@@ -18,8 +18,8 @@ pub(crate) enum Durability {
 }
 
 /// Replaces a file's content: writes a temporary file in the same directory, then renames it.
-pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
-    let folder = folder_of(path);
+pub(crate) fn replace_file(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    let folder = parent_folder(path);
     // In the same directory, because a rename across file systems is a copy. `tempfile` creates it
     // with mode 0600 and a random name, so no link can be prepared under it.
     let mut file = tempfile::Builder::new()
@@ -41,8 +41,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::
 ///
 /// # Errors
 /// When it cannot be written; an existing file is then unchanged.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace(path, bytes, Durability::Synced)
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_file(path, bytes, Durability::Synced)
 }
 
 /// Syncs a directory, so that its renames survive a power cut.
@@ -51,8 +51,8 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Moves a file into the folder `aside`, appending the first free number, and returns its path.
-pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::PathBuf> {
-    crate::private::create_directory(aside)?;
+pub(crate) fn quarantine_file(path: &Path, aside: &Path) -> io::Result<std::path::PathBuf> {
+    crate::private_files::create_private_directory(aside)?;
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
@@ -69,7 +69,7 @@ pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::Path
     Err(io::Error::other("no free file name"))
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."))

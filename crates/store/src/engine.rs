@@ -35,7 +35,7 @@ impl Default for EngineSettings {
 
 /// An operation with its id, its serialised body, its texts and its link in the hash chain.
 #[derive(Clone)]
-pub(crate) struct Recorded {
+pub(crate) struct ChainedOperation {
     pub(crate) operation: Operation,
     pub(crate) body: String,
     pub(crate) texts: Vec<(VersionHash, String)>,
@@ -43,7 +43,7 @@ pub(crate) struct Recorded {
     pub(crate) hash: Digest32,
 }
 
-impl Recorded {
+impl ChainedOperation {
     /// Assigns an operation its id and chains it to `prev`.
     pub(crate) fn new(
         id: OperationId,
@@ -66,11 +66,11 @@ impl Recorded {
             action: format!("cannot write operation {id} as JSON"),
             source: error.into(),
         })?;
-        let hash = journal::chain(prev, &body);
+        let hash = journal::hash_operation(prev, &body);
         let texts = new
             .texts
             .into_iter()
-            .map(|text| (VersionHash::of(text.as_bytes()), text))
+            .map(|text| (VersionHash::of_bytes(text.as_bytes()), text))
             .collect();
         Ok(Self {
             operation,
@@ -82,9 +82,13 @@ impl Recorded {
     }
 
     /// Parses a journal line from elsewhere; it must be operation `id` and follow `prev`.
-    pub(crate) fn read(line: &str, id: OperationId, prev: Digest32) -> Result<Self, StoreFault> {
-        let entry =
-            journal::read_line(line, prev).map_err(|what| StoreFault::DoesNotFit { what })?;
+    pub(crate) fn parse_journal_line(
+        line: &str,
+        id: OperationId,
+        prev: Digest32,
+    ) -> Result<Self, StoreFault> {
+        let entry = journal::parse_journal_line(line, prev)
+            .map_err(|what| StoreFault::DoesNotFit { what })?;
         if entry.operation.id != id {
             let what = format!("expected operation {}, found {}", id, entry.operation.id);
             return Err(StoreFault::DoesNotFit { what });
@@ -93,15 +97,17 @@ impl Recorded {
     }
 
     /// Renders the journal line.
-    pub(crate) fn line(&self) -> Result<String, StoreFault> {
+    pub(crate) fn to_journal_line(&self) -> Result<String, StoreFault> {
         let texts: Vec<(VersionHash, &str)> = self
             .texts
             .iter()
             .map(|(hash, text)| (*hash, text.as_str()))
             .collect();
-        journal::line(&self.body, &texts, self.prev, self.hash).map_err(|error| StoreFault::Io {
-            action: format!("cannot write operation {} as JSON", self.operation.id),
-            source: error.into(),
+        journal::render_journal_line(&self.body, &texts, self.prev, self.hash).map_err(|error| {
+            StoreFault::Io {
+                action: format!("cannot write operation {} as JSON", self.operation.id),
+                source: error.into(),
+            }
         })
     }
 }

@@ -24,31 +24,31 @@ use serde_json::value::RawValue;
 const JOURNAL_FORMAT: u32 = 1;
 
 /// Returns the hash that the first operation is chained to.
-pub(crate) fn chain_start(store: &StoreId) -> Digest32 {
+pub(crate) fn chain_start_hash(store: &StoreId) -> Digest32 {
     // Derived from the store id, so that operations of one store do not verify in another.
-    Digest32::of(format!("throughline-journal 1 {store}").as_bytes())
+    Digest32::of_bytes(format!("throughline-journal 1 {store}").as_bytes())
 }
 
 /// Returns the chain hash of an operation that follows `prev`.
-pub(crate) fn chain(prev: Digest32, body: &str) -> Digest32 {
+pub(crate) fn hash_operation(prev: Digest32, body: &str) -> Digest32 {
     let mut bytes = Vec::with_capacity(32 + body.len());
     bytes.extend_from_slice(&prev.0);
     bytes.extend_from_slice(body.as_bytes());
-    Digest32::of(&bytes)
+    Digest32::of_bytes(&bytes)
 }
 
 /// Maximum header length: it holds a number and an id, so anything longer is another kind of file.
 const MAX_HEADER_BYTES: u64 = 4096;
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct JournalHeader {
     #[serde(rename = "throughline-journal")]
     format: u32,
     store: StoreId,
 }
 
 #[derive(Serialize)]
-struct LineOut<'a> {
+struct WrittenLine<'a> {
     op: &'a RawValue,
     texts: &'a BTreeMap<String, &'a str>,
     prev: Digest32,
@@ -56,7 +56,7 @@ struct LineOut<'a> {
 }
 
 #[derive(Deserialize)]
-struct LineIn<'a> {
+struct ParsedLine<'a> {
     #[serde(borrow)]
     op: &'a RawValue,
     texts: BTreeMap<String, String>,
@@ -87,7 +87,7 @@ pub(crate) struct JournalContents {
 
 impl JournalContents {
     /// Refuses a journal of a newer format: it is not damaged and must not be replaced.
-    pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
+    pub(crate) fn check_format_version(&self) -> Result<(), StoreFault> {
         match self.newer {
             Some(found) => Err(StoreFault::Newer {
                 found: found.into(),
@@ -115,7 +115,7 @@ pub(crate) struct Journal {
 
 /// Stat data of a journal file, to detect that it was changed or replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
+pub(crate) struct JournalStamp {
     pub(crate) size: u64,
     inode: u64,
     modified: (i64, i64),
@@ -123,7 +123,7 @@ pub(crate) struct Mark {
 }
 
 impl Journal {
-    pub(crate) fn at(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
         }
@@ -134,36 +134,36 @@ impl Journal {
     }
 
     /// Writes a new journal with these lines, synced.
-    pub(crate) fn write_whole(&self, store: &StoreId, lines: &[String]) -> io::Result<u64> {
-        let mut bytes = header(store)?.into_bytes();
+    pub(crate) fn write_new_journal(&self, store: &StoreId, lines: &[String]) -> io::Result<u64> {
+        let mut bytes = render_journal_header(store)?.into_bytes();
         for line in lines {
             bytes.extend_from_slice(line.as_bytes());
         }
-        crate::durable::replace(&self.path, &bytes, crate::durable::Durability::Synced)?;
+        crate::durable::replace_file(&self.path, &bytes, crate::durable::Durability::Synced)?;
         Ok(bytes.len() as u64)
     }
 
     /// Returns the store id from the header, without reading the rest.
-    pub(crate) fn store(&self) -> Option<StoreId> {
+    pub(crate) fn read_store_id(&self) -> Option<StoreId> {
         // A header has about 90 bytes, so one read is enough.
         let mut start = [0; 256];
         let length = File::open(&self.path).ok()?.read(&mut start).ok()?;
         let line = start[..length]
             .split_inclusive(|byte| *byte == b'\n')
             .next()?;
-        read_header(std::str::from_utf8(line).ok()?).ok()
+        parse_journal_header(std::str::from_utf8(line).ok()?).ok()
     }
 
     /// Returns the file's size; `None` when there is no file.
-    pub(crate) fn size(&self) -> io::Result<Option<u64>> {
-        Ok(self.mark()?.map(|mark| mark.size))
+    pub(crate) fn read_size(&self) -> io::Result<Option<u64>> {
+        Ok(self.read_stamp()?.map(|mark| mark.size))
     }
 
     /// Returns the file's stat data, a cheap test for whether it is unchanged; `None` without a
     /// file.
-    pub(crate) fn mark(&self) -> io::Result<Option<Mark>> {
+    pub(crate) fn read_stamp(&self) -> io::Result<Option<JournalStamp>> {
         match self.path.metadata() {
-            Ok(found) => Ok(Some(Mark {
+            Ok(found) => Ok(Some(JournalStamp {
                 size: found.len(),
                 inode: found.ino(),
                 modified: (found.mtime(), found.mtime_nsec()),
@@ -175,7 +175,7 @@ impl Journal {
     }
 
     /// Refuses a journal whose header has a newer format version.
-    pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
+    pub(crate) fn check_format_version(&self) -> Result<(), StoreFault> {
         let mut header = Vec::new();
         let read = File::open(&self.path).and_then(|file| {
             BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut header)
@@ -183,7 +183,7 @@ impl Journal {
         // An unreadable or foreign header is not "newer": recovery deals with it as damage.
         let newer = read
             .ok()
-            .and_then(|_| newer_format(std::str::from_utf8(&header).ok()?));
+            .and_then(|_| newer_format_version(std::str::from_utf8(&header).ok()?));
         match newer {
             Some(found) => Err(StoreFault::Newer {
                 found: found.into(),
@@ -196,14 +196,19 @@ impl Journal {
     /// Whether the bytes before `size` end with `hash`, the expected head of the chain.
     ///
     /// A journal without operations ends with its header, which is compared instead.
-    pub(crate) fn ends_in(&self, store: &StoreId, size: u64, hash: Digest32) -> io::Result<bool> {
+    pub(crate) fn ends_with_hash(
+        &self,
+        store: &StoreId,
+        size: u64,
+        hash: Digest32,
+    ) -> io::Result<bool> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        let expected = if hash == chain_start(store) {
-            header(store)?
+        let expected = if hash == chain_start_hash(store) {
+            render_journal_header(store)?
         } else {
             format!("\"hash\":\"{hash}\"}}\n")
         };
@@ -219,7 +224,7 @@ impl Journal {
     }
 
     /// Appends lines and syncs them. Returns the new size.
-    pub(crate) fn append(&self, lines: &[String]) -> io::Result<u64> {
+    pub(crate) fn append_lines(&self, lines: &[String]) -> io::Result<u64> {
         let mut file = OpenOptions::new()
             .append(true)
             .mode(0o600)
@@ -238,27 +243,27 @@ impl Journal {
     }
 
     /// Truncates the file to an earlier size, synced.
-    pub(crate) fn cut(&self, size: u64) -> io::Result<()> {
+    pub(crate) fn truncate_to(&self, size: u64) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
         file.set_len(size)?;
         file.sync_data()
     }
 
     /// Reads and verifies the whole journal.
-    pub(crate) fn read_all(&self) -> io::Result<JournalContents> {
-        self.read_from(0, None)
+    pub(crate) fn read_all_entries(&self) -> io::Result<JournalContents> {
+        self.read_entries_from(0, None)
     }
 
     /// Reads and verifies the lines after `size`, which follow `prev`; `(0, None)` reads
     /// everything.
-    pub(crate) fn read_from(
+    pub(crate) fn read_entries_from(
         &self,
         size: u64,
         prev: Option<Digest32>,
     ) -> io::Result<JournalContents> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(size))?;
-        read_lines(&mut BufReader::new(file), size, prev, u64::MAX, usize::MAX)
+        read_journal_lines(&mut BufReader::new(file), size, prev, u64::MAX, usize::MAX)
     }
 }
 
@@ -267,7 +272,7 @@ impl Journal {
 ///
 /// A line above `max_line` bytes or more than `max_entries` operations are an error, which bounds
 /// the memory a hostile file can take.
-pub(crate) fn read_lines(
+pub(crate) fn read_journal_lines(
     reader: &mut dyn BufRead,
     size: u64,
     prev: Option<Digest32>,
@@ -322,15 +327,18 @@ pub(crate) fn read_lines(
         let outcome = match (std::str::from_utf8(&line), prev) {
             (Err(_), _) => Err("not UTF-8".to_owned()),
             (Ok(text), None) => {
-                contents.newer = newer_format(text);
-                read_header(text).map(|store| {
-                    prev = Some(chain_start(&store));
+                contents.newer = newer_format_version(text);
+                parse_journal_header(text).map(|store| {
+                    prev = Some(chain_start_hash(&store));
                     contents.store = Some(store);
                 })
             }
-            (Ok(text), Some(before)) => read_line(text, before).and_then(|entry| {
+            (Ok(text), Some(before)) => parse_journal_line(text, before).and_then(|entry| {
                 // The chain alone would accept a gap in the ids, and ids are what users refer to.
-                let expected = contents.entries.last().map(|last| last.operation.id.next());
+                let expected = contents
+                    .entries
+                    .last()
+                    .map(|last| last.operation.id.next_id());
                 if expected.is_some_and(|expected| expected != entry.operation.id) {
                     return Err(format!("operation {} is out of order", entry.operation.id));
                 }
@@ -356,16 +364,16 @@ pub(crate) fn read_lines(
     Ok(contents)
 }
 
-pub(crate) fn header(store: &StoreId) -> io::Result<String> {
-    let header = Header {
+pub(crate) fn render_journal_header(store: &StoreId) -> io::Result<String> {
+    let header = JournalHeader {
         format: JOURNAL_FORMAT,
         store: store.clone(),
     };
     Ok(serde_json::to_string(&header).map_err(io::Error::other)? + "\n")
 }
 
-fn read_header(text: &str) -> Result<StoreId, String> {
-    let header: Header =
+fn parse_journal_header(text: &str) -> Result<StoreId, String> {
+    let header: JournalHeader =
         serde_json::from_str(text).map_err(|error| format!("no journal header: {error}"))?;
     if header.format != JOURNAL_FORMAT {
         return Err(format!("unknown journal format {}", header.format));
@@ -374,7 +382,7 @@ fn read_header(text: &str) -> Result<StoreId, String> {
 }
 
 /// Returns a header's format version if it is above ours, whatever other fields it has.
-fn newer_format(text: &str) -> Option<u32> {
+fn newer_format_version(text: &str) -> Option<u32> {
     // Only the one field: a newer header may have lost or changed all the others.
     #[derive(Deserialize)]
     struct Format {
@@ -386,20 +394,20 @@ fn newer_format(text: &str) -> Option<u32> {
 }
 
 /// Parses and verifies one line, which follows `prev`.
-pub(crate) fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
+pub(crate) fn parse_journal_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
     // `op` stays raw, because the hash covers the bytes as written, not a re-serialisation.
-    let line: LineIn<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let line: ParsedLine<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let body = line.op.get();
     if line.prev != prev {
         return Err("broken hash chain: this line does not follow the one before".to_owned());
     }
-    if chain(prev, body) != line.hash {
+    if hash_operation(prev, body) != line.hash {
         return Err("hash mismatch: the operation was changed".to_owned());
     }
     let operation: Operation = serde_json::from_str(body).map_err(|error| error.to_string())?;
     let mut texts = Vec::with_capacity(line.texts.len());
     for (hash, text) in line.texts {
-        let found = VersionHash::of(text.as_bytes());
+        let found = VersionHash::of_bytes(text.as_bytes());
         if found.to_string() != hash {
             return Err(format!("hash mismatch of text {hash}"));
         }
@@ -415,7 +423,7 @@ pub(crate) fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, Stri
 }
 
 /// Renders the journal line of an operation whose JSON is `body`.
-pub(crate) fn line(
+pub(crate) fn render_journal_line(
     body: &str,
     texts: &[(VersionHash, &str)],
     prev: Digest32,
@@ -437,7 +445,7 @@ pub(crate) fn line(
     let mut line = Vec::with_capacity(size);
     serde_json::to_writer(
         &mut line,
-        &LineOut {
+        &WrittenLine {
             op,
             texts: &texts,
             prev,

@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
 use domain::ports::{
-    History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+    HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    Transaction,
 };
-use domain::tree::Misfit;
+use domain::tree::FactMismatch;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::durable::{Durability, replace};
+use crate::durable::{Durability, replace_file};
 use crate::engine::{EngineSettings, io_fault};
 use crate::journal::{Journal, JournalContents, JournalDamage};
 use crate::layout::Layout;
-use crate::memory::{MemoryState, MemoryTransaction, take_all};
+use crate::memory::{MemoryState, MemoryTransaction, drain_warnings};
 use crate::mirror::Mirror;
 
 /// A project's open state in JSON files.
@@ -30,7 +31,7 @@ pub(crate) struct JsonStore {
     settings: EngineSettings,
     recoveries: RefCell<Vec<Recovery>>,
     /// Result of the rollback check against this user's known head.
-    history: Cell<History>,
+    history: Cell<HistoryState>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -38,7 +39,7 @@ impl JsonStore {
     /// Opens the state; fails when the journal is damaged.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
         let store = Self {
-            journal: Journal::at(&layout.journal),
+            journal: Journal::new(&layout.journal),
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
             settings: settings.clone(),
@@ -47,7 +48,7 @@ impl JsonStore {
             warnings: Mutex::default(),
         };
         // Replayed once just to check: damage has to surface while the caller can still rebuild.
-        store.load()?;
+        store.replay_journal()?;
         Ok(store)
     }
 
@@ -56,33 +57,35 @@ impl JsonStore {
         &self,
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        let state = self.load()?.0;
+        let state = self.replay_journal()?.0;
         accept(&state.store)?;
         let Some(heads) = &self.settings.heads else {
             return Ok(());
         };
         let head = (state.head(), state.head_hash);
         self.history
-            .set(heads.compare(&state.store, head, &|number| state.chain_hash(number))?);
+            .set(heads.compare_head(&state.store, head, &|number| state.chain_hash(number))?);
         Ok(())
     }
 
     /// Replays the journal into a state.
-    pub(crate) fn state(&self) -> Result<MemoryState, StoreFault> {
-        Ok(self.load()?.0)
+    pub(crate) fn load_state(&self) -> Result<MemoryState, StoreFault> {
+        Ok(self.replay_journal()?.0)
     }
 
-    fn contents(&self) -> Result<JournalContents, StoreFault> {
-        self.journal.read_all().map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => StoreFault::Missing,
-            _ => io_fault("cannot read", self.journal.path(), error),
-        })
+    fn read_journal(&self) -> Result<JournalContents, StoreFault> {
+        self.journal
+            .read_all_entries()
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => StoreFault::Missing,
+                _ => io_fault("cannot read", self.journal.path(), error),
+            })
     }
 
     /// Replays the journal, ignoring a torn last line.
-    fn load(&self) -> Result<(MemoryState, JournalContents), StoreFault> {
-        let contents = self.contents()?;
-        contents.check_format()?;
+    fn replay_journal(&self) -> Result<(MemoryState, JournalContents), StoreFault> {
+        let contents = self.read_journal()?;
+        contents.check_format_version()?;
         // A torn last line is the trace of a crash during an append that was never acknowledged, so
         // it does not count as damage; anything else does.
         if let Some(JournalDamage {
@@ -101,14 +104,14 @@ impl JsonStore {
         let mut state = MemoryState::new(store);
         for entry in &contents.entries {
             state
-                .replay(
+                .replay_operation(
                     &entry.operation,
                     &entry.body,
                     &entry.texts,
                     entry.prev,
                     entry.hash,
                 )
-                .map_err(|Misfit(what)| StoreFault::Damaged {
+                .map_err(|FactMismatch(what)| StoreFault::Damaged {
                     what: format!("operation {}: {what}", entry.operation.id),
                 })?;
         }
@@ -123,9 +126,9 @@ impl JsonStore {
 }
 
 /// Acquires the write lock of the JSON engine, held until the returned file is closed.
-pub(crate) fn write_lock(layout: &Layout, patience: Duration) -> Result<File, StoreFault> {
+pub(crate) fn acquire_write_lock(layout: &Layout, patience: Duration) -> Result<File, StoreFault> {
     let path = &layout.lock;
-    let file = crate::private::open_options()
+    let file = crate::private_files::private_open_options()
         .create(true)
         .truncate(false)
         .write(true)
@@ -143,20 +146,20 @@ pub(crate) fn write_lock(layout: &Layout, patience: Duration) -> Result<File, St
 }
 
 impl Store for JsonStore {
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        Ok(Box::new(self.load()?.0))
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        Ok(Box::new(self.replay_journal()?.0))
     }
 
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
         // Loaded after the lock is held: a state read before it could miss another writer's commit.
-        let lock = write_lock(&self.layout, self.settings.patience)?;
-        let (draft, contents) = self.load()?;
+        let lock = acquire_write_lock(&self.layout, self.settings.patience)?;
+        let (draft, contents) = self.replay_journal()?;
         // Truncated here and not when reading: only the holder of the write lock knows that the
         // torn line is not being written at this moment.
         if contents.damage.is_some() {
             let path = self.journal.path();
             self.journal
-                .cut(contents.good_size)
+                .truncate_to(contents.good_size)
                 .map_err(|error| io_fault("cannot truncate", path, error))?;
         }
         let size = contents.good_size;
@@ -167,22 +170,22 @@ impl Store for JsonStore {
             let _held_until_here = lock;
             if state.notes != notes_before {
                 let notes = serde_json::to_vec(&state.notes).unwrap_or_default();
-                replace(&self.layout.notes, &notes, Durability::Atomic)
+                replace_file(&self.layout.notes, &notes, Durability::Atomic)
                     .map_err(|error| io_fault("cannot write", &self.layout.notes, error))?;
             }
             if lines.is_empty() {
                 return Ok(());
             }
             let path = self.journal.path();
-            if let Err(error) = self.journal.append(&lines) {
+            if let Err(error) = self.journal.append_lines(&lines) {
                 // Nothing was acknowledged, so the partial line goes. If this fails too (disk
                 // gone), the next writer finds a torn line and truncates it.
-                let _ = self.journal.cut(size);
+                let _ = self.journal.truncate_to(size);
                 return Err(io_fault("cannot append to", path, error));
             }
             if let Some(heads) = &self.settings.heads {
                 let head = (state.head(), state.head_hash);
-                heads.advance(&state.store, head_before, head, &|number| {
+                heads.advance_head(&state.store, head_before, head, &|number| {
                     state.chain_hash(number)
                 });
             }
@@ -198,9 +201,9 @@ impl Store for JsonStore {
                 .collect();
             // Best effort: the operation is durable in the journal, and a mirror that is behind is
             // caught up with by the next commit.
-            let _ = self
-                .mirror
-                .catch_up(&state, &recent, self.settings.mirror_interval);
+            let _ =
+                self.mirror
+                    .catch_up_after_commit(&state, &recent, self.settings.mirror_interval);
             Ok(())
         });
         Ok(Box::new(MemoryTransaction {
@@ -211,8 +214,8 @@ impl Store for JsonStore {
         }))
     }
 
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
-        let (state, contents) = self.load()?;
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        let (state, contents) = self.replay_journal()?;
         let mut findings: Vec<StoreFinding> = contents
             .damage
             .iter()
@@ -226,7 +229,7 @@ impl Store for JsonStore {
         }
         let mirror = self
             .mirror
-            .verify(&state)
+            .verify_against(&state)
             .map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
         findings.extend(mirror);
         Ok(findings)
@@ -234,9 +237,11 @@ impl Store for JsonStore {
 
     fn finish_mirror(&self) {
         if self.settings.mirror
-            && let Ok((state, _)) = self.load()
+            && let Ok((state, _)) = self.replay_journal()
         {
-            let _ = self.mirror.finish(&state, self.settings.mirror_interval);
+            let _ = self
+                .mirror
+                .write_backlog(&state, self.settings.mirror_interval);
         }
     }
 
@@ -244,9 +249,9 @@ impl Store for JsonStore {
         if !self.settings.mirror {
             return Ok(0);
         }
-        let (state, _) = self.load()?;
+        let (state, _) = self.replay_journal()?;
         self.mirror
-            .sync(&state)
+            .sync_all(&state)
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 
@@ -254,11 +259,11 @@ impl Store for JsonStore {
         self.recoveries.take()
     }
 
-    fn history(&self) -> History {
+    fn history_state(&self) -> HistoryState {
         self.history.get()
     }
 
     fn take_warnings(&self) -> Vec<String> {
-        take_all(&self.warnings)
+        drain_warnings(&self.warnings)
     }
 }

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use domain::ids::{Digest32, OperationId, StoreId};
-use domain::ports::{History, StoreFault};
+use domain::ports::{HistoryState, StoreFault};
 use rustix::fs::{FlockOperation, flock};
 
-use crate::private::open_options;
-use crate::user_files::{file_of_store, make_private_folder};
+use crate::private_files::private_open_options;
+use crate::user_files::{make_private_folder, store_file_path};
 
 /// Record length: `NUMBER HASH CHECK` and a line feed.
 const RECORD_BYTES: usize = 20 + 1 + 64 + 1 + 8 + 1;
@@ -29,7 +29,7 @@ const RECORD_BYTES: usize = 20 + 1 + 64 + 1 + 8 + 1;
 const MAX_LOCK_ATTEMPTS: u32 = 5;
 
 /// A store's last operation.
-pub(crate) type Head = (OperationId, Digest32);
+pub(crate) type StoreHead = (OperationId, Digest32);
 
 /// Looks up the chain hash of an operation in the store that was opened.
 pub(crate) type ChainHash<'a> = &'a dyn Fn(OperationId) -> Result<Option<Digest32>, StoreFault>;
@@ -45,7 +45,7 @@ pub struct KnownHeads {
 impl KnownHeads {
     /// Returns the heads kept below the user's state directory.
     #[must_use]
-    pub fn in_directory(user_state: &Path) -> Self {
+    pub fn in_state_directory(user_state: &Path) -> Self {
         Self {
             folder: user_state.join("heads"),
             place: String::new(),
@@ -55,10 +55,10 @@ impl KnownHeads {
     /// Returns the heads for a state that belongs to one working copy: two clones of a project have
     /// the same store id, but a history each.
     #[must_use]
-    pub fn at(&self, root: &Path) -> Self {
+    pub fn for_working_copy(&self, root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         // A hash, because the path itself may be longer than a file name.
-        let digest = Digest32::of(root.as_os_str().as_encoded_bytes()).to_string();
+        let digest = Digest32::of_bytes(root.as_os_str().as_encoded_bytes()).to_string();
         Self {
             folder: self.folder.clone(),
             place: format!("@{}", digest.get(..16).unwrap_or_default()),
@@ -75,36 +75,36 @@ impl KnownHeads {
         number: OperationId,
         hash: Digest32,
     ) -> io::Result<()> {
-        let file = self.open_record(store)?;
-        lock_record(&file)?;
-        file.write_all_at(&record_of((number, hash)), 0)
+        let file = self.open_record_file(store)?;
+        lock_record_file(&file)?;
+        file.write_all_at(&encode_record((number, hash)), 0)
     }
 
     /// Replaces the known head `from` by `to`, and does nothing when another one is recorded.
-    pub(crate) fn exchange_head(&self, store: &StoreId, from: Head, to: Head) {
-        let Ok(file) = self.open_record(store) else {
+    pub(crate) fn compare_and_swap_head(&self, store: &StoreId, from: StoreHead, to: StoreHead) {
+        let Ok(file) = self.open_record_file(store) else {
             return;
         };
-        if lock_record(&file).is_ok() && read_record_of(&file) == Some(from) {
-            let _ = file.write_all_at(&record_of(to), 0);
+        if lock_record_file(&file).is_ok() && read_record_from(&file) == Some(from) {
+            let _ = file.write_all_at(&encode_record(to), 0);
         }
     }
 
     /// Compares the head of an opened store with the known one, and advances the known one where
     /// the chain contains it.
-    pub(crate) fn compare(
+    pub(crate) fn compare_head(
         &self,
         store: &StoreId,
-        head: Head,
+        head: StoreHead,
         chain_hash: ChainHash<'_>,
-    ) -> Result<History, StoreFault> {
-        match self.read_record(store) {
+    ) -> Result<HistoryState, StoreFault> {
+        match self.read_known_head(store) {
             // The usual case costs one small read and no query of the history.
-            Some(known) if known == head => Ok(History::Known),
+            Some(known) if known == head => Ok(HistoryState::Known),
             Some(known) => {
-                let found = judge_history(known, head, chain_hash)?;
-                if found == History::Known {
-                    self.advance(store, known, head, chain_hash);
+                let found = classify_history(known, head, chain_hash)?;
+                if found == HistoryState::Known {
+                    self.advance_head(store, known, head, chain_hash);
                 }
                 Ok(found)
             }
@@ -112,7 +112,7 @@ impl KnownHeads {
                 // Trust on first use. A user directory that cannot be written must not prevent
                 // work, so the error is dropped.
                 let _ = self.record_head(store, head.0, head.1);
-                Ok(History::FirstSeen)
+                Ok(HistoryState::FirstSeen)
             }
         }
     }
@@ -120,52 +120,55 @@ impl KnownHeads {
     /// Advances the known head after a commit from `before` to `after`. Never backwards, and never
     /// over a history that was not accepted. A failed write is made up for when the store is next
     /// opened.
-    pub(crate) fn advance(
+    pub(crate) fn advance_head(
         &self,
         store: &StoreId,
-        before: Head,
-        after: Head,
+        before: StoreHead,
+        after: StoreHead,
         chain_hash: ChainHash<'_>,
     ) {
-        let Ok(file) = self.open_record(store) else {
+        let Ok(file) = self.open_record_file(store) else {
             return;
         };
-        if lock_record(&file).is_err() {
+        if lock_record_file(&file).is_err() {
             return;
         }
         // Read again under the lock: another process may have advanced it past `after` meanwhile.
-        let follows = match read_record_of(&file) {
+        let follows = match read_record_from(&file) {
             Some(known) if known == before => true,
-            Some(known) => matches!(judge_history(known, after, chain_hash), Ok(History::Known)),
+            Some(known) => matches!(
+                classify_history(known, after, chain_hash),
+                Ok(HistoryState::Known)
+            ),
             None => true,
         };
         if follows {
-            let _ = file.write_all_at(&record_of(after), 0);
+            let _ = file.write_all_at(&encode_record(after), 0);
         }
     }
 
-    fn read_record(&self, store: &StoreId) -> Option<Head> {
-        let file = File::open(self.file(store)?).ok()?;
+    fn read_known_head(&self, store: &StoreId) -> Option<StoreHead> {
+        let file = File::open(self.record_path(store)?).ok()?;
         // Readers take no lock, so a concurrent writer can show a torn record; a millisecond later
         // it is whole.
-        read_record_of(&file).or_else(|| {
+        read_record_from(&file).or_else(|| {
             std::thread::sleep(Duration::from_millis(1));
-            read_record_of(&file)
+            read_record_from(&file)
         })
     }
 
-    fn file(&self, store: &StoreId) -> Option<PathBuf> {
-        let mut file = file_of_store(&self.folder, store)?.into_os_string();
+    fn record_path(&self, store: &StoreId) -> Option<PathBuf> {
+        let mut file = store_file_path(&self.folder, store)?.into_os_string();
         file.push(&self.place);
         Some(file.into())
     }
 
-    fn open_record(&self, store: &StoreId) -> io::Result<File> {
+    fn open_record_file(&self, store: &StoreId) -> io::Result<File> {
         let file = self
-            .file(store)
+            .record_path(store)
             .ok_or_else(|| io::Error::other("invalid store id"))?;
         let open = || {
-            open_options()
+            private_open_options()
                 .read(true)
                 .write(true)
                 .create(true)
@@ -184,14 +187,14 @@ impl KnownHeads {
 }
 
 /// Classifies the history of a store that ended in `known` and now ends in `head`.
-fn judge_history(
-    known: Head,
-    head: Head,
+fn classify_history(
+    known: StoreHead,
+    head: StoreHead,
     chain_hash: ChainHash<'_>,
-) -> Result<History, StoreFault> {
+) -> Result<HistoryState, StoreFault> {
     // Fewer operations than before cannot happen by appending: an older copy was restored.
     if known.0 > head.0 {
-        return Ok(History::Missing {
+        return Ok(HistoryState::Missing {
             known: known.0,
             found: head.0,
         });
@@ -202,16 +205,16 @@ fn judge_history(
         chain_hash(known.0)?
     };
     Ok(if hash == Some(known.1) {
-        History::Known
+        HistoryState::Known
     } else {
-        History::Rewritten {
+        HistoryState::Rewritten {
             known: known.0,
             found: head.0,
         }
     })
 }
 
-fn lock_record(file: &File) -> io::Result<()> {
+fn lock_record_file(file: &File) -> io::Result<()> {
     for _ in 1..MAX_LOCK_ATTEMPTS {
         if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
             return Ok(());
@@ -221,14 +224,14 @@ fn lock_record(file: &File) -> io::Result<()> {
     Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
 }
 
-fn record_of((number, hash): Head) -> Vec<u8> {
+fn encode_record((number, hash): StoreHead) -> Vec<u8> {
     // Fixed width, so that a longer number never leaves bytes of the previous record behind.
     let body = format!("{:020} {hash}", number.0);
-    let check = Digest32::of(body.as_bytes()).to_string();
+    let check = Digest32::of_bytes(body.as_bytes()).to_string();
     format!("{body} {}\n", check.get(..8).unwrap_or_default()).into_bytes()
 }
 
-fn read_record_of(file: &File) -> Option<Head> {
+fn read_record_from(file: &File) -> Option<StoreHead> {
     let mut bytes = [0; RECORD_BYTES];
     file.read_exact_at(&mut bytes, 0).ok()?;
     let text = std::str::from_utf8(&bytes).ok()?;
@@ -238,7 +241,7 @@ fn read_record_of(file: &File) -> Option<Head> {
     );
     let head = (OperationId(number), hash);
     // Comparing the re-encoded record verifies its check digits, the spaces and the line feed.
-    (record_of(head) == bytes).then_some(head)
+    (encode_record(head) == bytes).then_some(head)
 }
 
 #[cfg(test)]
@@ -246,12 +249,12 @@ mod tests {
     use super::*;
 
     fn hash(of: &str) -> Digest32 {
-        Digest32::of(of.as_bytes())
+        Digest32::of_bytes(of.as_bytes())
     }
 
     fn heads() -> (tempfile::TempDir, KnownHeads, StoreId) {
         let directory = tempfile::tempdir().expect("a directory");
-        let heads = KnownHeads::in_directory(directory.path());
+        let heads = KnownHeads::in_state_directory(directory.path());
         (
             directory,
             heads,
@@ -264,7 +267,7 @@ mod tests {
         Ok(Some(hash(&number.to_string())))
     }
 
-    fn at(number: u64) -> Head {
+    fn at(number: u64) -> StoreHead {
         (OperationId(number), hash(&number.to_string()))
     }
 
@@ -272,14 +275,14 @@ mod tests {
     fn a_head_that_is_behind_is_advanced_when_the_chain_contains_it() {
         let (_directory, heads, store) = heads();
         assert_eq!(
-            heads.compare(&store, at(3), &chain).expect("compared"),
-            History::FirstSeen
+            heads.compare_head(&store, at(3), &chain).expect("compared"),
+            HistoryState::FirstSeen
         );
         assert_eq!(
-            heads.compare(&store, at(5), &chain).expect("compared"),
-            History::Known
+            heads.compare_head(&store, at(5), &chain).expect("compared"),
+            HistoryState::Known
         );
-        assert_eq!(heads.read_record(&store), Some(at(5)));
+        assert_eq!(heads.read_known_head(&store), Some(at(5)));
     }
 
     #[test]
@@ -288,35 +291,35 @@ mod tests {
         heads
             .record_head(&store, OperationId(5), at(5).1)
             .expect("recorded");
-        let missing = History::Missing {
+        let missing = HistoryState::Missing {
             known: OperationId(5),
             found: OperationId(3),
         };
         assert_eq!(
-            heads.compare(&store, at(3), &chain).expect("compared"),
+            heads.compare_head(&store, at(3), &chain).expect("compared"),
             missing
         );
         // Work goes on from the older state: the known head stays, until a person accepts another.
-        heads.advance(&store, at(3), at(4), &chain);
-        assert_eq!(heads.read_record(&store), Some(at(5)));
+        heads.advance_head(&store, at(3), at(4), &chain);
+        assert_eq!(heads.read_known_head(&store), Some(at(5)));
         let other = |_: OperationId| Ok(Some(hash("another")));
-        let rewritten = History::Rewritten {
+        let rewritten = HistoryState::Rewritten {
             known: OperationId(5),
             found: OperationId(6),
         };
         assert_eq!(
             heads
-                .compare(&store, (OperationId(6), hash("x")), &other)
+                .compare_head(&store, (OperationId(6), hash("x")), &other)
                 .expect("compared"),
             rewritten
         );
-        assert_eq!(heads.read_record(&store), Some(at(5)));
+        assert_eq!(heads.read_known_head(&store), Some(at(5)));
         heads
             .record_head(&store, OperationId(3), at(3).1)
             .expect("accepted");
         assert_eq!(
-            heads.compare(&store, at(3), &chain).expect("compared"),
-            History::Known
+            heads.compare_head(&store, at(3), &chain).expect("compared"),
+            HistoryState::Known
         );
     }
 
@@ -326,10 +329,10 @@ mod tests {
         heads
             .record_head(&store, OperationId(9), at(9).1)
             .expect("recorded");
-        heads.advance(&store, at(10), at(11), &chain);
-        assert_eq!(heads.read_record(&store), Some(at(11)));
-        heads.advance(&store, at(9), at(10), &chain);
-        assert_eq!(heads.read_record(&store), Some(at(11)));
+        heads.advance_head(&store, at(10), at(11), &chain);
+        assert_eq!(heads.read_known_head(&store), Some(at(11)));
+        heads.advance_head(&store, at(9), at(10), &chain);
+        assert_eq!(heads.read_known_head(&store), Some(at(11)));
     }
 
     #[test]
@@ -338,9 +341,9 @@ mod tests {
         heads
             .record_head(&store, OperationId(9), at(9).1)
             .expect("recorded");
-        let file = heads.open_record(&store).expect("the file");
+        let file = heads.open_record_file(&store).expect("the file");
         file.write_all_at(b"00000000000000000012", 0)
             .expect("written");
-        assert_eq!(heads.read_record(&store), None);
+        assert_eq!(heads.read_known_head(&store), None);
     }
 }

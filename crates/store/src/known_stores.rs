@@ -18,7 +18,7 @@ pub struct KnownStores {
 impl KnownStores {
     /// Returns the list kept below the user's state directory.
     #[must_use]
-    pub fn in_directory(user_state: &Path) -> Self {
+    pub fn in_state_directory(user_state: &Path) -> Self {
         Self {
             folder: user_state.join("stores"),
         }
@@ -26,22 +26,22 @@ impl KnownStores {
 
     /// Whether this user created or adopted a store.
     #[must_use]
-    pub fn knows(&self, store: &StoreId) -> bool {
-        self.file(store).is_some_and(|file| file.is_file())
+    pub fn is_known(&self, store: &StoreId) -> bool {
+        self.store_file(store).is_some_and(|file| file.is_file())
     }
 
     /// Adds a store to the trusted ones.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
-    pub fn remember(&self, store: &StoreId, root: &Path) -> io::Result<()> {
+    pub fn remember_store(&self, store: &StoreId, root: &Path) -> io::Result<()> {
         let file = self
-            .file(store)
+            .store_file(store)
             .ok_or_else(|| io::Error::other("invalid store id"))?;
         crate::user_files::make_private_folder(&self.folder)?;
         // The content is the project's path: only `stores_at_root` reads it, trust is the file's
         // existence.
-        crate::durable::replace(
+        crate::durable::replace_file(
             &file,
             format!("{}\n", root.display()).as_bytes(),
             crate::durable::Durability::Synced,
@@ -51,7 +51,7 @@ impl KnownStores {
     /// Returns the stores this user had at `root`, unordered. Reads the whole list, so it is not
     /// for every command.
     #[must_use]
-    pub fn stores_at(&self, root: &Path) -> Vec<StoreId> {
+    pub fn stores_at_root(&self, root: &Path) -> Vec<StoreId> {
         // Compared as bytes including the line feed, exactly as `remember_store` wrote them.
         let wanted = format!("{}\n", root.display());
         let entries = std::fs::read_dir(&self.folder)
@@ -72,7 +72,7 @@ impl KnownStores {
         &self.folder
     }
 
-    fn file(&self, store: &StoreId) -> Option<PathBuf> {
-        crate::user_files::file_of_store(&self.folder, store)
+    fn store_file(&self, store: &StoreId) -> Option<PathBuf> {
+        crate::user_files::store_file_path(&self.folder, store)
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use domain::ports::StoreFault;
 use domain::settings::{DatabaseUrl, OfflinePolicy, ServerAddress, Settings};
 
-use crate::durable::{Durability, replace};
+use crate::durable::{Durability, replace_file};
 use crate::engine::io_fault;
 
 /// The paths of one project's state.
@@ -27,7 +27,7 @@ pub struct Layout {
     pub damaged: PathBuf,
     pub log: PathBuf,
     /// The project in a shared PostgreSQL database, if it is there.
-    pub shared: Option<Shared>,
+    pub shared: Option<SharedProject>,
     /// File with the random name of this working copy in a shared store.
     pub place: PathBuf,
     /// The team server that has the state; the local database is then a replica.
@@ -38,7 +38,7 @@ pub struct Layout {
 
 /// A project in a shared database.
 #[derive(Clone, Debug)]
-pub struct Shared {
+pub struct SharedProject {
     pub url: DatabaseUrl,
     /// Its name there.
     pub project: String,
@@ -47,13 +47,13 @@ pub struct Shared {
 }
 
 /// The folder that marks a directory as a project.
-pub(crate) const HOME: &str = ".throughline";
+pub(crate) const STATE_FOLDER: &str = ".throughline";
 
 impl Layout {
     /// Returns the layout of the project at `root`.
     #[must_use]
     pub fn new(root: &Path, settings: &Settings) -> Self {
-        let home = root.join(HOME);
+        let home = root.join(STATE_FOLDER);
         let server = settings.server.address.clone();
         // A replica gets a folder of its own, so that a local state from before `tl join` survives
         // and `tl leave` can return to it.
@@ -73,9 +73,9 @@ impl Layout {
             vectors: home.join("vectors.bin"),
             damaged: home.join("damaged"),
             log: root.join(&settings.log_file),
-            shared: settings.database_url.is_given().then(|| Shared {
+            shared: settings.database_url.is_set().then(|| SharedProject {
                 url: settings.database_url.clone(),
-                project: project_name(root, &settings.database_project),
+                project: shared_project_name(root, &settings.database_project),
                 id: Some(settings.project_id.trim().to_owned()).filter(|id| !id.is_empty()),
             }),
             place: home.join("place"),
@@ -85,12 +85,12 @@ impl Layout {
 
     /// Returns the layout of this project with its state in another database.
     #[must_use]
-    pub fn in_database(&self, url: DatabaseUrl, project: &str) -> Self {
+    pub fn in_shared_database(&self, url: DatabaseUrl, project: &str) -> Self {
         let id = self.shared.as_ref().and_then(|shared| shared.id.clone());
         Self {
-            shared: Some(Shared {
+            shared: Some(SharedProject {
                 url,
-                project: project_name(&self.root, project),
+                project: shared_project_name(&self.root, project),
                 id,
             }),
             ..self.clone()
@@ -107,7 +107,7 @@ impl Layout {
     }
 
     /// Returns the name of this working copy, generating one on first use.
-    pub(crate) fn working_copy(&self) -> Result<String, StoreFault> {
+    pub(crate) fn load_working_copy_name(&self) -> Result<String, StoreFault> {
         // The file may have come with a repository: anything but our own form is replaced.
         let is_name = |text: &str| {
             (1..=64).contains(&text.len())
@@ -119,7 +119,7 @@ impl Layout {
             return Ok(text.trim().to_owned());
         }
         let name = uuid::Uuid::new_v4().to_string();
-        replace(
+        replace_file(
             &self.place,
             format!("{name}\n").as_bytes(),
             Durability::Atomic,
@@ -130,16 +130,16 @@ impl Layout {
 
     /// Returns the nearest directory at or above `start` that is a project.
     #[must_use]
-    pub fn find_root(start: &Path) -> Option<PathBuf> {
+    pub fn find_project_root(start: &Path) -> Option<PathBuf> {
         start
             .ancestors()
-            .find(|directory| directory.join(HOME).is_dir())
+            .find(|directory| directory.join(STATE_FOLDER).is_dir())
             .map(Path::to_owned)
     }
 
     /// Renders a path relative to the project root, for messages.
     #[must_use]
-    pub fn relative(&self, path: &Path) -> String {
+    pub fn relative_display(&self, path: &Path) -> String {
         path.strip_prefix(&self.root)
             .unwrap_or(path)
             .display()
@@ -148,7 +148,7 @@ impl Layout {
 }
 
 /// Returns the name of a project in a shared database: the given one, or the directory's name.
-fn project_name(root: &Path, given: &str) -> String {
+fn shared_project_name(root: &Path, given: &str) -> String {
     let directory = || {
         root.file_name().map_or_else(
             || "project".to_owned(),

@@ -7,6 +7,7 @@ mod backup_file;
 mod chosen_databases;
 mod chosen_servers;
 mod clock;
+mod dry_run;
 mod durable;
 mod engine;
 mod git;
@@ -15,60 +16,60 @@ mod json;
 mod known_heads;
 mod known_stores;
 mod layout;
-mod looks;
 mod memory;
 mod mirror;
 mod network_file_system;
 mod open;
-mod path_lead;
+mod path_resolution;
 mod plan_files;
 mod policy_pins;
 mod postgres;
-pub mod private;
+pub mod private_files;
 mod quarantine;
 mod recovery;
-mod rehearsal;
 mod relocation;
 mod remote;
 mod replacement;
 mod revertible_files;
 mod run_command;
+mod scan_cache;
 mod secret_files;
 mod secret_purge;
 mod sqlite;
+mod store_dump;
 mod tables;
-mod transfer;
 mod user_files;
 mod vectors;
 
-pub use backup_file::{read_backup, write_backup};
+pub use backup_file::{read_backup_file, write_backup_file};
 pub use chosen_databases::ChosenDatabases;
 pub use chosen_servers::ChosenServers;
-pub use clock::{SystemClock, local_zone};
-pub use durable::write_whole;
+pub use clock::{SystemClock, local_time_zone};
+pub use dry_run::{ReadOnlyFiles, copy_in_memory};
+pub use durable::write_atomically;
 pub use engine::EngineSettings;
 pub use git::{DiskGit, GitChanges};
 pub use known_heads::KnownHeads;
 pub use known_stores::KnownStores;
-pub use layout::{Layout, Shared};
+pub use layout::{Layout, SharedProject};
 pub use memory::MemoryStore;
 pub use network_file_system::{NetworkFileSystem, network_file_system_at};
 pub use open::{
-    Created, adopt, create, empty_successor, find_shared_project, join_shared_project,
-    journal_store, main_place, new_project_id, open, record_head, shared_project_id,
+    Created, accept_current_head, adopt_store, create_store, empty_successor_state,
+    find_shared_project, join_shared_project, journal_store_id, new_project_id, open_store,
+    shared_project_id, state_location,
 };
-pub use path_lead::lead;
+pub use path_resolution::resolve_links;
 pub use plan_files::DiskFiles;
 pub use policy_pins::PolicyPins;
 pub use quarantine::{
-    ChainHead, QuarantineReason, QuarantinedState, list_quarantine, load_quarantined,
+    ChainHead, QuarantineReason, QuarantinedState, list_quarantined_states, load_quarantined_state,
 };
-pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
-pub use relocation::{Place, Relocation, RelocationFault};
-pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};
-pub use replacement::{ReplacementCause, finish_interrupted, replace_state};
+pub use relocation::{Relocation, RelocationFault, StateLocation};
+pub use remote::{FetchOutcome, ServerFault, TeamServer, open_replica_with, quarantine_replica};
+pub use replacement::{ReplacementCause, finish_interrupted_swap, replace_state};
 pub use revertible_files::RevertibleFiles;
-pub use run_command::DiskCommands;
-pub use secret_purge::{Purged, SecretPlace, purge_secrets, scan_secrets};
-pub use transfer::{Cargo, load};
+pub use run_command::ProcessRunner;
+pub use secret_purge::{PurgeOutcome, SecretPlace, purge_secrets, scan_secrets};
+pub use store_dump::{StoreDump, dump_store};
 pub use vectors::{NewVector, VectorFile};

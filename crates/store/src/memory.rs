@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use domain::cascade::StandingGroup;
-use domain::fact::{Backup, NodeTable, apply};
+use domain::cascade::StatusChangeGroup;
+use domain::fact::{Backup, NodeTable, apply_fact};
 use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::{Operation, OperationHead};
@@ -17,16 +17,16 @@ use domain::ports::{
     Transaction,
 };
 use domain::record::RecordKey;
-use domain::search::{self, Matching, Query, SEARCHED_KINDS};
-use domain::secrets::{MaskedText, mask, mask_operation, masked_notice};
-use domain::status::Footing;
+use domain::search::{self, MatchMode, SEARCHED_KINDS, SearchQuery};
+use domain::secrets::{MaskedText, mask_operation, mask_secrets, masked_notice};
+use domain::status::StatusInputs;
 use domain::time::Timestamp;
-use domain::tree::{Misfit, Tree};
+use domain::tree::{FactMismatch, Tree};
 use domain::version::Version;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::engine::Recorded;
+use crate::engine::ChainedOperation;
 use crate::journal;
 
 /// A complete state: tree, versions, texts, history, records, notes.
@@ -41,7 +41,7 @@ pub(crate) struct MemoryState {
     pub(crate) backups: Vec<Backup>,
     pub(crate) records: BTreeMap<RecordKey, Value>,
     pub(crate) stamps: BTreeMap<NodeId, (FileStamp, VersionHash)>,
-    pub(crate) notes: BTreeMap<String, Note>,
+    pub(crate) notes: BTreeMap<String, StoredNote>,
     pub(crate) head_hash: Digest32,
     next_node: u32,
     /// The operation whose facts are being applied.
@@ -60,7 +60,7 @@ pub(crate) struct RecordedOperation {
 impl MemoryState {
     pub(crate) fn new(store: StoreId) -> Self {
         Self {
-            head_hash: journal::chain_start(&store),
+            head_hash: journal::chain_start_hash(&store),
             store,
             tree: Tree::default(),
             versions: BTreeMap::new(),
@@ -77,8 +77,11 @@ impl MemoryState {
     }
 
     /// Applies one chained operation with its texts.
-    pub(crate) fn apply(&mut self, recorded: &Recorded) -> Result<(), Misfit> {
-        self.replay(
+    pub(crate) fn apply_operation(
+        &mut self,
+        recorded: &ChainedOperation,
+    ) -> Result<(), FactMismatch> {
+        self.replay_operation(
             &recorded.operation,
             &recorded.body,
             &recorded.texts,
@@ -88,21 +91,21 @@ impl MemoryState {
     }
 
     /// Applies one operation read from a journal.
-    pub(crate) fn replay(
+    pub(crate) fn replay_operation(
         &mut self,
         operation: &Operation,
         body: &str,
         texts: &[(VersionHash, String)],
         prev: Digest32,
         hash: Digest32,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), FactMismatch> {
         // Texts first: applying a fact looks up the size of the version it names.
         for (hash, text) in texts {
             self.texts.entry(*hash).or_insert_with(|| text.clone());
         }
         self.applying = (operation.id, operation.at);
         for fact in &operation.facts {
-            apply(self, fact, operation.at)?;
+            apply_fact(self, fact, operation.at)?;
         }
         // After the facts, so that a fact that does not apply leaves the head where it was. The
         // tree is then half changed: callers drop the state or work on a copy.
@@ -125,13 +128,13 @@ impl MemoryState {
     }
 
     /// Returns the id for the next new node.
-    pub(crate) fn next_node(&self) -> NodeId {
+    pub(crate) fn next_node_id(&self) -> NodeId {
         NodeId(self.next_node)
     }
 }
 
 /// Message for a fact whose "before" does not match the stored record.
-pub(crate) fn misplaced(record: &RecordKey) -> String {
+pub(crate) fn record_mismatch(record: &RecordKey) -> String {
     format!(
         "the record {}/{} is not what the fact says it was",
         record.kind, record.key
@@ -139,40 +142,40 @@ pub(crate) fn misplaced(record: &RecordKey) -> String {
 }
 
 impl NodeTable for MemoryState {
-    type Fault = Misfit;
+    type Fault = FactMismatch;
 
-    fn get(&mut self, id: NodeId) -> Result<Option<Node>, Misfit> {
-        NodeTable::get(&mut self.tree, id)
+    fn get_node(&mut self, id: NodeId) -> Result<Option<Node>, FactMismatch> {
+        NodeTable::get_node(&mut self.tree, id)
     }
 
-    fn insert(&mut self, node: Node) -> Result<(), Misfit> {
+    fn insert_node(&mut self, node: Node) -> Result<(), FactMismatch> {
         // Never decreases: the id of a removed node must not be assigned to another one.
         self.next_node = self.next_node.max(node.id.0 + 1);
-        self.tree.insert(node)
+        self.tree.insert_node(node)
     }
 
-    fn replace(&mut self, before: &Node, after: Node) -> Result<(), Misfit> {
-        self.tree.replace(before, after)
+    fn replace_node(&mut self, before: &Node, after: Node) -> Result<(), FactMismatch> {
+        self.tree.replace_node(before, after)
     }
 
-    fn move_below(
+    fn move_node_below(
         &mut self,
         node: &Node,
         parent: Option<NodeId>,
         at: Timestamp,
-    ) -> Result<(), Misfit> {
-        self.tree.move_below(node, parent, at)
+    ) -> Result<(), FactMismatch> {
+        self.tree.move_node_below(node, parent, at)
     }
 
-    fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
-        self.tree.remove(id)
+    fn remove_node(&mut self, id: NodeId) -> Result<(), FactMismatch> {
+        self.tree.remove_node(id)
     }
 
-    fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Misfit> {
-        self.tree.set_standings(group)
+    fn set_statuses(&mut self, group: &StatusChangeGroup) -> Result<(), FactMismatch> {
+        self.tree.set_statuses(group)
     }
 
-    fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Misfit> {
+    fn add_version(&mut self, node: NodeId, content: &Content) -> Result<(), FactMismatch> {
         let Content::Text {
             version,
             canonical,
@@ -200,7 +203,7 @@ impl NodeTable for MemoryState {
         Ok(())
     }
 
-    fn add_backup(&mut self, backup: Backup) -> Result<(), Misfit> {
+    fn add_backup(&mut self, backup: Backup) -> Result<(), FactMismatch> {
         self.backups.push(backup);
         Ok(())
     }
@@ -210,10 +213,10 @@ impl NodeTable for MemoryState {
         record: &RecordKey,
         before: Option<&Value>,
         after: Option<&Value>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), FactMismatch> {
         // Optimistic concurrency: a fact decided on another value must not overwrite this one.
         if self.records.get(record) != before {
-            return Err(Misfit(misplaced(record)));
+            return Err(FactMismatch(record_mismatch(record)));
         }
         match after {
             Some(after) => self.records.insert(record.clone(), after.clone()),
@@ -222,11 +225,11 @@ impl NodeTable for MemoryState {
         Ok(())
     }
 
-    fn set_undone(
+    fn set_undone_by(
         &mut self,
         operation: OperationId,
         by: Option<OperationId>,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), FactMismatch> {
         match by {
             Some(by) => self.undone.insert(operation, by),
             None => self.undone.remove(&operation),
@@ -234,8 +237,8 @@ impl NodeTable for MemoryState {
         Ok(())
     }
 
-    fn misfit(&mut self, what: String) -> Misfit {
-        Misfit(what)
+    fn mismatch_fault(&mut self, what: String) -> FactMismatch {
+        FactMismatch(what)
     }
 }
 
@@ -244,11 +247,11 @@ impl Snapshot for MemoryState {
         Ok(self.store.clone())
     }
 
-    fn head(&self) -> Result<OperationId, StoreFault> {
+    fn last_operation_id(&self) -> Result<OperationId, StoreFault> {
         Ok(self.head())
     }
 
-    fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
+    fn load_node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
         Ok(self.tree.get(id).cloned())
     }
 
@@ -270,7 +273,7 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
-    fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
+    fn load_children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
         Ok(self.tree.children(parent).cloned().collect())
     }
 
@@ -290,29 +293,34 @@ impl Snapshot for MemoryState {
     }
 
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
-        Ok(self.tree.all_in_order().into_iter().cloned().collect())
+        Ok(self.tree.all_preorder().into_iter().cloned().collect())
     }
 
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
         let wanted = |node: &&Node| !profiles.contains(&node.profile.as_str());
         Ok(self
             .tree
-            .all_in_order()
+            .all_preorder()
             .into_iter()
             .filter(wanted)
             .cloned()
             .collect())
     }
 
-    fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
-        Ok(self.tree.preorder(top).into_iter().cloned().collect())
+    fn load_subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
+        Ok(self
+            .tree
+            .subtree_preorder(top)
+            .into_iter()
+            .cloned()
+            .collect())
     }
 
-    fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
-        Ok(self.tree.footings(top))
+    fn load_status_inputs(&self, top: NodeId) -> Result<Vec<StatusInputs>, StoreFault> {
+        Ok(self.tree.subtree_status_inputs(top))
     }
 
-    fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
+    fn load_versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
         let mut found: Vec<Version> = self
             .versions
             .values()
@@ -324,20 +332,20 @@ impl Snapshot for MemoryState {
         Ok(found)
     }
 
-    fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
+    fn load_version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
         Ok(self.versions.get(&(node, hash)).cloned())
     }
 
-    fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
+    fn load_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
         if let Some(text) = self.texts.get(&hash) {
             return Ok(Some(text.clone()));
         }
         // A version whose text held secrets is stored masked, under the hash of the masked text.
-        let masked = MaskedText::read(self, hash)?;
+        let masked = MaskedText::read_record(self, hash)?;
         Ok(masked.and_then(|masked| self.texts.get(&masked.kept).cloned()))
     }
 
-    fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
+    fn load_backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
         Ok(self
             .backups
             .iter()
@@ -347,7 +355,7 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
-    fn operations(
+    fn load_operations(
         &self,
         before: Option<OperationId>,
         most: usize,
@@ -368,13 +376,13 @@ impl Snapshot for MemoryState {
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault> {
-        Ok(Snapshot::operations(self, before, most)?
+        Ok(Snapshot::load_operations(self, before, most)?
             .iter()
-            .map(Operation::head)
+            .map(Operation::to_head)
             .collect())
     }
 
-    fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+    fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
         Ok(self
             .operations
             .iter()
@@ -389,7 +397,7 @@ impl Snapshot for MemoryState {
 
     fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault> {
         if id == OperationId(0) {
-            return Ok(Some(journal::chain_start(&self.store)));
+            return Ok(Some(journal::chain_start_hash(&self.store)));
         }
         Ok(self
             .operations
@@ -399,7 +407,7 @@ impl Snapshot for MemoryState {
             .map(|recorded| recorded.hash))
     }
 
-    fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
+    fn journal_lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
         let (mut lines, mut bytes) = (Vec::new(), 0);
         for recorded in self
             .operations
@@ -432,26 +440,29 @@ impl Snapshot for MemoryState {
                 // The text of a masked version is stored and transferred under its own hash.
                 let hash = match self.texts.contains_key(&hash) {
                     true => hash,
-                    false => MaskedText::read(self, hash)?.map_or(hash, |masked| masked.kept),
+                    false => {
+                        MaskedText::read_record(self, hash)?.map_or(hash, |masked| masked.kept)
+                    }
                 };
                 texts.extend(self.texts.get(&hash).map(|text| (hash, text.as_str())));
             }
-            let line = journal::line(&recorded.body, &texts, recorded.prev, recorded.hash)
-                .map_err(|error| StoreFault::Io {
-                    action: format!("cannot write operation {id} as JSON"),
-                    source: error.into(),
-                })?;
+            let line =
+                journal::render_journal_line(&recorded.body, &texts, recorded.prev, recorded.hash)
+                    .map_err(|error| StoreFault::Io {
+                        action: format!("cannot write operation {id} as JSON"),
+                        source: error.into(),
+                    })?;
             bytes += line.len();
             lines.push(line);
         }
         Ok(lines)
     }
 
-    fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
+    fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
         Ok(self.stamps.get(&node).copied())
     }
 
-    fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
+    fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
         Ok(self
             .stamps
             .iter()
@@ -469,7 +480,11 @@ impl Snapshot for MemoryState {
             .cloned())
     }
 
-    fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault> {
+    fn records_by_prefix(
+        &self,
+        kind: &str,
+        prefix: &str,
+    ) -> Result<Vec<(String, Value)>, StoreFault> {
         let from = RecordKey {
             kind: kind.to_owned(),
             key: prefix.to_owned(),
@@ -482,11 +497,11 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
-    fn search(
+    fn search_records(
         &self,
         kinds: &[&str],
-        query: &Query,
-        matching: Matching,
+        query: &SearchQuery,
+        matching: MatchMode,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
         // All searchable kinds are ranked and filtered afterwards: word frequencies, and so the
@@ -498,10 +513,15 @@ impl Snapshot for MemoryState {
             .collect();
         let texts: Vec<Vec<String>> = searched
             .iter()
-            .map(|record| search::words(&search::text_of(&record.kind, &self.records[*record])))
+            .map(|record| {
+                search::split_words(&search::searchable_text(
+                    &record.kind,
+                    &self.records[*record],
+                ))
+            })
             .collect();
         let wanted = |index: usize| kinds.contains(&searched[index].kind.as_str());
-        let found = search::rank(&texts, query, matching, &wanted);
+        let found = search::rank_texts(&texts, query, matching, &wanted);
         Ok(found
             .into_iter()
             .take(most)
@@ -509,14 +529,14 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
-    fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
+    fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         Ok(self.notes.get(key).map(|note| note.body.clone()))
     }
 }
 
 /// A stored note with the time it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Note {
+pub(crate) struct StoredNote {
     pub(crate) body: String,
     pub(crate) at: Timestamp,
 }
@@ -532,18 +552,18 @@ impl MemoryStore {
     /// Returns an empty store.
     #[must_use]
     pub fn new(store: StoreId) -> Self {
-        Self::holding(MemoryState::new(store))
+        Self::from_state(MemoryState::new(store))
     }
 
     /// Returns a store with this state.
-    pub(crate) fn holding(state: MemoryState) -> Self {
+    pub(crate) fn from_state(state: MemoryState) -> Self {
         Self {
             state: Mutex::new(state),
             warnings: Mutex::default(),
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, MemoryState> {
+    fn lock_state(&self) -> MutexGuard<'_, MemoryState> {
         // The state is replaced as a whole, so a panic in another thread left it consistent: a
         // poisoned lock is safe to use.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -551,19 +571,19 @@ impl MemoryStore {
 }
 
 impl Store for MemoryStore {
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        Ok(Box::new(self.held().clone()))
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        Ok(Box::new(self.lock_state().clone()))
     }
 
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
         // Copy-on-write instead of a lock held by the transaction: readers never wait, and a drop
         // without commit changes nothing. Two concurrent writers would lose one commit; the store
         // has a single owner.
-        let draft = self.held().clone();
+        let draft = self.lock_state().clone();
         Ok(Box::new(MemoryTransaction {
             draft,
             keep: Box::new(|draft, _| {
-                *self.held() = draft;
+                *self.lock_state() = draft;
                 Ok(())
             }),
             lines: Vec::new(),
@@ -571,7 +591,7 @@ impl Store for MemoryStore {
         }))
     }
 
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
         Ok(Vec::new())
     }
 
@@ -586,68 +606,73 @@ impl Store for MemoryStore {
     }
 
     fn take_warnings(&self) -> Vec<String> {
-        take_all(&self.warnings)
+        drain_warnings(&self.warnings)
     }
 }
 
 /// Drains a list of warnings.
-pub(crate) fn take_all(warnings: &Mutex<Vec<String>>) -> Vec<String> {
+pub(crate) fn drain_warnings(warnings: &Mutex<Vec<String>>) -> Vec<String> {
     std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// Commit callback: publishes the changed state, given the new journal lines.
-pub(crate) type Keep<'s> = Box<dyn FnOnce(MemoryState, Vec<String>) -> Result<(), StoreFault> + 's>;
+pub(crate) type CommitFn<'s> =
+    Box<dyn FnOnce(MemoryState, Vec<String>) -> Result<(), StoreFault> + 's>;
 
 /// A transaction on a copy of the state; `keep` publishes it on commit.
 pub(crate) struct MemoryTransaction<'s> {
     pub(crate) draft: MemoryState,
-    pub(crate) keep: Keep<'s>,
+    pub(crate) keep: CommitFn<'s>,
     pub(crate) lines: Vec<String>,
     /// Warnings for the user, shared with the store.
     pub(crate) warnings: &'s Mutex<Vec<String>>,
 }
 
 impl Transaction for MemoryTransaction<'_> {
-    fn next_operation(&self) -> Result<OperationId, StoreFault> {
-        Ok(self.draft.head().next())
+    fn next_operation_id(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.draft.head().next_id())
     }
 
-    fn next_node(&self) -> Result<NodeId, StoreFault> {
-        Ok(self.draft.next_node())
+    fn next_node_id(&self) -> Result<NodeId, StoreFault> {
+        Ok(self.draft.next_node_id())
     }
 
-    fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
+    fn record_operation(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
         // Masked here, where every operation enters a store, so that no use case can forget it.
         let masked = mask_operation(&mut operation, &self.draft)?;
         self.warnings
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .extend(masked_notice(operation.verb, &masked));
-        let id = self.draft.head().next();
-        let mut recorded = Recorded::new(id, self.draft.head_hash, operation)?;
+        let id = self.draft.head().next_id();
+        let mut recorded = ChainedOperation::new(id, self.draft.head_hash, operation)?;
         recorded
             .texts
             // A text the history already has is not written to the journal a second time.
             .retain(|(hash, _)| !self.draft.texts.contains_key(hash));
         self.draft
-            .apply(&recorded)
-            .map_err(|Misfit(what)| StoreFault::Damaged { what })?;
-        self.lines.push(recorded.line()?);
+            .apply_operation(&recorded)
+            .map_err(|FactMismatch(what)| StoreFault::Damaged { what })?;
+        self.lines.push(recorded.to_journal_line()?);
         Ok(id)
     }
 
-    fn record_line(&mut self, line: &str) -> Result<(), StoreFault> {
-        let recorded = Recorded::read(line, self.draft.head().next(), self.draft.head_hash)?;
+    fn record_journal_line(&mut self, line: &str) -> Result<(), StoreFault> {
+        let recorded = ChainedOperation::parse_journal_line(
+            line,
+            self.draft.head().next_id(),
+            self.draft.head_hash,
+        )?;
         self.draft
-            .apply(&recorded)
+            .apply_operation(&recorded)
             // `DoesNotFit` and not `Damaged`: the line comes from a client, and it is the line that
             // is wrong.
-            .map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
-        self.lines.push(recorded.line()?);
+            .map_err(|FactMismatch(what)| StoreFault::DoesNotFit { what })?;
+        self.lines.push(recorded.to_journal_line()?);
         Ok(())
     }
 
-    fn keep_stamps(
+    fn save_file_stamps(
         &mut self,
         stamps: &[(NodeId, FileStamp, VersionHash)],
     ) -> Result<(), StoreFault> {
@@ -659,7 +684,7 @@ impl Transaction for MemoryTransaction<'_> {
         Ok(())
     }
 
-    fn keep_note(
+    fn save_note(
         &mut self,
         key: &str,
         body: Option<&str>,
@@ -668,8 +693,8 @@ impl Transaction for MemoryTransaction<'_> {
         match body {
             Some(body) => self.draft.notes.insert(
                 key.to_owned(),
-                Note {
-                    body: mask(body).into_owned(),
+                StoredNote {
+                    body: mask_secrets(body).into_owned(),
                     at,
                 },
             ),
@@ -678,7 +703,7 @@ impl Transaction for MemoryTransaction<'_> {
         Ok(())
     }
 
-    fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
+    fn delete_notes_before(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
         self.draft
             .notes
             .retain(|key, note| !key.starts_with(prefix) || note.at >= before);
@@ -698,35 +723,35 @@ macro_rules! delegate_snapshot {
     ($type:ty, $($field:tt).+) => {
         impl Snapshot for $type {
             fn store_id(&self) -> Result<StoreId, StoreFault> { self.$($field).+.store_id() }
-            fn head(&self) -> Result<OperationId, StoreFault> { Snapshot::head(&self.$($field).+) }
-            fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> { self.$($field).+.node(id) }
+            fn last_operation_id(&self) -> Result<OperationId, StoreFault> { Snapshot::last_operation_id(&self.$($field).+) }
+            fn load_node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> { self.$($field).+.load_node(id) }
             fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_by_alias(alias) }
             fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.children_by_alias(parent, alias) }
-            fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::children(&self.$($field).+, parent) }
+            fn load_children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::load_children(&self.$($field).+, parent) }
             fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> { self.$($field).+.child_names(parent) }
             fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }
             fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_outside(profiles) }
-            fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.subtree(top) }
-            fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> { self.$($field).+.footings(top) }
-            fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> { Snapshot::versions(&self.$($field).+, node) }
-            fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> { self.$($field).+.version(node, hash) }
-            fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> { self.$($field).+.text(hash) }
-            fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> { Snapshot::backups(&self.$($field).+, node) }
-            fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> { Snapshot::operations(&self.$($field).+, before, most) }
+            fn load_subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.load_subtree(top) }
+            fn load_status_inputs(&self, top: NodeId) -> Result<Vec<StatusInputs>, StoreFault> { self.$($field).+.load_status_inputs(top) }
+            fn load_versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> { Snapshot::load_versions(&self.$($field).+, node) }
+            fn load_version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> { self.$($field).+.load_version(node, hash) }
+            fn load_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> { self.$($field).+.load_text(hash) }
+            fn load_backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> { Snapshot::load_backups(&self.$($field).+, node) }
+            fn load_operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> { Snapshot::load_operations(&self.$($field).+, before, most) }
             fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads(&self.$($field).+, before, most) }
-            fn operation_heads_of(&self, node: NodeId, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads_of(&self.$($field).+, node, before, most) }
-            fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.operation(id) }
+            fn operation_heads_of_node(&self, node: NodeId, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads_of_node(&self.$($field).+, node, before, most) }
+            fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.load_operation(id) }
             fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
             fn chain_hash(&self, id: OperationId) -> Result<Option<domain::ids::Digest32>, StoreFault> { Snapshot::chain_hash(&self.$($field).+, id) }
-            fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> { Snapshot::lines(&self.$($field).+, after, most) }
-            fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }
-            fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
+            fn journal_lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> { Snapshot::journal_lines(&self.$($field).+, after, most) }
+            fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.file_stamp(node) }
+            fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::file_stamps(&self.$($field).+) }
             fn record_body(&self, kind: &str, key: &str) -> Result<Option<serde_json::Value>, StoreFault> { Snapshot::record_body(&self.$($field).+, kind, key) }
-            fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records(&self.$($field).+, kind, prefix) }
-            fn search(&self, kinds: &[&str], query: &domain::search::Query, matching: domain::search::Matching, most: usize) -> Result<Vec<domain::record::RecordKey>, StoreFault> { Snapshot::search(&self.$($field).+, kinds, query, matching, most) }
-            fn note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.note(key) }
-            fn working_copy(&self) -> String { Snapshot::working_copy(&self.$($field).+) }
-            fn now(&self) -> Result<Option<domain::time::Timestamp>, StoreFault> { Snapshot::now(&self.$($field).+) }
+            fn records_by_prefix(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records_by_prefix(&self.$($field).+, kind, prefix) }
+            fn search_records(&self, kinds: &[&str], query: &domain::search::SearchQuery, matching: domain::search::MatchMode, most: usize) -> Result<Vec<domain::record::RecordKey>, StoreFault> { Snapshot::search_records(&self.$($field).+, kinds, query, matching, most) }
+            fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.load_note(key) }
+            fn working_copy_secret(&self) -> String { Snapshot::working_copy_secret(&self.$($field).+) }
+            fn store_time(&self) -> Result<Option<domain::time::Timestamp>, StoreFault> { Snapshot::store_time(&self.$($field).+) }
         }
     };
 }

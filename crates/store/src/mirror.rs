@@ -18,16 +18,16 @@ use domain::operation::Operation;
 use domain::ports::{Snapshot, StoreFinding, StoreFindingKind};
 use serde::{Deserialize, Serialize};
 
-use crate::durable::{Durability, replace};
+use crate::durable::{Durability, replace_file};
 
 /// Maximum number of files written per commit, so that a large cascade does not slow down a hook.
 /// The backlog is written by the following commits or by the next command that reads the whole
 /// tree.
-const FILES_PER_COMMIT: usize = 8;
+const MAX_FILES_PER_COMMIT: usize = 8;
 
 /// Content of `head.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Head {
+struct MirrorHead {
     format: u32,
     store: StoreId,
     /// Every change up to this operation is exported …
@@ -49,14 +49,14 @@ fn is_zero(number: &usize) -> bool {
 }
 
 #[derive(Serialize)]
-struct FileOut<'a> {
+struct WrittenNodeFile<'a> {
     path: &'a str,
     node: &'a Node,
     sum: String,
 }
 
 #[derive(Deserialize)]
-struct FileIn {
+struct ParsedNodeFile {
     path: String,
     node: Node,
     sum: String,
@@ -91,30 +91,32 @@ impl Mirror {
 
     /// Writes the nodes changed by `recent` and by the backlog of earlier commits, a few files at
     /// most.
-    pub(crate) fn catch_up(
+    pub(crate) fn catch_up_after_commit(
         &self,
         state: &dyn Snapshot,
         recent: &[Operation],
         interval: Duration,
     ) -> io::Result<()> {
-        self.catch_up_by(state, recent, interval, FILES_PER_COMMIT)
+        self.catch_up_limited(state, recent, interval, MAX_FILES_PER_COMMIT)
     }
 
     /// Writes the whole backlog of earlier commits.
-    pub(crate) fn finish(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
+    pub(crate) fn write_backlog(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
         // Equality, not "at least": a mirror ahead of the state belongs to one that was replaced,
         // perhaps by a restore on another machine.
-        let is_current = |known: Head| {
-            state.head().is_ok_and(|now| known.operation == now)
+        let is_current = |known: MirrorHead| {
+            state
+                .last_operation_id()
+                .is_ok_and(|now| known.operation == now)
                 && state.store_id().is_ok_and(|id| known.store == id)
         };
         if self.current_head().is_some_and(is_current) {
             return Ok(());
         }
-        self.catch_up_by(state, &[], interval, usize::MAX)
+        self.catch_up_limited(state, &[], interval, usize::MAX)
     }
 
-    fn catch_up_by(
+    fn catch_up_limited(
         &self,
         state: &dyn Snapshot,
         recent: &[Operation],
@@ -122,10 +124,10 @@ impl Mirror {
         files: usize,
     ) -> io::Result<()> {
         let store = state.store_id().map_err(io::Error::other)?;
-        let head = state.head().map_err(io::Error::other)?;
+        let head = state.last_operation_id().map_err(io::Error::other)?;
         // Two writers could leave the older of two versions. The second one does not wait: the next
         // commit catches up.
-        let Some(lock) = self.lock()? else {
+        let Some(lock) = self.try_lock()? else {
             return Ok(());
         };
         // Read under the lock, so that two commits do not write the same backlog.
@@ -133,17 +135,17 @@ impl Mirror {
             Some(known) if known.store == store && known.operation <= head => known,
             _ => {
                 drop(lock);
-                return self.sync(state).map(|_| ());
+                return self.sync_all(state).map(|_| ());
             }
         };
         // The age of `head.json` serves as the time of the last update; no extra file is needed.
-        if !interval.is_zero() && self.age().is_some_and(|age| age < interval) {
+        if !interval.is_zero() && self.head_age().is_some_and(|age| age < interval) {
             return Ok(());
         }
         let mut left = files;
-        let mut paths = Paths::new(state);
+        let mut paths = AliasPaths::new(state);
         while done.operation < head && left > 0 {
-            let next = done.operation.next();
+            let next = done.operation.next_id();
             // The operations just committed are at hand; only a backlog has to be read from the
             // store.
             let known = recent
@@ -152,7 +154,7 @@ impl Mirror {
                 .cloned();
             let operation = match known {
                 Some(operation) => Some(operation),
-                None => state.operation(next).map_err(io::Error::other)?,
+                None => state.load_operation(next).map_err(io::Error::other)?,
             };
             let Some(operation) = operation else { break };
             if operation
@@ -162,24 +164,24 @@ impl Mirror {
             {
                 // Every file below has another path now, and the old paths are not in the fact.
                 drop(lock);
-                return self.sync(state).map(|_| ());
+                return self.sync_all(state).map(|_| ());
             }
-            let touched = touched(&operation);
+            let touched = touched_nodes(&operation);
             // The path of a removed node is built from its parents, which may be removed with it.
             for fact in &operation.facts {
                 if let Fact::NodeRemoved { node } = fact {
-                    paths.remember(node);
+                    paths.remember_node(node);
                 }
             }
             // The present node is written, not the one after this operation: later changes make the
             // file newer than the head says, which is harmless.
             for id in touched.iter().skip(done.and_nodes).take(left) {
-                self.write_node(&mut paths, *id, &operation)?;
+                self.write_node_file(&mut paths, *id, &operation)?;
                 done.and_nodes += 1;
                 left -= 1;
             }
             if done.and_nodes >= touched.len() {
-                done = Head {
+                done = MirrorHead {
                     operation: next,
                     and_nodes: 0,
                     ..done
@@ -187,16 +189,16 @@ impl Mirror {
             }
         }
         // Last, so that a crash repeats files instead of skipping them.
-        self.write_head(&done)
+        self.write_head_file(&done)
     }
 
     /// Synchronises the whole mirror; returns the number of files written or removed.
-    pub(crate) fn sync(&self, state: &dyn Snapshot) -> io::Result<usize> {
+    pub(crate) fn sync_all(&self, state: &dyn Snapshot) -> io::Result<usize> {
         let store = state.store_id().map_err(io::Error::other)?;
-        let operation = state.head().map_err(io::Error::other)?;
+        let operation = state.last_operation_id().map_err(io::Error::other)?;
         let mut changed = 0;
-        let mut expected = expected(state)?;
-        for file in self.files()? {
+        let mut expected = expected_files(state)?;
+        for file in self.list_files()? {
             match expected.remove(&file) {
                 None => {
                     fs::remove_file(self.folder.join(&file))?;
@@ -205,7 +207,7 @@ impl Mirror {
                 Some(text)
                     if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) =>
                 {
-                    replace(
+                    replace_file(
                         &self.folder.join(&file),
                         text.as_bytes(),
                         Durability::Synced,
@@ -217,11 +219,11 @@ impl Mirror {
         }
         for (file, text) in expected {
             let path = self.folder.join(&file);
-            crate::private::create_directory(path.parent().unwrap_or(&self.folder))?;
-            replace(&path, text.as_bytes(), Durability::Atomic)?;
+            crate::private_files::create_private_directory(path.parent().unwrap_or(&self.folder))?;
+            replace_file(&path, text.as_bytes(), Durability::Atomic)?;
             changed += 1;
         }
-        self.write_head(&Head {
+        self.write_head_file(&MirrorHead {
             format: 1,
             store,
             operation,
@@ -232,17 +234,17 @@ impl Mirror {
     }
 
     /// Tries to acquire the mirror's write lock; `None` when another process holds it.
-    fn lock(&self) -> io::Result<Option<fs::File>> {
+    fn try_lock(&self) -> io::Result<Option<fs::File>> {
         let open = || {
-            crate::private::open_options()
+            crate::private_files::private_open_options()
                 .create(true)
                 .truncate(false)
                 .write(true)
-                .open(self.head_path())
+                .open(self.head_file_path())
         };
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                crate::private::create_directory(&self.folder)?;
+                crate::private_files::create_private_directory(&self.folder)?;
                 open()?
             }
             other => other?,
@@ -256,8 +258,8 @@ impl Mirror {
     }
 
     /// Compares the mirror with the state: lag, modified, missing and extra files.
-    pub(crate) fn verify(&self, state: &dyn Snapshot) -> io::Result<Vec<StoreFinding>> {
-        let head = state.head().map_err(io::Error::other)?;
+    pub(crate) fn verify_against(&self, state: &dyn Snapshot) -> io::Result<Vec<StoreFinding>> {
+        let head = state.last_operation_id().map_err(io::Error::other)?;
         let finding = |kind, message: String| StoreFinding { kind, message };
         let at = match self.current_head() {
             Some(known) => known.operation,
@@ -277,9 +279,9 @@ impl Mirror {
                 format!("the mirror is at operation {at}, the state at {head}"),
             )]);
         }
-        let mut expected = expected(state)?;
+        let mut expected = expected_files(state)?;
         let mut findings = Vec::new();
-        for file in self.files()? {
+        for file in self.list_files()? {
             match expected.remove(&file) {
                 None => findings.push(finding(
                     StoreFindingKind::MirrorDamaged,
@@ -312,8 +314,8 @@ impl Mirror {
     }
 
     /// Reads the whole mirror, parents before children; `None` when there is none.
-    pub(crate) fn read(&self) -> io::Result<Option<MirrorContents>> {
-        let Some(head) = self.read_head() else {
+    pub(crate) fn read_contents(&self) -> io::Result<Option<MirrorContents>> {
+        let Some(head) = self.read_head_file() else {
             return Ok(None);
         };
         let mut contents = MirrorContents {
@@ -321,15 +323,16 @@ impl Mirror {
             nodes: Vec::new(),
             unreadable: Vec::new(),
         };
-        for file in self.files()? {
+        for file in self.list_files()? {
             // Unreadable files (a merge conflict, for one) are listed and skipped: the others are
             // still worth recovering.
             let read = fs::read_to_string(self.folder.join(&file))
                 .ok()
-                .and_then(|text| serde_json::from_str::<FileIn>(&text).ok());
+                .and_then(|text| serde_json::from_str::<ParsedNodeFile>(&text).ok());
             match read {
                 Some(file) => {
-                    let intact = sum(&file.path, &file.node).is_ok_and(|sum| sum == file.sum);
+                    let intact =
+                        node_checksum(&file.path, &file.node).is_ok_and(|sum| sum == file.sum);
                     contents.nodes.push(MirroredNode {
                         path: file.path,
                         node: file.node,
@@ -349,7 +352,7 @@ impl Mirror {
     /// as the last resort of recovery.
     pub(crate) fn mark_stale(&self) {
         if let Some(head) = self.current_head() {
-            let _ = self.write_head(&Head {
+            let _ = self.write_head_file(&MirrorHead {
                 stale: true,
                 ..head
             });
@@ -357,33 +360,36 @@ impl Mirror {
     }
 
     /// Returns the mirrored store's id and the last operation that is exported completely.
-    pub(crate) fn head(&self) -> Option<(StoreId, OperationId)> {
-        self.read_head().map(|head| (head.store, head.operation))
+    pub(crate) fn mirrored_head(&self) -> Option<(StoreId, OperationId)> {
+        self.read_head_file()
+            .map(|head| (head.store, head.operation))
     }
 
     /// Returns the id of the mirrored store.
-    pub(crate) fn store(&self) -> Option<StoreId> {
-        self.read_head().map(|head| head.store)
+    pub(crate) fn store_id(&self) -> Option<StoreId> {
+        self.read_head_file().map(|head| head.store)
     }
 
-    fn write_node(
+    fn write_node_file(
         &self,
-        paths: &mut Paths<'_>,
+        paths: &mut AliasPaths<'_>,
         id: NodeId,
         operation: &Operation,
     ) -> io::Result<()> {
-        let node = paths.state.node(id).map_err(io::Error::other)?;
+        let node = paths.state.load_node(id).map_err(io::Error::other)?;
         match node {
             Some(node) => {
-                let alias_path = paths.of(&node)?;
-                let path = self.folder.join(file_name(&alias_path));
-                let text = render(&alias_path, &node)?;
+                let alias_path = paths.resolve_path(&node)?;
+                let path = self.folder.join(node_file_name(&alias_path));
+                let text = render_node_file(&alias_path, &node)?;
                 // Overwritten in place: a new file and a rename cost several times as much, and a
                 // torn write is repeated because the head still names the operation before it.
-                match overwrite(&path, &text) {
+                match overwrite_file(&path, &text) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        crate::private::create_directory(path.parent().unwrap_or(&self.folder))?;
-                        replace(&path, text.as_bytes(), Durability::Atomic)
+                        crate::private_files::create_private_directory(
+                            path.parent().unwrap_or(&self.folder),
+                        )?;
+                        replace_file(&path, text.as_bytes(), Durability::Atomic)
                     }
                     other => other,
                 }
@@ -395,7 +401,10 @@ impl Mirror {
                 }) else {
                     return Ok(());
                 };
-                match fs::remove_file(self.folder.join(file_name(&paths.of(removed)?))) {
+                match fs::remove_file(
+                    self.folder
+                        .join(node_file_name(&paths.resolve_path(removed)?)),
+                ) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                     _ => Ok(()),
                 }
@@ -403,34 +412,34 @@ impl Mirror {
         }
     }
 
-    fn head_path(&self) -> PathBuf {
+    fn head_file_path(&self) -> PathBuf {
         self.folder.join("head.json")
     }
 
     /// Returns the head, unless the mirror is marked stale.
-    fn current_head(&self) -> Option<Head> {
-        self.read_head().filter(|head| !head.stale)
+    fn current_head(&self) -> Option<MirrorHead> {
+        self.read_head_file().filter(|head| !head.stale)
     }
 
-    fn read_head(&self) -> Option<Head> {
-        let text = fs::read_to_string(self.head_path()).ok()?;
+    fn read_head_file(&self) -> Option<MirrorHead> {
+        let text = fs::read_to_string(self.head_file_path()).ok()?;
         serde_json::from_str(&text).ok()
     }
 
     /// Overwrites the head in place: a few bytes, and a torn one only costs a full synchronisation.
-    fn write_head(&self, head: &Head) -> io::Result<()> {
+    fn write_head_file(&self, head: &MirrorHead) -> io::Result<()> {
         let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
-        match overwrite(&self.head_path(), &text) {
+        match overwrite_file(&self.head_file_path(), &text) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                crate::private::create_directory(&self.folder)?;
-                replace(&self.head_path(), text.as_bytes(), Durability::Atomic)
+                crate::private_files::create_private_directory(&self.folder)?;
+                replace_file(&self.head_file_path(), text.as_bytes(), Durability::Atomic)
             }
             other => other,
         }
     }
 
-    fn age(&self) -> Option<Duration> {
-        fs::metadata(self.head_path())
+    fn head_age(&self) -> Option<Duration> {
+        fs::metadata(self.head_file_path())
             .ok()?
             .modified()
             .ok()?
@@ -439,7 +448,7 @@ impl Mirror {
     }
 
     /// Lists the node files, relative to the folder, sorted.
-    fn files(&self) -> io::Result<Vec<PathBuf>> {
+    fn list_files(&self) -> io::Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut folders = vec![PathBuf::new()];
         while let Some(folder) = folders.pop() {
@@ -470,12 +479,12 @@ impl Mirror {
 }
 
 /// Alias paths of nodes, with a cache of parents.
-struct Paths<'s> {
+struct AliasPaths<'s> {
     state: &'s dyn Snapshot,
     known: HashMap<NodeId, (Option<NodeId>, String)>,
 }
 
-impl<'s> Paths<'s> {
+impl<'s> AliasPaths<'s> {
     fn new(state: &'s dyn Snapshot) -> Self {
         Self {
             state,
@@ -483,21 +492,21 @@ impl<'s> Paths<'s> {
         }
     }
 
-    fn remember(&mut self, node: &Node) {
+    fn remember_node(&mut self, node: &Node) {
         self.known
             .insert(node.id, (node.parent, node.alias.clone()));
     }
 
-    fn of(&mut self, node: &Node) -> io::Result<String> {
+    fn resolve_path(&mut self, node: &Node) -> io::Result<String> {
         let mut parts = vec![node.alias.clone()];
         let mut above = node.parent;
         while let Some(id) = above {
             // A cascade writes many siblings: each ancestor is read from the store once.
             if !self.known.contains_key(&id) {
-                let parent = self.state.node(id).map_err(io::Error::other)?;
+                let parent = self.state.load_node(id).map_err(io::Error::other)?;
                 let parent =
                     parent.ok_or_else(|| io::Error::other("the parent of a node is missing"))?;
-                self.remember(&parent);
+                self.remember_node(&parent);
             }
             let (next, alias) = &self.known[&id];
             parts.push(alias.clone());
@@ -510,7 +519,7 @@ impl<'s> Paths<'s> {
 }
 
 /// Overwrites an existing file in place.
-fn overwrite(path: &Path, text: &str) -> io::Result<()> {
+fn overwrite_file(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
     let mut file = fs::OpenOptions::new().write(true).open(path)?;
     file.write_all(text.as_bytes())?;
@@ -520,35 +529,35 @@ fn overwrite(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Renders the file of every node, by path.
-fn expected(state: &dyn Snapshot) -> io::Result<BTreeMap<PathBuf, String>> {
+fn expected_files(state: &dyn Snapshot) -> io::Result<BTreeMap<PathBuf, String>> {
     let nodes = state.all_nodes().map_err(io::Error::other)?;
-    let mut paths = Paths::new(state);
-    nodes.iter().for_each(|node| paths.remember(node));
+    let mut paths = AliasPaths::new(state);
+    nodes.iter().for_each(|node| paths.remember_node(node));
     nodes
         .iter()
         .map(|node| {
-            let path = paths.of(node)?;
-            Ok((file_name(&path), render(&path, node)?))
+            let path = paths.resolve_path(node)?;
+            Ok((node_file_name(&path), render_node_file(&path, node)?))
         })
         .collect()
 }
 
 /// Returns the file of an alias path: `story/act-1/chapter-02` is in `story/act-1/chapter-02.json`.
-fn file_name(alias_path: &str) -> PathBuf {
+fn node_file_name(alias_path: &str) -> PathBuf {
     PathBuf::from(format!("{alias_path}.json"))
 }
 
-fn render(path: &str, node: &Node) -> io::Result<String> {
-    let file = FileOut {
+fn render_node_file(path: &str, node: &Node) -> io::Result<String> {
+    let file = WrittenNodeFile {
         path,
         node,
-        sum: sum(path, node)?,
+        sum: node_checksum(path, node)?,
     };
     Ok(serde_json::to_string_pretty(&file).map_err(io::Error::other)? + "\n")
 }
 
 /// Returns the CRC-32 of a node and its path.
-fn sum(path: &str, node: &Node) -> io::Result<String> {
+fn node_checksum(path: &str, node: &Node) -> io::Result<String> {
     // The path is included, so that a file copied over another one is not intact. A CRC suffices:
     // it detects damage and hand edits, and a forged mirror still has to be adopted by a person.
     let mut hasher = crc32fast::Hasher::new();
@@ -562,12 +571,12 @@ fn sum(path: &str, node: &Node) -> io::Result<String> {
 }
 
 /// Returns the nodes an operation changed, each once, in the order of its facts.
-fn touched(operation: &Operation) -> Vec<NodeId> {
+fn touched_nodes(operation: &Operation) -> Vec<NodeId> {
     let mut seen = std::collections::HashSet::new();
     operation
         .facts
         .iter()
-        .flat_map(Fact::nodes)
+        .flat_map(Fact::changed_nodes)
         .filter(|id| seen.insert(*id))
         .collect()
 }
@@ -575,7 +584,7 @@ fn touched(operation: &Operation) -> Vec<NodeId> {
 impl MirrorContents {
     /// Returns the nodes, with new ids where two have the same (after a git merge) and without the
     /// approval of nodes that are not intact.
-    pub(crate) fn into_nodes(self) -> Vec<Node> {
+    pub(crate) fn into_unique_nodes(self) -> Vec<Node> {
         let mut by_path: HashMap<String, NodeId> = HashMap::new();
         let mut used = std::collections::HashSet::new();
         let mut next = self

@@ -26,7 +26,10 @@ const LOCAL_FUSE: [&str; 8] = [
 ];
 
 /// Classifies a file system by its `statfs` type and, for FUSE, by its type in the mount table.
-fn judge(magic: u64, mounted_as: impl FnOnce() -> Option<String>) -> Option<NetworkFileSystem> {
+fn classify_magic(
+    magic: u64,
+    mounted_as: impl FnOnce() -> Option<String>,
+) -> Option<NetworkFileSystem> {
     let name = match magic {
         0x6969 => "NFS",
         0x517B | 0xFE53_4D42 | 0xFF53_4D42 => "SMB/CIFS",
@@ -60,14 +63,14 @@ pub fn network_file_system_at(directory: &Path) -> Option<NetworkFileSystem> {
     let found = rustix::fs::statfs(directory).ok()?;
     // A 32-bit number that some architectures sign-extend.
     let magic = u64::from(u32::try_from(found.f_type & 0xFFFF_FFFF).ok()?);
-    judge(magic, || {
+    classify_magic(magic, || {
         let device = rustix::fs::stat(directory).ok()?.st_dev;
         let device = format!(
             "{}:{}",
             rustix::fs::major(device),
             rustix::fs::minor(device)
         );
-        mount_type(
+        find_mount_type(
             &std::fs::read_to_string("/proc/self/mountinfo").ok()?,
             &device,
         )
@@ -82,7 +85,7 @@ pub fn network_file_system_at(_directory: &Path) -> Option<NetworkFileSystem> {
 }
 
 /// Returns the type of the file system with this device number from `/proc/self/mountinfo`.
-fn mount_type(mounts: &str, device: &str) -> Option<String> {
+fn find_mount_type(mounts: &str, device: &str) -> Option<String> {
     mounts.lines().find_map(|line| {
         // The number of fields before the separator varies, so those after it are found by the
         // dash.
@@ -104,7 +107,10 @@ mod tests {
             (0x0102_1997, "9p"),
             (0x00C3_6400, "Ceph"),
         ] {
-            assert_eq!(judge(magic, unmounted), Some(NetworkFileSystem(name)));
+            assert_eq!(
+                classify_magic(magic, unmounted),
+                Some(NetworkFileSystem(name))
+            );
         }
         // ext4, XFS, btrfs, tmpfs, overlayfs, ZFS
         for magic in [
@@ -115,7 +121,7 @@ mod tests {
             0x794C_7630,
             0x2FC1_2FC1,
         ] {
-            assert_eq!(judge(magic, unmounted), None, "{magic:x}");
+            assert_eq!(classify_magic(magic, unmounted), None, "{magic:x}");
         }
     }
 
@@ -123,8 +129,11 @@ mod tests {
     fn a_fuse_file_system_is_remote_unless_its_mount_says_that_it_is_local() {
         let mounts = "36 35 98:0 / /mnt rw,noatime master:1 - fuse.sshfs anna@host:/ rw\n\
                       37 35 98:1 / /disk rw - fuseblk /dev/sdb1 rw\n";
-        assert_eq!(mount_type(mounts, "98:0").as_deref(), Some("fuse.sshfs"));
-        let judged = |device: &str| judge(FUSE_MAGIC, || mount_type(mounts, device));
+        assert_eq!(
+            find_mount_type(mounts, "98:0").as_deref(),
+            Some("fuse.sshfs")
+        );
+        let judged = |device: &str| classify_magic(FUSE_MAGIC, || find_mount_type(mounts, device));
         assert_eq!(judged("98:0"), Some(NetworkFileSystem("sshfs")));
         assert_eq!(judged("98:1"), None);
         assert_eq!(

@@ -16,9 +16,9 @@ use crate::layout::Layout;
 use crate::memory::MemoryStore;
 use crate::mirror::Mirror;
 use crate::postgres::PostgresStore;
-use crate::recovery::{Trust, rebuild, rebuild_lock};
-use crate::remote::{RemoteStore, put_replica_aside};
-use crate::replacement::{Note, finish_interrupted, finish_locked};
+use crate::recovery::{Trust, acquire_rebuild_lock, rebuild_state};
+use crate::remote::{RemoteStore, quarantine_replica};
+use crate::replacement::{SwapNote, finish_interrupted_locked, finish_interrupted_swap};
 use crate::sqlite::SqliteStore;
 
 /// Outcome of [`create`].
@@ -29,10 +29,10 @@ pub struct Created {
 }
 
 /// An open store, with the repairs that opening it required.
-type Opened = (Box<dyn Store>, Vec<Recovery>);
+type OpenedStore = (Box<dyn Store>, Vec<Recovery>);
 
 /// The result of opening, with the interrupted replacements finished or reverted before it.
-type Attempt = (Result<Box<dyn Store>, StoreFault>, Vec<Recovery>);
+type OpenAttempt = (Result<Box<dyn Store>, StoreFault>, Vec<Recovery>);
 
 /// Opens the store of a project, rebuilding a damaged or missing state first where possible.
 ///
@@ -41,15 +41,15 @@ type Attempt = (Result<Box<dyn Store>, StoreFault>, Vec<Recovery>);
 ///
 /// # Errors
 /// [`StoreFault`]; [`StoreFault::Foreign`] when this user neither created nor adopted the state.
-pub fn open(
+pub fn open_store(
     layout: &Layout,
     storage: Storage,
     settings: &EngineSettings,
     known: &KnownStores,
     damage: Option<&str>,
     now: Timestamp,
-) -> Result<Opened, StoreFault> {
-    crate::private::restrict_directory(&layout.home);
+) -> Result<OpenedStore, StoreFault> {
+    crate::private_files::restrict_directory(&layout.home);
     // A replica is an ordinary SQLite store, so it is repaired like one; the operations it then
     // lacks are fetched from the server.
     let mended = if storage == Storage::Remote {
@@ -60,81 +60,93 @@ pub fn open(
     // Without its journal there is nothing local to rebuild a replica from. Salvaging rows from the
     // damaged database would be guesswork, while the server has every operation.
     if storage == Storage::Remote && damage.is_some() && !layout.journal.exists() {
-        let put = put_replica_aside(layout)?;
+        let put = quarantine_replica(layout)?;
         let message = format!(
             "the replica was damaged and is rebuilt from the server; the old one is in {}",
             put.join(", ")
         );
         return Ok((
-            engine(layout, storage, settings, Some(known))?,
+            instantiate_engine(layout, storage, settings, Some(known))?,
             vec![Recovery { message }],
         ));
     }
     if let Some(what) = damage {
-        let told = rebuild(layout, mended, what, Trust::Known(known), now)?;
-        return Ok((engine(layout, storage, settings, Some(known))?, told));
+        let told = rebuild_state(layout, mended, what, Trust::Known(known), now)?;
+        return Ok((
+            instantiate_engine(layout, storage, settings, Some(known))?,
+            told,
+        ));
     }
-    let (opened, mut told) = open_engine(layout, storage, settings, Some(known), known)?;
+    let (opened, mut told) = open_resuming_swap(layout, storage, settings, Some(known), known)?;
     let what = match opened {
         Ok(store) => return Ok((store, told)),
         // A replica that came with a cloned project is untrusted. Unlike a local state it needs no
         // adoption: the server's history replaces it.
         Err(StoreFault::Foreign { .. }) if storage == Storage::Remote => {
-            let put = put_replica_aside(layout)?;
+            let put = quarantine_replica(layout)?;
             let message = format!(
                 "the replica was not created by this user and is rebuilt from the server; the old one is in {}",
                 put.join(", ")
             );
             return Ok((
-                engine(layout, storage, settings, Some(known))?,
+                instantiate_engine(layout, storage, settings, Some(known))?,
                 vec![Recovery { message }],
             ));
         }
         // A missing shared project is never recreated from local files: one machine's copy may be
         // older than what the others have written since.
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
-            format!("`{}` was missing", main_place(layout, storage))
+            format!("`{}` was missing", state_location(layout, storage))
         }
         Err(StoreFault::Damaged { what }) => {
-            format!("`{}` was damaged ({what})", main_place(layout, storage))
+            format!("`{}` was damaged ({what})", state_location(layout, storage))
         }
         Err(other) => return Err(other),
     };
-    told.extend(rebuild(layout, mended, &what, Trust::Known(known), now)?);
-    Ok((engine(layout, storage, settings, Some(known))?, told))
+    told.extend(rebuild_state(
+        layout,
+        mended,
+        &what,
+        Trust::Known(known),
+        now,
+    )?);
+    Ok((
+        instantiate_engine(layout, storage, settings, Some(known))?,
+        told,
+    ))
 }
 
 /// Opens the engine after finishing or reverting an interrupted replacement of the state.
 ///
 /// JSON and PostgreSQL check for the recovery note on every open, where one `stat` is negligible;
 /// SQLite, which hooks open on every tool call, only when the state is sealed or missing.
-fn open_engine(
+fn open_resuming_swap(
     layout: &Layout,
     storage: Storage,
     settings: &EngineSettings,
     trusted: Option<&KnownStores>,
     known: &KnownStores,
-) -> Result<Attempt, StoreFault> {
+) -> Result<OpenAttempt, StoreFault> {
     let mut told = Vec::new();
-    if matches!(storage, Storage::Json | Storage::Postgres) && Note::exists(layout) {
-        told = finish_interrupted(layout, storage, Some(known))?;
+    if matches!(storage, Storage::Json | Storage::Postgres) && SwapNote::exists(layout) {
+        told = finish_interrupted_swap(layout, storage, Some(known))?;
     }
-    let mut opened = engine(layout, storage, settings, trusted);
+    let mut opened = instantiate_engine(layout, storage, settings, trusted);
     // A sealed SQLite state means that a swap got past its commit point and was killed before the
     // renames. A sealed PostgreSQL state was moved on purpose, possibly by another machine.
     if matches!(opened, Err(StoreFault::Moved)) && storage != Storage::Postgres {
-        told.extend(finish_interrupted(layout, storage, Some(known))?);
-        opened = engine(layout, storage, settings, trusted);
+        told.extend(finish_interrupted_swap(layout, storage, Some(known))?);
+        opened = instantiate_engine(layout, storage, settings, trusted);
     }
     Ok((opened, told))
 }
 
 /// Returns where the state is stored, for messages.
 #[must_use]
-pub fn main_place(layout: &Layout, storage: Storage) -> String {
+pub fn state_location(layout: &Layout, storage: Storage) -> String {
     match storage {
-        Storage::Sqlite => layout.relative(&layout.database),
-        Storage::Json => layout.relative(&layout.journal),
+        Storage::Sqlite => layout.relative_display(&layout.database),
+        Storage::Json => layout.relative_display(&layout.journal),
         Storage::Postgres => match &layout.shared {
             Some(shared) => format!("{} in {}", shared.project, shared.url),
             None => "the shared database".to_owned(),
@@ -150,11 +162,11 @@ pub fn main_place(layout: &Layout, storage: Storage) -> String {
 ///
 /// A hint only: anyone who can write the file can change it.
 #[must_use]
-pub fn journal_store(layout: &Layout) -> Option<StoreId> {
-    Journal::at(&layout.journal).store()
+pub fn journal_store_id(layout: &Layout) -> Option<StoreId> {
+    Journal::new(&layout.journal).read_store_id()
 }
 
-fn engine(
+fn instantiate_engine(
     layout: &Layout,
     storage: Storage,
     settings: &EngineSettings,
@@ -163,7 +175,7 @@ fn engine(
     // Trust comes before the history check: comparing an unknown store would record its head as
     // this user's first sight of it.
     let refuse_foreign = |store: &StoreId| match known {
-        Some(known) if !known.knows(store) => Err(StoreFault::Foreign {
+        Some(known) if !known.is_known(store) => Err(StoreFault::Foreign {
             store: store.clone(),
         }),
         _ => Ok(()),
@@ -171,7 +183,7 @@ fn engine(
     Ok(match storage {
         Storage::Sqlite => {
             let store = SqliteStore::open(layout, settings)?;
-            store.compare_history(&refuse_foreign)?;
+            store.compare_known_history(&refuse_foreign)?;
             Box::new(store)
         }
         Storage::Json => {
@@ -181,7 +193,7 @@ fn engine(
         }
         Storage::Postgres => {
             let store = PostgresStore::open(layout, settings)?;
-            store.compare_history(&refuse_foreign)?;
+            store.compare_known_history(&refuse_foreign)?;
             Box::new(store)
         }
         Storage::Remote => {
@@ -196,16 +208,16 @@ fn engine(
 ///
 /// # Errors
 /// [`StoreFault`] when something cannot be written.
-pub fn create(
+pub fn create_store(
     layout: &Layout,
     storage: Storage,
     known: &KnownStores,
 ) -> Result<Created, StoreFault> {
-    crate::private::create_directory(&layout.home)
+    crate::private_files::create_private_directory(&layout.home)
         .map_err(|error| io_fault("cannot create", &layout.home, error))?;
-    let _lock = rebuild_lock(layout)?;
-    if Note::exists(layout) {
-        finish_locked(layout, storage, Some(known))?;
+    let _lock = acquire_rebuild_lock(layout)?;
+    if SwapNote::exists(layout) {
+        finish_interrupted_locked(layout, storage, Some(known))?;
     }
     // Two processes may create the store at once. The second one waited for the rebuild lock and
     // must not overwrite what the first has created.
@@ -224,10 +236,10 @@ pub fn create(
     // Trusted before it exists: a kill in between leaves an unused id on the list, the other order
     // would leave a store that its own creator has to adopt.
     known
-        .remember(&store, &layout.root)
+        .remember_store(&store, &layout.root)
         .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     Ok(Created {
-        new: lay(layout, storage, &store)?,
+        new: create_empty_state(layout, storage, &store)?,
     })
 }
 
@@ -250,7 +262,7 @@ pub fn find_shared_project(layout: &Layout) -> Result<(), StoreFault> {
 /// # Errors
 /// [`StoreFault`] when the database cannot be queried.
 pub fn shared_project_id(layout: &Layout) -> Result<Option<String>, StoreFault> {
-    PostgresStore::id_by_name(layout)
+    PostgresStore::project_id_by_name(layout)
 }
 
 /// Returns the id of the project with this one's name in the shared database, assigning `id` first
@@ -261,10 +273,10 @@ pub fn shared_project_id(layout: &Layout) -> Result<Option<String>, StoreFault> 
 pub fn join_shared_project(layout: &Layout, id: &str) -> Result<String, StoreFault> {
     // Compare-and-set in the database: of two working copies that join at once, the second gets the
     // id of the first.
-    if PostgresStore::give_id(layout, id)? {
+    if PostgresStore::assign_project_id(layout, id)? {
         return Ok(id.to_owned());
     }
-    PostgresStore::id_by_name(layout)?.ok_or(StoreFault::Missing)
+    PostgresStore::project_id_by_name(layout)?.ok_or(StoreFault::Missing)
 }
 
 /// Returns an empty in-memory state with the project's store id, where this user trusts that id.
@@ -273,7 +285,7 @@ pub fn join_shared_project(layout: &Layout, id: &str) -> Result<String, StoreFau
 ///
 /// # Errors
 /// [`StoreFault::Newer`] when a newer program wrote the present state.
-pub fn empty_successor(
+pub fn empty_successor_state(
     layout: &Layout,
     storage: Storage,
     known: &KnownStores,
@@ -281,7 +293,7 @@ pub fn empty_successor(
     let shared = match storage {
         Storage::Postgres => {
             match PostgresStore::open(layout, &EngineSettings::default())
-                .and_then(|store| store.id())
+                .and_then(|store| store.read_store_id())
             {
                 Err(fault @ StoreFault::Newer { .. }) => return Err(fault),
                 found => found.ok(),
@@ -293,14 +305,14 @@ pub fn empty_successor(
     // files that came with a repository must not inherit them, hence the filter.
     let own = || {
         Mirror::new(&layout.mirror)
-            .store()
+            .store_id()
             .or_else(|| {
-                Journal::at(&layout.journal)
-                    .read_all()
+                Journal::new(&layout.journal)
+                    .read_all_entries()
                     .ok()
                     .and_then(|contents| contents.store)
             })
-            .filter(|id| known.knows(id))
+            .filter(|id| known.is_known(id))
     };
     Ok(MemoryStore::new(
         shared.or_else(own).unwrap_or_else(new_store_id),
@@ -312,21 +324,25 @@ fn new_store_id() -> StoreId {
 }
 
 /// Creates an empty state; returns whether there was none.
-fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, StoreFault> {
+fn create_empty_state(
+    layout: &Layout,
+    storage: Storage,
+    store: &StoreId,
+) -> Result<bool, StoreFault> {
     if storage == Storage::Postgres {
-        return PostgresStore::create(layout, store, &[]);
+        return PostgresStore::create_project(layout, store, &[]);
     }
     // The journal first: a database without its journal is damage, a journal without its database
     // is rebuilt by the next command.
-    let size = Journal::at(&layout.journal)
-        .write_whole(store, &[])
+    let size = Journal::new(&layout.journal)
+        .write_new_journal(store, &[])
         .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
     if storage == Storage::Sqlite {
         if let Some(folder) = layout.database.parent() {
-            crate::private::create_directory(folder)
+            crate::private_files::create_private_directory(folder)
                 .map_err(|error| io_fault("cannot create", folder, error))?;
         }
-        SqliteStore::build(layout, store, &[], size)?;
+        SqliteStore::build_database(layout, store, &[], size)?;
     }
     Ok(true)
 }
@@ -335,14 +351,14 @@ fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, Store
 ///
 /// # Errors
 /// [`StoreFault::Missing`] when there is none.
-pub fn adopt(
+pub fn adopt_store(
     layout: &Layout,
     storage: Storage,
     settings: &EngineSettings,
     known: &KnownStores,
     now: Timestamp,
-) -> Result<Opened, StoreFault> {
-    let (opened, mut told) = open_engine(layout, storage, settings, None, known)?;
+) -> Result<OpenedStore, StoreFault> {
+    let (opened, mut told) = open_resuming_swap(layout, storage, settings, None, known)?;
     let what = match opened {
         Ok(_) => None,
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
@@ -352,18 +368,24 @@ pub fn adopt(
         Err(other) => return Err(other),
     };
     if let Some(what) = &what {
-        told.extend(rebuild(layout, storage, what, Trust::Adopted(known), now)?);
+        told.extend(rebuild_state(
+            layout,
+            storage,
+            what,
+            Trust::Adopted(known),
+            now,
+        )?);
     }
     let store = match what {
         None => opened?,
-        Some(_) => engine(layout, storage, settings, None)?,
+        Some(_) => instantiate_engine(layout, storage, settings, None)?,
     };
     // Remembered only after the state was opened or rebuilt: an adoption that fails trusts nothing.
-    let id = store.read()?.store_id()?;
+    let id = store.begin_read()?.store_id()?;
     known
-        .remember(&id, &layout.root)
+        .remember_store(&id, &layout.root)
         .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
-    record_head(&*store, settings)?;
+    accept_current_head(&*store, settings)?;
     Ok((store, told))
 }
 
@@ -371,12 +393,12 @@ pub fn adopt(
 ///
 /// # Errors
 /// [`StoreFault`] when it cannot be read, or the user's directory cannot be written.
-pub fn record_head(store: &dyn Store, settings: &EngineSettings) -> Result<(), StoreFault> {
+pub fn accept_current_head(store: &dyn Store, settings: &EngineSettings) -> Result<(), StoreFault> {
     let Some(heads) = &settings.heads else {
         return Ok(());
     };
-    let state = store.read()?;
-    let (id, head) = (state.store_id()?, state.head()?);
+    let state = store.begin_read()?;
+    let (id, head) = (state.store_id()?, state.last_operation_id()?);
     let Some(hash) = state.chain_hash(head)? else {
         return Ok(());
     };

@@ -14,20 +14,21 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use domain::ports::{
-    Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading,
+    FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,
+    ScanCacheCheck,
 };
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::layout::HOME;
-use crate::looks::Looks;
-use crate::private::{DIRECTORY_MODE, FILE_MODE, is_ours};
+use crate::layout::STATE_FOLDER;
+use crate::private_files::{DIRECTORY_MODE, FILE_MODE, is_state_path};
+use crate::scan_cache::ScanCache;
 
 /// Racy-timestamp window: a file changed less than this before it was read may change again within
 /// the same tick of the kernel's clock, and keep its stamp.
-const TICK_NS: i64 = 50_000_000;
+const CLOCK_TICK_NS: i64 = 50_000_000;
 /// The same window for file systems with timestamps in whole seconds.
-const COARSE_TICK_NS: i64 = 2_500_000_000;
+const COARSE_CLOCK_TICK_NS: i64 = 2_500_000_000;
 
 /// The plan files below one directory.
 #[derive(Debug)]
@@ -37,20 +38,20 @@ pub struct DiskFiles {
     /// `root_path` with all links resolved.
     real_root: OnceCell<Option<PathBuf>>,
     /// Open handles of the most recently used folder and its ancestors.
-    way: RefCell<Vec<Step>>,
-    looks: Looks,
+    way: RefCell<Vec<OpenFolder>>,
+    looks: ScanCache,
     now_ns: fn() -> i64,
 }
 
 /// An open folder with its path.
 #[derive(Debug)]
-struct Step {
+struct OpenFolder {
     path: String,
     handle: Rc<OwnedFd>,
 }
 
 /// Whether `path` is the folder `above` or below it.
-fn is_below(path: &str, above: &str) -> bool {
+fn is_same_or_below(path: &str, above: &str) -> bool {
     above.is_empty()
         || path
             .strip_prefix(above)
@@ -74,7 +75,7 @@ impl DiskFiles {
             root_path: root.to_owned(),
             real_root: OnceCell::new(),
             way: RefCell::new(Vec::new()),
-            looks: Looks::default(),
+            looks: ScanCache::default(),
             now_ns: wall_clock_ns,
         })
     }
@@ -83,14 +84,17 @@ impl DiskFiles {
     ///
     /// The handles on the way to the last one are kept: files are mostly visited folder by folder,
     /// and every component would cost an `openat` per file.
-    fn folder(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
+    fn open_folder(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut way = self.way.borrow_mut();
-        while way.last().is_some_and(|step| !is_below(folder, &step.path)) {
+        while way
+            .last()
+            .is_some_and(|step| !is_same_or_below(folder, &step.path))
+        {
             way.pop();
         }
         if way.is_empty() {
-            way.push(Step {
+            way.push(OpenFolder {
                 path: String::new(),
                 handle: self.root.clone(),
             });
@@ -98,7 +102,7 @@ impl DiskFiles {
         // Only the components below the deepest handle that is still valid are opened.
         let known = way.last().map_or(0, |step| step.path.len());
         let rest = folder.get(known..).unwrap_or_default();
-        for part in parts(rest.strip_prefix('/').unwrap_or(rest))? {
+        for part in split_folder(rest.strip_prefix('/').unwrap_or(rest))? {
             let Some(above) = way.last() else { break };
             let handle = rustix::fs::openat(&*above.handle, part, flags, Mode::empty())?;
             let path = if above.path.is_empty() {
@@ -106,7 +110,7 @@ impl DiskFiles {
             } else {
                 format!("{}/{part}", above.path)
             };
-            way.push(Step {
+            way.push(OpenFolder {
                 path,
                 handle: Rc::new(handle),
             });
@@ -117,16 +121,16 @@ impl DiskFiles {
     }
 
     /// Opens a folder, creating missing components.
-    fn folder_made(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
+    fn create_folder(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let mut made = String::new();
         // Plan folders belong to the user: their umask decides about the mode.
-        let mode = if is_ours(folder) {
+        let mode = if is_state_path(folder) {
             DIRECTORY_MODE
         } else {
             0o777
         };
-        for part in parts(folder)? {
-            let above = self.folder(&made)?;
+        for part in split_folder(folder)? {
+            let above = self.open_folder(&made)?;
             // Created one by one through handles: `create_dir_all` would follow a link in the
             // middle.
             match rustix::fs::mkdirat(&*above, part, Mode::from_raw_mode(mode)) {
@@ -138,27 +142,35 @@ impl DiskFiles {
             }
             made.push_str(part);
         }
-        self.folder(folder)
+        self.open_folder(folder)
     }
 
     /// Returns the stat data of a path, not following a link.
-    fn stat(&self, path: &str) -> Result<Stat, Errno> {
-        let (folder, name) = split(path)?;
-        rustix::fs::statat(&*self.folder(folder)?, name, AtFlags::SYMLINK_NOFOLLOW)
+    fn stat_no_follow(&self, path: &str) -> Result<Stat, Errno> {
+        let (folder, name) = split_path(path)?;
+        rustix::fs::statat(&*self.open_folder(folder)?, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Writes and syncs a temporary file in the same folder, and returns its name.
-    fn temporary(
+    fn write_temporary(
         &self,
         folder: &OwnedFd,
         path: &str,
         name: &str,
         text: &str,
     ) -> io::Result<String> {
-        let mode = if is_ours(path) { FILE_MODE } else { 0o666 };
+        let mode = if is_state_path(path) {
+            FILE_MODE
+        } else {
+            0o666
+        };
         // Names left behind by a killed process with the same pid are skipped.
         for attempt in 0..1_000_u32 {
-            let temporary = format!(".tl-{}-{attempt}-{}", std::process::id(), short(name));
+            let temporary = format!(
+                ".tl-{}-{attempt}-{}",
+                std::process::id(),
+                shorten_name(name)
+            );
             let flags =
                 OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let handle = match rustix::fs::openat(
@@ -185,7 +197,7 @@ impl DiskFiles {
     }
 
     /// Classifies an error of a write.
-    fn fault(path: &str, error: io::Error) -> FileFault {
+    fn file_fault(path: &str, error: io::Error) -> FileFault {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::LOOP | Errno::INVAL) => FileFault::Outside {
                 path: path.to_owned(),
@@ -211,58 +223,62 @@ impl DiskFiles {
 }
 
 impl PlanFiles for DiskFiles {
-    fn look(&self, path: &str) -> FileLook {
-        let look = match self.stat(path) {
+    fn stat_file(&self, path: &str) -> FileStatResult {
+        let look = match self.stat_no_follow(path) {
             Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => FileLook::Present(stamp(&stat)),
+                FileType::RegularFile => FileStatResult::Present(file_stamp(&stat)),
                 FileType::Symlink => {
-                    FileLook::Refused("it is a link, and links are not followed".to_owned())
+                    FileStatResult::Refused("it is a link, and links are not followed".to_owned())
                 }
-                FileType::Directory => FileLook::Refused("it is a folder".to_owned()),
-                _ => FileLook::Refused("it is not a regular file".to_owned()),
+                FileType::Directory => FileStatResult::Refused("it is a folder".to_owned()),
+                _ => FileStatResult::Refused("it is not a regular file".to_owned()),
             },
-            Err(Errno::NOENT) => FileLook::Missing,
-            Err(error) if is_transient(error) => FileLook::Unavailable(why_not(error)),
-            Err(error) => FileLook::Refused(why_not(error)),
+            Err(Errno::NOENT) => FileStatResult::Missing,
+            Err(error) if is_transient_error(error) => {
+                FileStatResult::Unavailable(describe_errno(error))
+            }
+            Err(error) => FileStatResult::Refused(describe_errno(error)),
         };
         match &look {
-            FileLook::Present(stamp) => self.looks.note(path, Some(*stamp)),
-            FileLook::Missing => self.looks.note(path, None),
+            FileStatResult::Present(stamp) => self.looks.record_file(path, Some(*stamp)),
+            FileStatResult::Missing => self.looks.record_file(path, None),
             // A refused or unavailable file has no stamp to compare the next time.
-            FileLook::Refused(_) | FileLook::Unavailable(_) => self.looks.spoil(),
+            FileStatResult::Refused(_) | FileStatResult::Unavailable(_) => {
+                self.looks.discard_recording()
+            }
         }
         look
     }
 
-    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
+    fn resolve_path(&self, directory: Option<&str>, path: &str) -> Option<String> {
         // Called for every file and every word of a shell command, so the root is resolved once.
         let root = self
             .real_root
             .get_or_init(|| self.root_path.canonicalize().ok())
             .as_deref()?;
         let base = directory.map_or_else(|| root.to_owned(), |directory| root.join(directory));
-        let real = crate::path_lead::lead(&base.join(path))?;
+        let real = crate::path_resolution::resolve_links(&base.join(path))?;
         let inside = real.strip_prefix(root).ok()?.to_str()?;
         (!inside.is_empty()).then(|| inside.to_owned())
     }
 
-    fn read(&self, path: &str, max_bytes: u64) -> Reading {
-        let unreadable = |why: String| Reading::Unreadable {
+    fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
+        let unreadable = |why: String| FileReadResult::Unreadable {
             why,
             transient: false,
         };
-        let failed = |error: Errno| Reading::Unreadable {
-            why: why_not(error),
-            transient: is_transient(error),
+        let failed = |error: Errno| FileReadResult::Unreadable {
+            why: describe_errno(error),
+            transient: is_transient_error(error),
         };
-        let opened = split(path).and_then(|(folder, name)| {
+        let opened = split_path(path).and_then(|(folder, name)| {
             // O_NONBLOCK: opening a named pipe would otherwise block until there is a writer.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-            rustix::fs::openat(&*self.folder(folder)?, name, flags, Mode::empty())
+            rustix::fs::openat(&*self.open_folder(folder)?, name, flags, Mode::empty())
         });
         let handle = match opened {
             Ok(handle) => handle,
-            Err(Errno::NOENT) => return Reading::Missing,
+            Err(Errno::NOENT) => return FileReadResult::Missing,
             Err(error) => return failed(error),
         };
         let stat = match rustix::fs::fstat(&handle) {
@@ -295,15 +311,15 @@ impl PlanFiles for DiskFiles {
         }
         // A stamp is only returned if it did not change during the read and is not racy; without
         // one the file is read again the next time.
-        let after = rustix::fs::fstat(&file).map(|stat| stamp(&stat)).ok();
+        let after = rustix::fs::fstat(&file).map(|stat| file_stamp(&stat)).ok();
         match String::from_utf8(bytes) {
             Ok(text) if text.contains('\0') => {
                 unreadable("it is binary: it holds a NUL byte".to_owned())
             }
             Ok(text) => {
-                let stamp = stamp(&stat);
+                let stamp = file_stamp(&stat);
                 let settled = after == Some(stamp) && self.is_settled(&stamp);
-                Reading::Text {
+                FileReadResult::Text {
                     text,
                     stamp: settled.then_some(stamp),
                     modified_ns: stamp.modified_ns,
@@ -316,22 +332,22 @@ impl PlanFiles for DiskFiles {
         }
     }
 
-    fn list(&self, folder: &str) -> Vec<Entry> {
-        let handle = match self.folder(folder) {
+    fn list_folder(&self, folder: &str) -> Vec<FolderEntry> {
+        let handle = match self.open_folder(folder) {
             Ok(handle) => handle,
             Err(Errno::NOENT) => {
-                self.looks.note_folder(folder, None);
+                self.looks.record_folder(folder, None);
                 return Vec::new();
             }
             Err(_) => {
-                self.looks.spoil();
+                self.looks.discard_recording();
                 return Vec::new();
             }
         };
         // Taken before the listing: an entry added during it then changes the stamp.
-        match rustix::fs::fstat(&*handle).map(|stat| stamp(&stat)) {
-            Ok(stamp) if self.is_settled(&stamp) => self.looks.note_folder(folder, Some(stamp)),
-            _ => self.looks.spoil(),
+        match rustix::fs::fstat(&*handle).map(|stat| file_stamp(&stat)) {
+            Ok(stamp) if self.is_settled(&stamp) => self.looks.record_folder(folder, Some(stamp)),
+            _ => self.looks.discard_recording(),
         }
         let mut found = Vec::new();
         // An error in the middle leaves the entries found so far; a scan reports missing files
@@ -351,11 +367,11 @@ impl PlanFiles for DiskFiles {
                 kind => kind,
             };
             let kind = match kind {
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Folder,
-                _ => EntryKind::Other,
+                FileType::RegularFile => FolderEntryKind::File,
+                FileType::Directory => FolderEntryKind::Folder,
+                _ => FolderEntryKind::Other,
             };
-            found.push(Entry {
+            found.push(FolderEntry {
                 name: name.to_owned(),
                 kind,
             });
@@ -365,18 +381,18 @@ impl PlanFiles for DiskFiles {
         found
     }
 
-    fn note_looks(&self) {
-        self.looks.begin();
+    fn start_scan_recording(&self) {
+        self.looks.start_recording();
     }
 
-    fn keep_looks(&self, mark: &str) {
+    fn save_scan_cache(&self, mark: &str) {
         self.looks
-            .keep(&self.root_path.join(HOME).join("looks.bin"), mark);
+            .save_to(&self.root_path.join(STATE_FOLDER).join("looks.bin"), mark);
     }
 
-    fn look_again(&self, most: usize) -> Option<LookedAgain> {
-        self.looks.again(
-            &self.root_path.join(HOME).join("looks.bin"),
+    fn check_scan_cache(&self, most: usize) -> Option<ScanCacheCheck> {
+        self.looks.find_changes(
+            &self.root_path.join(STATE_FOLDER).join("looks.bin"),
             &self.root,
             most,
             |root, path| {
@@ -384,15 +400,16 @@ impl PlanFiles for DiskFiles {
                 // leads to another inode, so it shows as a change.
                 rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
                     .ok()
-                    .map(|stat| stamp(&stat))
+                    .map(|stat| file_stamp(&stat))
             },
         )
     }
 
-    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        let (folder, name) = split(path).map_err(|error| Self::fault(path, error.into()))?;
+    fn replace_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        let (folder, name) =
+            split_path(path).map_err(|error| Self::file_fault(path, error.into()))?;
         let write = || -> io::Result<()> {
-            let handle = self.folder_made(folder)?;
+            let handle = self.create_folder(folder)?;
             // A rename would replace a link, a socket or a device just as well; the user put it
             // there.
             if let Ok(stat) = rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
@@ -400,20 +417,21 @@ impl PlanFiles for DiskFiles {
             {
                 return Err(Errno::LOOP.into());
             }
-            let temporary = self.temporary(&handle, path, name, text)?;
+            let temporary = self.write_temporary(&handle, path, name, text)?;
             rustix::fs::renameat(&*handle, temporary.as_str(), &*handle, name)?;
             // Syncs the folder, without which the rename may be lost in a power cut.
             rustix::fs::fsync(&*handle)?;
             Ok(())
         };
-        write().map_err(|error| Self::fault(path, error))
+        write().map_err(|error| Self::file_fault(path, error))
     }
 
-    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        let (folder, name) = split(path).map_err(|error| Self::fault(path, error.into()))?;
+    fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        let (folder, name) =
+            split_path(path).map_err(|error| Self::file_fault(path, error.into()))?;
         let write = || -> io::Result<()> {
-            let handle = self.folder_made(folder)?;
-            let temporary = self.temporary(&handle, path, name, text)?;
+            let handle = self.create_folder(folder)?;
+            let temporary = self.write_temporary(&handle, path, name, text)?;
             // `linkat` fails if the name exists, where `rename` would overwrite it: no
             // check-then-write race.
             let linked = rustix::fs::linkat(
@@ -428,24 +446,24 @@ impl PlanFiles for DiskFiles {
             rustix::fs::fsync(&*handle)?;
             Ok(())
         };
-        write().map_err(|error| Self::fault(path, error))
+        write().map_err(|error| Self::file_fault(path, error))
     }
 
-    fn remove(&self, path: &str) -> Result<(), FileFault> {
+    fn remove_file(&self, path: &str) -> Result<(), FileFault> {
         let remove = || -> io::Result<()> {
-            let (folder, name) = split(path)?;
-            let handle = self.folder(folder)?;
+            let (folder, name) = split_path(path)?;
+            let handle = self.open_folder(folder)?;
             rustix::fs::unlinkat(&*handle, name, AtFlags::empty())?;
             rustix::fs::fsync(&*handle)?;
             Ok(())
         };
-        remove().map_err(|error| Self::fault(path, error))
+        remove().map_err(|error| Self::file_fault(path, error))
     }
 
     fn remove_empty_folder(&self, folder: &str) {
         let remove = || -> Result<(), Errno> {
-            let (above, name) = split(folder)?;
-            rustix::fs::unlinkat(&*self.folder(above)?, name, AtFlags::REMOVEDIR)
+            let (above, name) = split_path(folder)?;
+            rustix::fs::unlinkat(&*self.open_folder(above)?, name, AtFlags::REMOVEDIR)
         };
         // Errors are expected: the folder is not empty, or already gone.
         let _ = remove();
@@ -484,22 +502,27 @@ pub(crate) fn each_entry(
 
 impl DiskFiles {
     fn is_settled(&self, stamp: &FileStamp) -> bool {
-        is_settled_at(stamp, TICK_NS, (self.now_ns)())
+        is_stamp_settled_at(stamp, CLOCK_TICK_NS, (self.now_ns)())
     }
 }
 
 /// Whether the next change is certain to alter a stamp, given timestamps with a granularity of at
 /// most `tick_ns`.
-pub(crate) fn is_settled(stamp: &FileStamp, tick_ns: i64) -> bool {
-    is_settled_at(stamp, tick_ns, wall_clock_ns())
+pub(crate) fn is_stamp_settled(stamp: &FileStamp, tick_ns: i64) -> bool {
+    is_stamp_settled_at(stamp, tick_ns, wall_clock_ns())
 }
 
-fn is_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
+fn is_stamp_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
     // Both times: `mtime` can be set back by the user, `ctime` cannot.
     let newest = stamp.modified_ns.max(stamp.changed_ns);
     // Whole seconds in both are taken as a coarse file system. A false match costs one read.
     let coarse = stamp.modified_ns % 1_000_000_000 == 0 && stamp.changed_ns % 1_000_000_000 == 0;
-    now_ns.saturating_sub(newest) > if coarse { COARSE_TICK_NS } else { tick_ns }
+    now_ns.saturating_sub(newest)
+        > if coarse {
+            COARSE_CLOCK_TICK_NS
+        } else {
+            tick_ns
+        }
 }
 
 #[expect(
@@ -515,7 +538,7 @@ fn wall_clock_ns() -> i64 {
 }
 
 /// Returns the file stamp of stat data.
-pub(crate) fn stamp(stat: &Stat) -> FileStamp {
+pub(crate) fn file_stamp(stat: &Stat) -> FileStamp {
     let ns = |seconds: i64, nanoseconds: u64| {
         seconds
             .saturating_mul(1_000_000_000)
@@ -531,7 +554,7 @@ pub(crate) fn stamp(stat: &Stat) -> FileStamp {
 
 /// Splits a relative path into folder and name. A name that could leave the folder is refused here,
 /// a folder that could leave the project when it is opened.
-fn split(path: &str) -> Result<(&str, &str), Errno> {
+fn split_path(path: &str) -> Result<(&str, &str), Errno> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     if matches!(name, "" | "." | "..") || name.contains('\0') {
         return Err(Errno::INVAL);
@@ -540,7 +563,7 @@ fn split(path: &str) -> Result<(&str, &str), Errno> {
 }
 
 /// Splits a folder path into components, refusing `.`, `..` and empty ones.
-fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
+fn split_folder(folder: &str) -> Result<Vec<&str>, Errno> {
     if folder.is_empty() {
         return Ok(Vec::new());
     }
@@ -558,7 +581,7 @@ fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
 
 /// Whether an error is transient: it says nothing about the file, and the same call may succeed
 /// later.
-fn is_transient(error: Errno) -> bool {
+fn is_transient_error(error: Errno) -> bool {
     matches!(
         error,
         Errno::IO
@@ -585,7 +608,7 @@ fn is_transient(error: Errno) -> bool {
 
 /// Describes an error of a read. The text is stored as the reason of unreadable content, so another
 /// wording is recorded as a change.
-fn why_not(error: Errno) -> String {
+fn describe_errno(error: Errno) -> String {
     match error {
         Errno::LOOP | Errno::NOTDIR => {
             "it is reached through a link, and links are not followed".to_owned()
@@ -598,6 +621,6 @@ fn why_not(error: Errno) -> String {
 }
 
 /// Returns the start of a name, so that a long one still fits with the prefix (255 bytes).
-fn short(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     name.chars().take(40).collect()
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use domain::ids::StoreId;
 use domain::trust_policy::TrustPolicy;
 
-use crate::durable::{Durability, replace};
-use crate::user_files::{file_of_store, make_private_folder};
+use crate::durable::{Durability, replace_file};
+use crate::user_files::{make_private_folder, store_file_path};
 
 /// The user's pinned policies, one file per store.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct PolicyPins {
 impl PolicyPins {
     /// Returns the pins kept below the user's state directory.
     #[must_use]
-    pub fn in_directory(user_state: &Path) -> Self {
+    pub fn in_state_directory(user_state: &Path) -> Self {
         Self {
             folder: user_state.join("policies"),
         }
@@ -31,9 +31,9 @@ impl PolicyPins {
     ///
     /// # Errors
     /// When the pin exists but cannot be read: damaging it must not loosen the policy.
-    pub fn pinned(&self, store: &StoreId) -> io::Result<Option<TrustPolicy>> {
+    pub fn load_pin(&self, store: &StoreId) -> io::Result<Option<TrustPolicy>> {
         // An id in another form was never ours and so was never pinned.
-        let Some(file) = file_of_store(&self.folder, store) else {
+        let Some(file) = store_file_path(&self.folder, store) else {
             return Ok(None);
         };
         match std::fs::read(&file) {
@@ -51,13 +51,13 @@ impl PolicyPins {
     ///
     /// # Errors
     /// When the user's directory cannot be written.
-    pub fn pin(&self, store: &StoreId, policy: &TrustPolicy) -> io::Result<()> {
-        let file = file_of_store(&self.folder, store)
+    pub fn save_pin(&self, store: &StoreId, policy: &TrustPolicy) -> io::Result<()> {
+        let file = store_file_path(&self.folder, store)
             .ok_or_else(|| io::Error::other("invalid store id"))?;
         make_private_folder(&self.folder)?;
         let mut bytes = serde_json::to_vec_pretty(policy).map_err(io::Error::other)?;
         bytes.push(b'\n');
-        replace(&file, &bytes, Durability::Synced)
+        replace_file(&file, &bytes, Durability::Synced)
     }
 
     /// Returns the directory, for messages.

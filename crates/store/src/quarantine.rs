@@ -15,17 +15,17 @@ use domain::settings::Storage;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::durable::{Durability, replace, sync_folder};
-use crate::engine::{EngineSettings, Recorded, io_fault};
-use crate::journal::{Journal, JournalDamage, JournalEntry, chain_start};
+use crate::durable::{Durability, replace_file, sync_folder};
+use crate::engine::{ChainedOperation, EngineSettings, io_fault};
+use crate::journal::{Journal, JournalDamage, JournalEntry, chain_start_hash};
 use crate::layout::Layout;
-use crate::replacement::{DATABASE_ENDINGS, with_ending};
+use crate::replacement::{DATABASE_SUFFIXES, with_suffix};
 use crate::sqlite::SqliteStore;
-use crate::transfer::Cargo;
+use crate::store_dump::StoreDump;
 
-const MANIFEST: &str = "manifest.json";
-const DATABASE: &str = "state.db";
-const JOURNAL: &str = "journal.jsonl";
+const MANIFEST_FILE: &str = "manifest.json";
+const DATABASE_FILE: &str = "state.db";
+const JOURNAL_FILE: &str = "journal.jsonl";
 
 /// Head of a journal's hash chain: store, last operation and its hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub enum QuarantineReason {
 
 /// Content of `manifest.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Manifest {
+pub(crate) struct QuarantineManifest {
     pub(crate) at: Timestamp,
     pub(crate) reason: QuarantineReason,
     pub(crate) why: String,
@@ -61,7 +61,7 @@ pub(crate) struct Manifest {
     pub(crate) moved_to: Option<Storage>,
 }
 
-impl Manifest {
+impl QuarantineManifest {
     pub(crate) fn new(
         at: Timestamp,
         reason: QuarantineReason,
@@ -101,10 +101,13 @@ pub(crate) struct QuarantineSet {
 
 impl QuarantineSet {
     /// Creates a set's folder and manifest, synced; the files are moved in later.
-    pub(crate) fn create(layout: &Layout, manifest: &Manifest) -> Result<Self, StoreFault> {
+    pub(crate) fn create_set(
+        layout: &Layout,
+        manifest: &QuarantineManifest,
+    ) -> Result<Self, StoreFault> {
         let cannot = |error| io_fault("cannot write in", &layout.damaged, error);
         make_private_folder(&layout.damaged).map_err(cannot)?;
-        let newest = numbers(layout)
+        let newest = list_set_numbers(layout)
             .map_err(cannot)?
             .last()
             .copied()
@@ -126,7 +129,7 @@ impl QuarantineSet {
             .write_manifest(manifest)
             .and_then(|()| sync_folder(&layout.damaged));
         if let Err(error) = written {
-            set.remove_if_unused();
+            set.remove_if_empty();
             return Err(cannot(error));
         }
         Ok(set)
@@ -148,25 +151,25 @@ impl QuarantineSet {
     }
 
     /// Returns the path of the database or one of its companions (`-wal`, `-shm`) in the set.
-    pub(crate) fn database(&self, ending: &str) -> PathBuf {
-        self.folder.join(format!("{DATABASE}{ending}"))
+    pub(crate) fn database_path(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{DATABASE_FILE}{ending}"))
     }
 
-    pub(crate) fn journal(&self) -> PathBuf {
-        self.folder.join(JOURNAL)
+    pub(crate) fn journal_path(&self) -> PathBuf {
+        self.folder.join(JOURNAL_FILE)
     }
 
-    fn write_manifest(&self, manifest: &Manifest) -> io::Result<()> {
+    fn write_manifest(&self, manifest: &QuarantineManifest) -> io::Result<()> {
         let bytes = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
-        replace(&self.folder.join(MANIFEST), &bytes, Durability::Synced)
+        replace_file(&self.folder.join(MANIFEST_FILE), &bytes, Durability::Synced)
     }
 
-    pub(crate) fn manifest(&self) -> Option<Manifest> {
-        serde_json::from_slice(&fs::read(self.folder.join(MANIFEST)).ok()?).ok()
+    pub(crate) fn read_manifest(&self) -> Option<QuarantineManifest> {
+        serde_json::from_slice(&fs::read(self.folder.join(MANIFEST_FILE)).ok()?).ok()
     }
 
     /// Moves a file into the set, numbering it if the name is taken.
-    pub(crate) fn take_in(&self, path: &Path, target: PathBuf) -> Result<(), StoreFault> {
+    pub(crate) fn move_file_in(&self, path: &Path, target: PathBuf) -> Result<(), StoreFault> {
         let mut free = target.clone();
         for number in 1_u32.. {
             if free.symlink_metadata().is_err() {
@@ -188,24 +191,24 @@ impl QuarantineSet {
     }
 
     /// Syncs the set's folder.
-    pub(crate) fn sync(&self) -> Result<(), StoreFault> {
+    pub(crate) fn sync_to_disk(&self) -> Result<(), StoreFault> {
         sync_folder(&self.folder).map_err(|error| io_fault("cannot write", &self.folder, error))
     }
 
     /// Removes a set that has no files.
-    pub(crate) fn remove_if_unused(&self) {
+    pub(crate) fn remove_if_empty(&self) {
         if self.is_empty() {
-            let _ = fs::remove_file(self.folder.join(MANIFEST));
+            let _ = fs::remove_file(self.folder.join(MANIFEST_FILE));
             let _ = fs::remove_dir(&self.folder);
         }
     }
 
     /// Lists its files, sorted, without the manifest and temporary files.
-    fn files(&self) -> Vec<String> {
+    fn list_files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| name != MANIFEST && !name.starts_with(".tl-"))
+            .filter(|name| name != MANIFEST_FILE && !name.starts_with(".tl-"))
             .collect();
         names.sort();
         names
@@ -213,23 +216,26 @@ impl QuarantineSet {
 
     /// Whether the set has no files.
     pub(crate) fn is_empty(&self) -> bool {
-        self.files().is_empty()
+        self.list_files().is_empty()
     }
 
     /// Reads every complete operation of the set.
-    pub(crate) fn operations(&self, layout: &Layout) -> Result<Option<KeptOperations>, StoreFault> {
+    pub(crate) fn read_operations(
+        &self,
+        layout: &Layout,
+    ) -> Result<Option<RecoveredOperations>, StoreFault> {
         let place = Layout {
-            database: self.database(""),
-            journal: self.journal(),
+            database: self.database_path(""),
+            journal: self.journal_path(),
             ..layout.clone()
         };
-        KeptOperations::read(&place)
+        RecoveredOperations::read_from(&place)
     }
 
-    fn describe(&self, layout: &Layout) -> QuarantinedState {
-        let manifest = self.manifest();
+    fn describe_set(&self, layout: &Layout) -> QuarantinedState {
+        let manifest = self.read_manifest();
         // A set that cannot be read is listed all the same: the user should know that it exists.
-        let kept = self.operations(layout).ok().flatten();
+        let kept = self.read_operations(layout).ok().flatten();
         QuarantinedState {
             id: self.id.clone(),
             at: manifest.as_ref().map(|manifest| manifest.at),
@@ -238,15 +244,15 @@ impl QuarantineSet {
                 || "unknown: it has no manifest".to_owned(),
                 |manifest| manifest.why,
             ),
-            files: self.files(),
+            files: self.list_files(),
             operations: kept.as_ref().map_or(0, |kept| kept.entries.len()),
-            head: kept.as_ref().map(KeptOperations::head),
+            head: kept.as_ref().map(RecoveredOperations::chain_head),
         }
     }
 }
 
 /// The operations that can be read from a journal and the database beside it.
-pub(crate) struct KeptOperations {
+pub(crate) struct RecoveredOperations {
     pub(crate) store: StoreId,
     pub(crate) entries: Vec<JournalEntry>,
     /// Whether the journal is complete and has all of them.
@@ -258,17 +264,17 @@ pub(crate) struct KeptOperations {
     is_whole: bool,
 }
 
-impl KeptOperations {
+impl RecoveredOperations {
     /// Reads the journal, and the operations that a missing or damaged journal lacks from the
     /// database.
     ///
     /// # Errors
     /// [`StoreFault::Newer`] when a newer program wrote it.
-    pub(crate) fn read(layout: &Layout) -> Result<Option<Self>, StoreFault> {
-        let journal = Journal::at(&layout.journal);
-        let (store, mut entries, damage) = match journal.read_all() {
+    pub(crate) fn read_from(layout: &Layout) -> Result<Option<Self>, StoreFault> {
+        let journal = Journal::new(&layout.journal);
+        let (store, mut entries, damage) = match journal.read_all_entries() {
             Ok(contents) => {
-                contents.check_format()?;
+                contents.check_format_version()?;
                 (contents.store, contents.entries, contents.damage)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (None, Vec::new(), None),
@@ -280,7 +286,7 @@ impl KeptOperations {
             // An intact journal is sufficient: opening the database would write beside it.
             true => None,
             false => SqliteStore::open(layout, &settings)
-                .and_then(|database| database.row())
+                .and_then(|database| database.read_store_row())
                 .ok(),
         };
         let Some(store) = store.or_else(|| row.as_ref().map(|row| row.store.clone())) else {
@@ -292,8 +298,8 @@ impl KeptOperations {
             // Salvage continues where the journal ends and stops at the first row that does not
             // chain.
             let end = entries.last().map(|entry| (entry.operation.id, entry.hash));
-            let (after, prev) = end.unwrap_or_else(|| (OperationId(0), chain_start(&store)));
-            let more = SqliteStore::salvage(layout, &settings, after, prev);
+            let (after, prev) = end.unwrap_or_else(|| (OperationId(0), chain_start_hash(&store)));
+            let more = SqliteStore::salvage_operations(layout, &settings, after, prev);
             salvaged = more.len();
             entries.extend(more);
         }
@@ -315,12 +321,13 @@ impl KeptOperations {
         self.is_whole
     }
 
-    pub(crate) fn head(&self) -> ChainHead {
+    pub(crate) fn chain_head(&self) -> ChainHead {
         let end = self
             .entries
             .last()
             .map(|entry| (entry.operation.id, entry.hash));
-        let (operation, hash) = end.unwrap_or_else(|| (OperationId(0), chain_start(&self.store)));
+        let (operation, hash) =
+            end.unwrap_or_else(|| (OperationId(0), chain_start_hash(&self.store)));
         ChainHead {
             store: self.store.clone(),
             operation,
@@ -328,16 +335,19 @@ impl KeptOperations {
         }
     }
 
-    pub(crate) fn into_cargo(self) -> Cargo {
-        Cargo::new(
+    pub(crate) fn into_store_dump(self) -> StoreDump {
+        StoreDump::new(
             self.store,
-            self.entries.into_iter().map(Recorded::from).collect(),
+            self.entries
+                .into_iter()
+                .map(ChainedOperation::from)
+                .collect(),
         )
     }
 }
 
 /// Lists the numbers of the sets, oldest first.
-fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
+fn list_set_numbers(layout: &Layout) -> io::Result<Vec<u32>> {
     let entries = match fs::read_dir(&layout.damaged) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -357,9 +367,9 @@ fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
 }
 
 /// Lists all sets, newest first.
-pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
-    let numbers =
-        numbers(layout).map_err(|error| io_fault("cannot read", &layout.damaged, error))?;
+pub(crate) fn list_sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
+    let numbers = list_set_numbers(layout)
+        .map_err(|error| io_fault("cannot read", &layout.damaged, error))?;
     Ok(numbers
         .into_iter()
         .rev()
@@ -371,11 +381,11 @@ pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
 ///
 /// # Errors
 /// [`StoreFault`] when the folder cannot be read.
-pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFault> {
+pub fn list_quarantined_states(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFault> {
     // A set without files was left by a process killed before its first rename.
-    Ok(sets(layout)?
+    Ok(list_sets(layout)?
         .iter()
-        .map(|set| set.describe(layout))
+        .map(|set| set.describe_set(layout))
         .filter(|set| !set.files.is_empty())
         .collect())
 }
@@ -385,26 +395,29 @@ pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFa
 /// # Errors
 /// [`StoreFault::Missing`] when there is no such set, [`StoreFault::Damaged`] when no operation can
 /// be read from it.
-pub fn load_quarantined(layout: &Layout, id: &str) -> Result<Cargo, StoreFault> {
+pub fn load_quarantined_state(layout: &Layout, id: &str) -> Result<StoreDump, StoreFault> {
     let set = QuarantineSet::with_id(layout, id)
         .filter(|set| set.folder.is_dir())
         .ok_or(StoreFault::Missing)?;
     let unreadable = || StoreFault::Damaged {
         what: "neither its journal nor its database can be read".to_owned(),
     };
-    Ok(set.operations(layout)?.ok_or_else(unreadable)?.into_cargo())
+    Ok(set
+        .read_operations(layout)?
+        .ok_or_else(unreadable)?
+        .into_store_dump())
 }
 
 /// Clears the "moved to" marks of all sets, because a state is local again.
-pub(crate) fn forget_moves(layout: &Layout) {
-    for set in sets(layout).unwrap_or_default() {
+pub(crate) fn clear_moved_marks(layout: &Layout) {
+    for set in list_sets(layout).unwrap_or_default() {
         if let Some(manifest) = set
-            .manifest()
+            .read_manifest()
             .filter(|manifest| manifest.moved_to.is_some())
         {
             // Best effort: a mark that stays makes a later recovery refuse with `Moved`, which
             // costs the user one more command.
-            let _ = set.write_manifest(&Manifest {
+            let _ = set.write_manifest(&QuarantineManifest {
                 moved_to: None,
                 ..manifest
             });
@@ -415,7 +428,7 @@ pub(crate) fn forget_moves(layout: &Layout) {
 /// Moves files into a new set, in the given order, and returns its path for messages.
 pub(crate) fn quarantine_files(
     layout: &Layout,
-    manifest: &Manifest,
+    manifest: &QuarantineManifest,
     files: impl IntoIterator<Item = PathBuf>,
 ) -> Result<Option<String>, StoreFault> {
     let files: Vec<PathBuf> = files
@@ -425,21 +438,21 @@ pub(crate) fn quarantine_files(
     if files.is_empty() {
         return Ok(None);
     }
-    let set = QuarantineSet::create(layout, manifest)?;
+    let set = QuarantineSet::create_set(layout, manifest)?;
     for file in files {
         // The database's name is configurable; inside a set it is fixed, so that recovery finds it
         // after the setting changed.
-        let ending = DATABASE_ENDINGS
+        let ending = DATABASE_SUFFIXES
             .into_iter()
-            .find(|ending| with_ending(&layout.database, ending) == file);
+            .find(|ending| with_suffix(&layout.database, ending) == file);
         let target = match ending {
-            Some(ending) => set.database(ending),
+            Some(ending) => set.database_path(ending),
             None => set.folder.join(file.file_name().unwrap_or_default()),
         };
-        set.take_in(&file, target)?;
+        set.move_file_in(&file, target)?;
     }
-    set.sync()?;
-    Ok(Some(layout.relative(&set.folder)))
+    set.sync_to_disk()?;
+    Ok(Some(layout.relative_display(&set.folder)))
 }
 
 /// Creates a folder with mode 0700.

@@ -9,37 +9,40 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use domain::cascade::{Occasion, reevaluate};
+use domain::cascade::{CascadeContext, reevaluate_subtree};
 use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, StoreId, VersionHash};
 use domain::node::Status;
 use domain::operation::{Channel, Verb};
 use domain::policy::{ApprovalPolicy, Policy};
-use domain::ports::{NewOperation, PlanFiles, Reading, Recovery, Store, StoreFault};
+use domain::ports::{FileReadResult, NewOperation, PlanFiles, Recovery, Store, StoreFault};
 use domain::secrets::mask_operation;
 use domain::settings::Storage;
-use domain::status::{Footing, JudgingRules};
-use domain::text::count;
+use domain::status::{StatusInputs, StatusRules};
+use domain::text::count_with_noun;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::engine::{EngineSettings, Recorded, io_fault};
-use crate::journal::{Journal, JournalEntry, chain_start};
+use crate::engine::{ChainedOperation, EngineSettings, io_fault};
+use crate::journal::{Journal, JournalEntry, chain_start_hash};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::memory::MemoryState;
 use crate::mirror::{Mirror, MirrorContents};
 use crate::plan_files::DiskFiles;
 use crate::postgres::PostgresStore;
-use crate::quarantine::{self, KeptOperations, Manifest, QuarantineReason, quarantine_files};
+use crate::quarantine::{
+    self, QuarantineManifest, QuarantineReason, RecoveredOperations, quarantine_files,
+};
 use crate::replacement::{
-    DATABASE_ENDINGS, RECOVERY, ReplacementCause, build_staged, finish_locked, refuse_newer,
-    remove_staging, replace_locked, staged, with_ending,
+    DATABASE_SUFFIXES, RECOVERY_COMMAND, ReplacementCause, build_staged_state,
+    finish_interrupted_locked, refuse_newer_state, remove_staging_folder, replace_state_locked,
+    staged_layout, with_suffix,
 };
 use crate::sqlite::SqliteStore;
-use crate::tables::access::{Book, BookContents, Desk};
-use crate::transfer::{Cargo, load_journal};
+use crate::store_dump::{StoreDump, dump_journal};
+use crate::tables::access::{AccessContents, AccessTables, AccessTransactions};
 
 /// Which stores may be rebuilt.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +55,7 @@ pub(crate) enum Trust<'k> {
 
 impl<'k> Trust<'k> {
     /// Returns the user's trusted stores.
-    fn known(self) -> Option<&'k KnownStores> {
+    fn known_stores(self) -> Option<&'k KnownStores> {
         match self {
             Self::Known(known) | Self::Adopted(known) => Some(known),
         }
@@ -60,7 +63,7 @@ impl<'k> Trust<'k> {
 }
 
 /// The source of a rebuild.
-struct Source {
+struct RebuildSource {
     store: StoreId,
     entries: Vec<JournalEntry>,
     /// The present journal is intact and stays.
@@ -70,40 +73,40 @@ struct Source {
 }
 
 /// Quarantines the damaged state and rebuilds it. `what` is the reason, for the notice.
-pub(crate) fn rebuild(
+pub(crate) fn rebuild_state(
     layout: &Layout,
     storage: Storage,
     what: &str,
     trust: Trust<'_>,
     now: Timestamp,
 ) -> Result<Vec<Recovery>, StoreFault> {
-    let _lock = rebuild_lock(layout)?;
+    let _lock = acquire_rebuild_lock(layout)?;
     // An interrupted swap explains most missing states; rebuilding first would fork the history.
-    let finished = finish_locked(layout, storage, trust.known())?;
+    let finished = finish_interrupted_locked(layout, storage, trust.known_stores())?;
     if storage == Storage::Postgres {
-        return rebuild_shared(layout, what, trust);
+        return rebuild_shared_tables(layout, what, trust);
     }
-    if !finished.is_empty() && usable(layout, storage) {
+    if !finished.is_empty() && is_usable(layout, storage) {
         return Ok(finished);
     }
     // To this program a newer format looks like damage: never rebuild over it.
-    refuse_newer(layout)?;
+    refuse_newer_state(layout)?;
     // Another process may have repaired it while we waited for the lock, or only the journal is
     // damaged and can be rewritten from the database.
     if storage == Storage::Sqlite
         && let Ok(store) = SqliteStore::open(layout, &EngineSettings::default())
-        && store.mend_if_sound()?
+        && store.repair_journal_if_intact()?
     {
         return Ok(finished
             .into_iter()
             .chain(store.take_recoveries())
             .collect());
     }
-    let source = find_source(layout, storage, now)?;
+    let source = find_rebuild_source(layout, storage, now)?;
     // Checked on the source, not on the damaged file: a cloned project without its database must
     // not become trusted by being rebuilt.
     if let Trust::Known(known) = trust
-        && !known.knows(&source.store)
+        && !known.is_known(&source.store)
     {
         return Err(StoreFault::Foreign {
             store: source.store,
@@ -113,24 +116,30 @@ pub(crate) fn rebuild(
         return Ok(finished);
     }
     // API tokens are in no journal. Read before the database is moved away.
-    let book = book_contents(layout, storage, |id| *id == source.store);
-    let cargo = Cargo::new(
+    let book = read_token_store(layout, storage, |id| *id == source.store);
+    let cargo = StoreDump::new(
         source.store,
-        source.entries.into_iter().map(Recorded::from).collect(),
+        source
+            .entries
+            .into_iter()
+            .map(ChainedOperation::from)
+            .collect(),
     );
     let cause = ReplacementCause {
-        command: RECOVERY,
+        command: RECOVERY_COMMAND,
         reason: QuarantineReason::Damaged,
         why: what.to_owned(),
         now,
     };
     // The simple path needs no recovery note, and so works with less free space.
     let quarantined = match source.journal_is_good {
-        true => replace_database(layout, &cargo, &book, &cause)?,
-        false => replace_locked(layout, storage, trust.known(), &cargo, &book, &cause)?,
+        true => replace_database_only(layout, &cargo, &book, &cause)?,
+        false => {
+            replace_state_locked(layout, storage, trust.known_stores(), &cargo, &book, &cause)?
+        }
     };
 
-    let operations = count(cargo.recorded.len(), "operation", "operations");
+    let operations = count_with_noun(cargo.recorded.len(), "operation", "operations");
     let mut message = format!("{what}; rebuilt from the {} ({operations})", source.from);
     if !quarantined.is_empty() {
         message.push_str(&format!(
@@ -145,121 +154,127 @@ pub(crate) fn rebuild(
 }
 
 /// Whether a state can be opened and is not sealed.
-fn usable(layout: &Layout, storage: Storage) -> bool {
+fn is_usable(layout: &Layout, storage: Storage) -> bool {
     match storage {
-        Storage::Json => load_journal(&Journal::at(&layout.journal)).is_ok(),
+        Storage::Json => dump_journal(&Journal::new(&layout.journal)).is_ok(),
         _ => SqliteStore::open(layout, &EngineSettings::default())
-            .and_then(|store| store.row())
+            .and_then(|store| store.read_store_row())
             .is_ok_and(|row| !row.is_sealed()),
     }
 }
 
 /// Rebuilds only the database. The journal stays, so a kill at any moment leaves the source intact
 /// and the next command starts over; no recovery note is needed.
-fn replace_database(
+fn replace_database_only(
     layout: &Layout,
-    cargo: &Cargo,
-    book: &BookContents,
+    cargo: &StoreDump,
+    book: &AccessContents,
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
-    build_staged(layout, Storage::Sqlite, cargo, book, false)
-        .inspect_err(|_| remove_staging(layout))?;
-    let manifest = Manifest::new(
+    build_staged_state(layout, Storage::Sqlite, cargo, book, false)
+        .inspect_err(|_| remove_staging_folder(layout))?;
+    let manifest = QuarantineManifest::new(
         cause.now,
         cause.reason,
         &cause.why,
         Some(cargo.chain_head()),
     );
-    let quarantined = quarantine_files(layout, &manifest, database_files(&layout.database))?;
+    let quarantined = quarantine_files(layout, &manifest, database_file_paths(&layout.database))?;
     if let Some(folder) = layout.database.parent() {
-        crate::private::create_directory(folder)
+        crate::private_files::create_private_directory(folder)
             .map_err(|error| io_fault("cannot create", folder, error))?;
     }
     let folder = layout.database.parent().unwrap_or(&layout.home);
     // The one step that matters: before it there is no database, after it a verified one.
-    let installed = std::fs::rename(staged(layout).database, &layout.database)
+    let installed = std::fs::rename(staged_layout(layout).database, &layout.database)
         .and_then(|()| crate::durable::sync_folder(folder));
-    remove_staging(layout);
+    remove_staging_folder(layout);
     installed.map_err(|error| io_fault("cannot write", &layout.database, error))?;
     Ok(quarantined.into_iter().collect())
 }
 
 /// Returns the best source: the journal, a quarantined state, or the mirror.
-fn find_source(layout: &Layout, storage: Storage, now: Timestamp) -> Result<Source, StoreFault> {
-    if let Some(source) = from_journal(layout)? {
+fn find_rebuild_source(
+    layout: &Layout,
+    storage: Storage,
+    now: Timestamp,
+) -> Result<RebuildSource, StoreFault> {
+    if let Some(source) = recover_from_journal(layout)? {
         return Ok(source);
     }
-    if let Some(source) = from_quarantine(layout, storage)? {
+    if let Some(source) = recover_from_quarantine(layout, storage)? {
         return Ok(source);
     }
-    from_mirror(layout, now)?.ok_or(StoreFault::Missing)
+    recover_from_mirror(layout, now)?.ok_or(StoreFault::Missing)
 }
 
 /// Reads the token store as far as possible, because no journal can restore it. The tokens of an
 /// untrusted store are dropped: they would authenticate strangers.
-pub(crate) fn book_contents(
+pub(crate) fn read_token_store(
     layout: &Layout,
     storage: Storage,
     is_ours: impl Fn(&StoreId) -> bool,
-) -> BookContents {
+) -> AccessContents {
     let settings = EngineSettings::default();
-    let read = |id: StoreId, book: &dyn Desk| match is_ours(&id) {
-        true => Book(book).contents(),
-        false => Ok(BookContents::default()),
+    let read = |id: StoreId, book: &dyn AccessTransactions| match is_ours(&id) {
+        true => AccessTables(book).export_contents(),
+        false => Ok(AccessContents::default()),
     };
     let contents = match storage {
-        Storage::Sqlite => {
-            SqliteStore::open(layout, &settings).and_then(|store| read(store.id()?, &store))
-        }
-        Storage::Postgres => {
-            PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store))
-        }
+        Storage::Sqlite => SqliteStore::open(layout, &settings)
+            .and_then(|store| read(store.read_store_id()?, &store)),
+        Storage::Postgres => PostgresStore::open(layout, &settings)
+            .and_then(|store| read(store.read_store_id()?, &store)),
         // A replica's users authenticate at the server, and the JSON engine has no token store.
-        Storage::Json | Storage::Remote => Ok(BookContents::default()),
+        Storage::Json | Storage::Remote => Ok(AccessContents::default()),
     };
     // A token store that is damaged, too, must not stop the recovery: tokens can be issued again.
     contents.unwrap_or_default()
 }
 
 /// Writes the token store into the state that replaces the old one.
-pub(crate) fn put_book(
+pub(crate) fn write_token_store(
     layout: &Layout,
     storage: Storage,
-    contents: &BookContents,
+    contents: &AccessContents,
 ) -> Result<(), StoreFault> {
     let settings = EngineSettings {
         mirror: false,
         ..EngineSettings::default()
     };
     match storage {
-        Storage::Sqlite => Book(&SqliteStore::open(layout, &settings)?).put(contents),
-        Storage::Postgres => Book(&PostgresStore::open(layout, &settings)?).put(contents),
+        Storage::Sqlite => {
+            AccessTables(&SqliteStore::open(layout, &settings)?).import_contents(contents)
+        }
+        Storage::Postgres => {
+            AccessTables(&PostgresStore::open(layout, &settings)?).import_contents(contents)
+        }
         Storage::Json | Storage::Remote => Ok(()),
     }
 }
 
 /// Rebuilds the tables of a shared database from its operations.
-fn rebuild_shared(
+fn rebuild_shared_tables(
     layout: &Layout,
     what: &str,
     trust: Trust<'_>,
 ) -> Result<Vec<Recovery>, StoreFault> {
     let store = PostgresStore::open(layout, &EngineSettings::default())?;
-    let id = store.id()?;
+    let id = store.read_store_id()?;
     if let Trust::Known(known) = trust
-        && !known.knows(&id)
+        && !known.is_known(&id)
     {
         return Err(StoreFault::Foreign { store: id });
     }
-    let operations = count(store.rebuild_tables()?, "operation", "operations");
+    let operations = count_with_noun(store.rebuild_tables()?, "operation", "operations");
     Ok(vec![Recovery {
         message: format!("{what}; rebuilt from the operations in the database ({operations})"),
     }])
 }
 
 /// Recovers from the journal, and from the database what a broken journal lacks.
-fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
-    let Some(kept) = KeptOperations::read(layout)? else {
+fn recover_from_journal(layout: &Layout) -> Result<Option<RebuildSource>, StoreFault> {
+    let Some(kept) = RecoveredOperations::read_from(layout)? else {
         return Ok(None);
     };
     // A damaged database without its journal may yield only the first operations; the mirror has
@@ -267,14 +282,14 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
     if !layout.journal.exists() && !kept.is_whole() {
         return Ok(None);
     }
-    let after = kept.head().operation.0 - kept.salvaged as u64;
+    let after = kept.chain_head().operation.0 - kept.salvaged as u64;
     let lost = kept.damage.as_ref().filter(|damage| !damage.torn).map(|damage| {
         format!(
             "journal line {} was damaged ({}): operations after {after} could only be taken from the database",
             damage.line, damage.what
         )
     });
-    let KeptOperations {
+    let RecoveredOperations {
         store,
         entries,
         journal_is_good,
@@ -286,7 +301,7 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
     } else {
         "journal and the database"
     };
-    Ok(Some(Source {
+    Ok(Some(RebuildSource {
         store,
         entries,
         journal_is_good,
@@ -297,14 +312,17 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
 
 /// Recovers from the newest complete quarantined state, unless the mirror is ahead of it: then it
 /// would undo decisions made since.
-fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, StoreFault> {
+fn recover_from_quarantine(
+    layout: &Layout,
+    storage: Storage,
+) -> Result<Option<RebuildSource>, StoreFault> {
     // A replica fetches what it lacks from its server.
     if layout.server.is_some() {
         return Ok(None);
     }
-    let mirror = Mirror::new(&layout.mirror).head();
-    for set in quarantine::sets(layout)? {
-        let manifest = set.manifest();
+    let mirror = Mirror::new(&layout.mirror).mirrored_head();
+    for set in quarantine::list_sets(layout)? {
+        let manifest = set.read_manifest();
         if manifest
             .as_ref()
             .is_some_and(|manifest| manifest.reason == QuarantineReason::Replica)
@@ -320,12 +338,12 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
             return Err(StoreFault::Moved);
         }
         let Some(kept) = set
-            .operations(layout)?
+            .read_operations(layout)?
             .filter(|kept| kept.is_whole() && !kept.entries.is_empty())
         else {
             continue;
         };
-        let head = kept.head();
+        let head = kept.chain_head();
         if mirror
             .as_ref()
             // Another store or a higher operation: this set is older than what the project had
@@ -334,9 +352,12 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
         {
             continue;
         }
-        let from = format!("quarantined journal in {}", layout.relative(set.folder()));
-        let KeptOperations { store, entries, .. } = kept;
-        return Ok(Some(Source {
+        let from = format!(
+            "quarantined journal in {}",
+            layout.relative_display(set.folder())
+        );
+        let RecoveredOperations { store, entries, .. } = kept;
+        return Ok(Some(RebuildSource {
             store,
             entries,
             journal_is_good: false,
@@ -348,10 +369,13 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
 }
 
 /// Recovers from the mirror, as one operation that adds every mirrored node.
-fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreFault> {
+fn recover_from_mirror(
+    layout: &Layout,
+    now: Timestamp,
+) -> Result<Option<RebuildSource>, StoreFault> {
     let mirror = Mirror::new(&layout.mirror);
     let Some(contents) = mirror
-        .read()
+        .read_contents()
         .map_err(|error| io_fault("cannot read", &layout.mirror, error))?
     else {
         return Ok(None);
@@ -377,15 +401,15 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         verb: Verb::Rebuild,
         summary: format!(
             "rebuild {} from the mirror",
-            count(contents.nodes.len(), "node", "nodes")
+            count_with_noun(contents.nodes.len(), "node", "nodes")
         ),
         key: None,
-        texts: texts_on_disk(layout, &contents),
-        facts: mirror_facts(contents, now),
+        texts: read_unchanged_texts(layout, &contents),
+        facts: mirrored_node_facts(contents, now),
     };
     // Plan files and mirror files may hold secrets that were never masked.
     mask_operation(&mut operation, &MemoryState::new(store.clone()))?;
-    let recorded = Recorded::new(OperationId(1), chain_start(&store), operation)?;
+    let recorded = ChainedOperation::new(OperationId(1), chain_start_hash(&store), operation)?;
     let entry = JournalEntry {
         operation: recorded.operation,
         body: recorded.body,
@@ -394,7 +418,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         hash: recorded.hash,
     };
     let lost = (!odd.is_empty()).then(|| odd.join("; "));
-    Ok(Some(Source {
+    Ok(Some(RebuildSource {
         store,
         entries: vec![entry],
         journal_is_good: false,
@@ -404,7 +428,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
 }
 
 /// Reads the plan files whose text is still the mirrored version: the mirror itself holds no texts.
-fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
+fn read_unchanged_texts(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
     let Ok(files) = DiskFiles::open(&layout.root) else {
         return Vec::new();
     };
@@ -414,21 +438,21 @@ fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
         .nodes
         .iter()
         .filter_map(
-            |mirrored| match files.read(mirrored.node.path.as_deref()?, max_bytes) {
-                Reading::Text { text, .. } => Some((mirrored, text)),
-                Reading::Missing | Reading::Unreadable { .. } => None,
+            |mirrored| match files.read_file(mirrored.node.path.as_deref()?, max_bytes) {
+                FileReadResult::Text { text, .. } => Some((mirrored, text)),
+                FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
             },
         )
         .filter(|(mirrored, text)| {
-            mirrored.node.content.version() == Some(VersionHash::of(text.as_bytes()))
+            mirrored.node.content.version_hash() == Some(VersionHash::of_bytes(text.as_bytes()))
         })
         .map(|(_, text)| text)
         .collect()
 }
 
 /// Returns the facts that add the mirrored nodes and derive their statuses.
-fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
-    let nodes = contents.into_nodes();
+fn mirrored_node_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
+    let nodes = contents.into_unique_nodes();
     let tree = Tree::new(nodes.iter().cloned());
     let mut facts: Vec<Fact> = nodes
         .into_iter()
@@ -436,26 +460,27 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
             node: Box::new(node),
         })
         .collect();
-    let occasion = Occasion {
+    let occasion = CascadeContext {
         operation: OperationId(1),
         now,
         note: None,
     };
-    for top in tree.tops() {
+    for top in tree.root_nodes() {
         // Deep enough for any tree: a rebuild must not leave statuses below a depth limit
         // untouched.
         let depth = Policy::default().cascade_max_depth.max(64);
         // A node that was settled under a different parent text was spared by a precise cascade;
         // judging it again would mark it stale.
-        let moved = |child: &Footing, _, _| child.standing.status == Status::RequiresRevalidation;
+        let moved =
+            |child: &StatusInputs, _, _| child.standing.status == Status::RequiresRevalidation;
         // The mirror holds no policy. A pinned one is recorded again afterwards and judges every
         // status.
-        let rules = JudgingRules {
+        let rules = StatusRules {
             approval: ApprovalPolicy::Anyone,
             moved: &moved,
         };
-        let groups = reevaluate(
-            &tree.footings(top.id),
+        let groups = reevaluate_subtree(
+            &tree.subtree_status_inputs(top.id),
             &HashMap::new(),
             occasion,
             depth,
@@ -471,14 +496,14 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
 }
 
 /// Returns the paths of the database and SQLite's companion files.
-pub(crate) fn database_files(database: &Path) -> [PathBuf; 3] {
-    DATABASE_ENDINGS.map(|ending| with_ending(database, ending))
+pub(crate) fn database_file_paths(database: &Path) -> [PathBuf; 3] {
+    DATABASE_SUFFIXES.map(|ending| with_suffix(database, ending))
 }
 
 /// Acquires the lock under which one process at a time creates, rebuilds or replaces a state.
-pub(crate) fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
+pub(crate) fn acquire_rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
     let path = layout.home.join("rebuild.lock");
-    let file = crate::private::open_options()
+    let file = crate::private_files::private_open_options()
         .create(true)
         .truncate(false)
         .write(true)

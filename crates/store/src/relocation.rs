@@ -17,17 +17,19 @@ use crate::json;
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::postgres::PostgresStore;
-use crate::quarantine::{Manifest, QuarantineReason, QuarantineSet, forget_moves};
-use crate::recovery::rebuild_lock;
-use crate::replacement::{Note, Swap, build_staged, exists, finish_locked, remove_staging};
+use crate::quarantine::{QuarantineManifest, QuarantineReason, QuarantineSet, clear_moved_marks};
+use crate::recovery::acquire_rebuild_lock;
+use crate::replacement::{
+    Swap, SwapNote, build_staged_state, finish_interrupted_locked, may_exist, remove_staging_folder,
+};
 use crate::sqlite::SqliteStore;
-use crate::tables::access::BookContents;
+use crate::store_dump::{StoreDump, dump_journal, dump_store, verify_built_state};
+use crate::tables::access::AccessContents;
 use crate::tables::view::StoreRow;
-use crate::transfer::{Cargo, load, load_journal, verify_built};
 
 /// A project's state in one engine.
 #[derive(Clone, Copy)]
-pub struct Place<'p> {
+pub struct StateLocation<'p> {
     pub layout: &'p Layout,
     pub storage: Storage,
 }
@@ -48,42 +50,42 @@ impl From<StoreFault> for RelocationFault {
 
 /// A prepared move: the copy is built and verified, the original is locked against writers.
 pub struct Relocation<'p> {
-    from: Place<'p>,
-    to: Place<'p>,
-    held: Held,
-    cargo: Cargo,
+    from: StateLocation<'p>,
+    to: StateLocation<'p>,
+    held: HeldState,
+    cargo: StoreDump,
     _lock: fs::File,
 }
 
 /// The original, with its write lock.
-enum Held {
+enum HeldState {
     Sqlite(Box<SqliteStore>, StoreRow),
     Postgres(Box<PostgresStore>, StoreRow),
     Json(fs::File),
 }
 
-impl Held {
+impl HeldState {
     /// Locks the state and dumps it.
-    fn take(from: Place<'_>) -> Result<(Self, Cargo), StoreFault> {
+    fn hold_state(from: StateLocation<'_>) -> Result<(Self, StoreDump), StoreFault> {
         let settings = EngineSettings::default();
         match from.storage {
             Storage::Sqlite | Storage::Remote => {
                 let store = SqliteStore::open(from.layout, &settings)?;
-                let (row, recorded) = store.hold()?;
-                let cargo = Cargo::new(row.store.clone(), recorded);
+                let (row, recorded) = store.lock_and_load()?;
+                let cargo = StoreDump::new(row.store.clone(), recorded);
                 Ok((Self::Sqlite(Box::new(store), row), cargo))
             }
             Storage::Postgres => {
                 let store = PostgresStore::open(from.layout, &settings)?;
-                let (row, recorded) = store.hold()?;
-                let cargo = Cargo::new(row.store.clone(), recorded);
+                let (row, recorded) = store.lock_and_load()?;
+                let cargo = StoreDump::new(row.store.clone(), recorded);
                 Ok((Self::Postgres(Box::new(store), row), cargo))
             }
             Storage::Json => {
-                let lock = json::write_lock(from.layout, settings.patience)?;
+                let lock = json::acquire_write_lock(from.layout, settings.patience)?;
                 Ok((
                     Self::Json(lock),
-                    load_journal(&Journal::at(&from.layout.journal))?,
+                    dump_journal(&Journal::new(&from.layout.journal))?,
                 ))
             }
         }
@@ -91,10 +93,10 @@ impl Held {
 
     /// Seals the state: processes that have it open get [`StoreFault::Moved`]. Returns the JSON
     /// engine's lock, which stays held because its files cannot be sealed.
-    fn seal(self) -> Result<Option<fs::File>, StoreFault> {
+    fn seal_state(self) -> Result<Option<fs::File>, StoreFault> {
         match self {
-            Self::Sqlite(store, row) => store.seal(row).map(|()| None),
-            Self::Postgres(store, row) => store.seal(row).map(|()| None),
+            Self::Sqlite(store, row) => store.seal_state(row).map(|()| None),
+            Self::Postgres(store, row) => store.seal_state(row).map(|()| None),
             Self::Json(lock) => Ok(Some(lock)),
         }
     }
@@ -106,36 +108,36 @@ impl<'p> Relocation<'p> {
     ///
     /// # Errors
     /// [`RelocationFault`].
-    pub fn prepare(
-        from: Place<'p>,
-        to: Place<'p>,
+    pub fn prepare_move(
+        from: StateLocation<'p>,
+        to: StateLocation<'p>,
         known: &KnownStores,
     ) -> Result<Self, RelocationFault> {
-        let lock = rebuild_lock(from.layout)?;
-        finish_locked(from.layout, from.storage, Some(known))?;
+        let lock = acquire_rebuild_lock(from.layout)?;
+        finish_interrupted_locked(from.layout, from.storage, Some(known))?;
         // Locked from here to the commit: an operation recorded in between would be missing in the
         // copy.
-        let (held, cargo) = Held::take(from)?;
+        let (held, cargo) = HeldState::hold_state(from)?;
         match (from.storage, to.storage) {
             (_, Storage::Postgres) => {
-                if !PostgresStore::create(to.layout, &cargo.store, &cargo.recorded)? {
-                    make_room(to, &cargo)?;
+                if !PostgresStore::create_project(to.layout, &cargo.store, &cargo.recorded)? {
+                    clear_shared_destination(to, &cargo)?;
                 }
-                verify_built(to.layout, to.storage, &cargo)?;
+                verify_built_state(to.layout, to.storage, &cargo)?;
             }
             // SQLite and JSON share the journal, which is already the new state.
-            (Storage::Sqlite, Storage::Json) => verify_built(to.layout, to.storage, &cargo)?,
+            (Storage::Sqlite, Storage::Json) => verify_built_state(to.layout, to.storage, &cargo)?,
             _ => {
                 let with_journal = from.storage != Storage::Json;
-                refuse_occupied(to, &cargo, with_journal)?;
-                let built = build_staged(
+                refuse_occupied_destination(to, &cargo, with_journal)?;
+                let built = build_staged_state(
                     to.layout,
                     to.storage,
                     &cargo,
-                    &BookContents::default(),
+                    &AccessContents::default(),
                     with_journal,
                 );
-                built.inspect_err(|_| remove_staging(to.layout))?;
+                built.inspect_err(|_| remove_staging_folder(to.layout))?;
             }
         }
         Ok(Self {
@@ -149,7 +151,7 @@ impl<'p> Relocation<'p> {
 
     /// Returns the dump of the moved state.
     #[must_use]
-    pub fn cargo(&self) -> &Cargo {
+    pub fn dump(&self) -> &StoreDump {
         &self.cargo
     }
 
@@ -158,7 +160,7 @@ impl<'p> Relocation<'p> {
     ///
     /// # Errors
     /// Those of `change_settings`, or a [`StoreFault`]; the state then stays where it was.
-    pub fn commit<E: From<StoreFault>>(
+    pub fn commit_move<E: From<StoreFault>>(
         self,
         what: &str,
         now: Timestamp,
@@ -173,14 +175,14 @@ impl<'p> Relocation<'p> {
         } = self;
         let head = Some(cargo.chain_head());
         let moved_to = Some(to.storage);
-        let manifest = Manifest {
+        let manifest = QuarantineManifest {
             moved_to,
-            ..Manifest::new(now, QuarantineReason::Moved, what, head)
+            ..QuarantineManifest::new(now, QuarantineReason::Moved, what, head)
         };
         // Before the note, which refers to the set by its id.
-        let set = QuarantineSet::create(from.layout, &manifest)
-            .inspect_err(|_| remove_staging(from.layout))?;
-        let note = Note {
+        let set = QuarantineSet::create_set(from.layout, &manifest)
+            .inspect_err(|_| remove_staging_folder(from.layout))?;
+        let note = SwapNote {
             format: 1,
             command: "move".to_owned(),
             at: now,
@@ -191,8 +193,8 @@ impl<'p> Relocation<'p> {
             new: cargo.chain_head(),
         };
         if let Err(fault) = note.write(from.layout) {
-            set.remove_if_unused();
-            remove_staging(from.layout);
+            set.remove_if_empty();
+            remove_staging_folder(from.layout);
             return Err(fault.into());
         }
         let swap = Swap {
@@ -204,34 +206,38 @@ impl<'p> Relocation<'p> {
         // the new state.
         let builds = to.storage == Storage::Sqlite
             || (from.storage == Storage::Postgres && to.storage != Storage::Postgres);
-        let installed = if builds { swap.install(None) } else { Ok(()) };
+        let installed = if builds {
+            swap.install_staged(None)
+        } else {
+            Ok(())
+        };
         // Sealed before the settings change: otherwise a process with the old settings could still
         // commit to the original.
-        let writers = match installed.and_then(|()| held.seal()) {
+        let writers = match installed.and_then(|()| held.seal_state()) {
             Ok(writers) => writers,
-            Err(fault) => return Err(swap.give_up(None, fault).into()),
+            Err(fault) => return Err(swap.revert_after_fault(None, fault).into()),
         };
         if let Err(error) = change_settings() {
             // Best effort: the note remains, and the next command reverts the rest.
-            let _ = swap.revert(None);
+            let _ = swap.revert_renames(None);
             return Err(error);
         }
         if to.storage != Storage::Postgres {
-            forget_moves(to.layout);
+            clear_moved_marks(to.layout);
         }
         // The move is committed. A failed clean-up is finished by the next command that finds the
         // note.
-        let _ = swap.quarantine_moved();
+        let _ = swap.quarantine_moved_files();
         drop(writers);
         let mut kept: Vec<String> = set
             .folder()
             .exists()
-            .then(|| from.layout.relative(set.folder()))
+            .then(|| from.layout.relative_display(set.folder()))
             .into_iter()
             .collect();
         if from.storage == Storage::Postgres {
             kept.extend(
-                PostgresStore::put_aside(from.layout, &now.to_string())
+                PostgresStore::quarantine_project(from.layout, &now.to_string())
                     .ok()
                     .flatten(),
             );
@@ -242,23 +248,29 @@ impl<'p> Relocation<'p> {
 
 /// Clears the destination in a shared database, if it holds this state or an older copy that an
 /// interrupted move left there.
-fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
-    let there = match load(to.layout, to.storage) {
+fn clear_shared_destination(
+    to: StateLocation<'_>,
+    cargo: &StoreDump,
+) -> Result<(), RelocationFault> {
+    let there = match dump_store(to.layout, to.storage) {
         // It was moved away from there, and the move was interrupted before it was renamed.
         Err(StoreFault::Moved) => None,
         Err(StoreFault::AnotherProject { .. }) => return Err(RelocationFault::Occupied),
         there => Some(there?),
     };
-    if there.as_ref().is_some_and(|there| there.is_same(cargo)) {
+    if there
+        .as_ref()
+        .is_some_and(|there| there.is_same_history(cargo))
+    {
         return Ok(());
     }
     // Anything that is not a prefix of our history has operations that would be lost.
-    if there.is_some_and(|there| !cargo.holds(&there)) {
+    if there.is_some_and(|there| !cargo.starts_with(&there)) {
         return Err(RelocationFault::Occupied);
     }
     let now = domain::ports::Clock::now(&crate::clock::SystemClock);
-    PostgresStore::put_aside(to.layout, &now.to_string())?;
-    match PostgresStore::create(to.layout, &cargo.store, &cargo.recorded)? {
+    PostgresStore::quarantine_project(to.layout, &now.to_string())?;
+    match PostgresStore::create_project(to.layout, &cargo.store, &cargo.recorded)? {
         true => Ok(()),
         false => Err(StoreFault::Locked { holder: None }.into()),
     }
@@ -266,24 +278,24 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
 
 /// Refuses a local destination that holds another state. A copy of ours, or a damaged state, is
 /// quarantined by the swap.
-fn refuse_occupied(
-    to: Place<'_>,
-    cargo: &Cargo,
+fn refuse_occupied_destination(
+    to: StateLocation<'_>,
+    cargo: &StoreDump,
     with_journal: bool,
 ) -> Result<(), RelocationFault> {
     let layout = to.layout;
-    crate::private::create_directory(&layout.home)
+    crate::private_files::create_private_directory(&layout.home)
         .map_err(|error| io_fault("cannot create", &layout.home, error))?;
-    let has_journal = with_journal && exists(&layout.journal);
-    if !has_journal && !exists(&layout.database) {
+    let has_journal = with_journal && may_exist(&layout.journal);
+    if !has_journal && !may_exist(&layout.database) {
         return Ok(());
     }
     let there = match to.storage {
-        Storage::Json => load_journal(&Journal::at(&layout.journal)),
-        _ => load(layout, to.storage),
+        Storage::Json => dump_journal(&Journal::new(&layout.journal)),
+        _ => dump_store(layout, to.storage),
     };
     match there {
-        Ok(there) if cargo.holds(&there) => Ok(()),
+        Ok(there) if cargo.starts_with(&there) => Ok(()),
         Ok(_) => Err(RelocationFault::Occupied),
         Err(StoreFault::Missing | StoreFault::Moved | StoreFault::Damaged { .. }) => Ok(()),
         Err(fault) => Err(fault.into()),

@@ -2,19 +2,21 @@
 
 use std::cell::RefCell;
 
-use domain::ports::{Entry, FileFault, FileLook, LookedAgain, PlanFiles, Reading};
+use domain::ports::{
+    FileFault, FileReadResult, FileStatResult, FolderEntry, PlanFiles, ScanCacheCheck,
+};
 
 /// Maximum size of a file that is reverted; a plan is never larger.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_REVERTIBLE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Plan files that remember the previous content of everything written through them.
 pub struct RevertibleFiles<'f> {
     files: &'f dyn PlanFiles,
-    written: RefCell<Vec<Written>>,
+    written: RefCell<Vec<WrittenFile>>,
 }
 
 /// A file that was written, with its content before and after; `None` where it did not exist.
-struct Written {
+struct WrittenFile {
     path: String,
     before: Option<String>,
     after: Option<String>,
@@ -31,9 +33,9 @@ impl<'f> RevertibleFiles<'f> {
     }
 
     /// Reverts every file that still has the content written here.
-    pub fn put_back(&self) {
+    pub fn revert_all(&self) {
         // In reverse, so that a file written twice ends with its oldest content.
-        for Written {
+        for WrittenFile {
             path,
             before,
             after,
@@ -41,39 +43,39 @@ impl<'f> RevertibleFiles<'f> {
         {
             // Edited since by the user or another process: their text is worth more than a clean
             // rollback.
-            if self.text(&path) != Some(after) {
+            if self.read_text(&path) != Some(after) {
                 continue;
             }
             // A file that cannot be reverted is found by the next scan and recorded as an edit.
             let _ = match before {
-                Some(text) => self.files.replace(&path, &text),
-                None => self.files.remove(&path),
+                Some(text) => self.files.replace_file(&path, &text),
+                None => self.files.remove_file(&path),
             };
         }
     }
 
     /// Returns a file's text, `Some(None)` if it does not exist, `None` if it cannot be read.
-    fn text(&self, path: &str) -> Option<Option<String>> {
-        match self.files.read(path, MOST_BYTES) {
-            Reading::Text { text, .. } => Some(Some(text)),
-            Reading::Missing => Some(None),
-            Reading::Unreadable { .. } => None,
+    fn read_text(&self, path: &str) -> Option<Option<String>> {
+        match self.files.read_file(path, MAX_REVERTIBLE_BYTES) {
+            FileReadResult::Text { text, .. } => Some(Some(text)),
+            FileReadResult::Missing => Some(None),
+            FileReadResult::Unreadable { .. } => None,
         }
     }
 
     /// Runs `write` and remembers the file's previous content.
-    fn writing(
+    fn write_tracked(
         &self,
         path: &str,
         after: Option<&str>,
         write: impl FnOnce() -> Result<(), FileFault>,
     ) -> Result<(), FileFault> {
         // Read before the write and remembered after it: a failed write changed nothing.
-        let before = self.text(path);
+        let before = self.read_text(path);
         write()?;
         if let Some(before) = before {
             let (path, after) = (path.to_owned(), after.map(str::to_owned));
-            self.written.borrow_mut().push(Written {
+            self.written.borrow_mut().push(WrittenFile {
                 path,
                 before,
                 after,
@@ -84,44 +86,44 @@ impl<'f> RevertibleFiles<'f> {
 }
 
 impl PlanFiles for RevertibleFiles<'_> {
-    fn look(&self, path: &str) -> FileLook {
-        self.files.look(path)
+    fn stat_file(&self, path: &str) -> FileStatResult {
+        self.files.stat_file(path)
     }
 
-    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
-        self.files.lead(directory, path)
+    fn resolve_path(&self, directory: Option<&str>, path: &str) -> Option<String> {
+        self.files.resolve_path(directory, path)
     }
 
-    fn read(&self, path: &str, max_bytes: u64) -> Reading {
-        self.files.read(path, max_bytes)
+    fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
+        self.files.read_file(path, max_bytes)
     }
 
-    fn list(&self, folder: &str) -> Vec<Entry> {
-        self.files.list(folder)
+    fn list_folder(&self, folder: &str) -> Vec<FolderEntry> {
+        self.files.list_folder(folder)
     }
 
-    fn note_looks(&self) {
-        self.files.note_looks();
+    fn start_scan_recording(&self) {
+        self.files.start_scan_recording();
     }
 
-    fn keep_looks(&self, mark: &str) {
-        self.files.keep_looks(mark);
+    fn save_scan_cache(&self, mark: &str) {
+        self.files.save_scan_cache(mark);
     }
 
-    fn look_again(&self, most: usize) -> Option<LookedAgain> {
-        self.files.look_again(most)
+    fn check_scan_cache(&self, most: usize) -> Option<ScanCacheCheck> {
+        self.files.check_scan_cache(most)
     }
 
-    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        self.writing(path, Some(text), || self.files.replace(path, text))
+    fn replace_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.write_tracked(path, Some(text), || self.files.replace_file(path, text))
     }
 
-    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        self.writing(path, Some(text), || self.files.create(path, text))
+    fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.write_tracked(path, Some(text), || self.files.create_file(path, text))
     }
 
-    fn remove(&self, path: &str) -> Result<(), FileFault> {
-        self.writing(path, None, || self.files.remove(path))
+    fn remove_file(&self, path: &str) -> Result<(), FileFault> {
+        self.write_tracked(path, None, || self.files.remove_file(path))
     }
 
     fn remove_empty_folder(&self, folder: &str) {

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use domain::ports::{Commands, Ran, StoreFault};
+use domain::ports::{CommandOutput, CommandRunner, StoreFault};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Maximum output that is kept, from its end.
-const MOST_KEPT: usize = 4 * 1024;
+const MAX_OUTPUT_BYTES: usize = 4 * 1024;
 
 /// Runs programs in a project's directory.
 #[derive(Debug)]
-pub struct DiskCommands {
+pub struct ProcessRunner {
     root: PathBuf,
 }
 
-impl DiskCommands {
+impl ProcessRunner {
     /// Returns a runner for the project's directory.
     #[must_use]
     pub fn new(root: &Path) -> Self {
@@ -28,12 +28,16 @@ impl DiskCommands {
     }
 }
 
-impl Commands for DiskCommands {
+impl CommandRunner for ProcessRunner {
     #[expect(
         clippy::disallowed_methods,
         reason = "a person or an agent declared this command and requested it"
     )]
-    fn run(&self, command: &[String], most: Duration) -> Result<Option<Ran>, StoreFault> {
+    fn run_command(
+        &self,
+        command: &[String],
+        most: Duration,
+    ) -> Result<Option<CommandOutput>, StoreFault> {
         let fault = |source: std::io::Error| StoreFault::Io {
             action: format!("cannot run `{}`", command.join(" ")),
             source: source.into(),
@@ -55,7 +59,7 @@ impl Commands for DiskCommands {
             .spawn()
             .map_err(fault)?;
         // Read concurrently: a full pipe (64 KiB) would block the command for ever.
-        let listener = std::thread::spawn(move || tail(reader));
+        let listener = std::thread::spawn(move || read_tail(reader));
         let deadline = Instant::now() + most;
         let ended = loop {
             match child.try_wait().map_err(fault)? {
@@ -77,7 +81,7 @@ impl Commands for DiskCommands {
         if ended.is_none() {
             output.push_str(&format!("\n(killed after {} s)", most.as_secs()));
         }
-        Ok(Some(Ran {
+        Ok(Some(CommandOutput {
             exit_code: ended.and_then(|status| status.code()),
             output,
         }))
@@ -85,17 +89,17 @@ impl Commands for DiskCommands {
 }
 
 /// Reads to the end of the stream and returns its tail.
-fn tail(mut reader: impl Read) -> String {
+fn read_tail(mut reader: impl Read) -> String {
     let mut kept: Vec<u8> = Vec::new();
     let mut block = [0; 8 * 1024];
     while let Ok(count @ 1..) = reader.read(&mut block) {
         kept.extend_from_slice(&block[..count]);
         // Trimmed in large steps, so that few bytes are moved more than once.
-        if kept.len() > 4 * MOST_KEPT {
-            kept.drain(..kept.len() - MOST_KEPT);
+        if kept.len() > 4 * MAX_OUTPUT_BYTES {
+            kept.drain(..kept.len() - MAX_OUTPUT_BYTES);
         }
     }
-    let surplus = kept.len().saturating_sub(MOST_KEPT);
+    let surplus = kept.len().saturating_sub(MAX_OUTPUT_BYTES);
     // Lossy: the cut may be inside a character.
     String::from_utf8_lossy(&kept[surplus..]).into_owned()
 }

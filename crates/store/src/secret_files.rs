@@ -11,16 +11,16 @@ use domain::ids::OperationId;
 use domain::operation::Operation;
 use domain::secrets::{SecretCount, mask_recorded, mask_text};
 
-use crate::backup_file::{read_backup, write_backup};
-use crate::durable::{Durability, replace};
-use crate::engine::{EngineSettings, Recorded};
-use crate::journal::{self, chain_start};
+use crate::backup_file::{read_backup_file, write_backup_file};
+use crate::durable::{Durability, replace_file};
+use crate::engine::{ChainedOperation, EngineSettings};
+use crate::journal::{self, chain_start_hash};
 use crate::layout::Layout;
 use crate::sqlite::SqliteStore;
-use crate::transfer::Cargo;
+use crate::store_dump::StoreDump;
 
 /// Maximum size of a scanned file; a larger one is not text.
-const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
+const MAX_SCANNED_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// How one of our files is read and rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,17 +36,20 @@ pub(crate) enum OwnFile {
 }
 
 /// Lists our files in all the places we write to.
-pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBuf, OwnFile)> {
+pub(crate) fn list_own_files(
+    layout: &Layout,
+    operations: &[ChainedOperation],
+) -> Vec<(PathBuf, OwnFile)> {
     let mut found = Vec::new();
     for folder in ["sessions", "logs"] {
-        walk(&layout.home.join(folder), &mut |path| {
+        visit_files_below(&layout.home.join(folder), &mut |path| {
             found.push((path, OwnFile::Text))
         });
     }
-    walk(&layout.mirror, &mut |path| {
+    visit_files_below(&layout.mirror, &mut |path| {
         found.push((path, OwnFile::Text))
     });
-    walk(&layout.damaged, &mut |path| {
+    visit_files_below(&layout.damaged, &mut |path| {
         let name = file_name(&path);
         // By name, not by content: a damaged file has no content to go by.
         let kind = match () {
@@ -62,7 +65,7 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         found.push((path, kind));
     });
     // Operations of a replica that conflicted with the server.
-    walk(&layout.home.join("remote").join("conflicts"), &mut |path| {
+    visit_files_below(&layout.home.join("remote").join("conflicts"), &mut |path| {
         found.push((path, OwnFile::Text))
     });
     for (folder, is_ours) in [
@@ -78,20 +81,20 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         }),
     ] {
         found.extend(
-            files_in(&folder)
+            list_entries(&folder)
                 .into_iter()
                 .filter(|path| is_ours(&file_name(path)))
                 .map(|path| (path, OwnFile::Text)),
         );
     }
-    for document in files_in(&layout.home.join("plans")) {
-        let reviews = files_in(&document)
+    for document in list_entries(&layout.home.join("plans")) {
+        let reviews = list_entries(&document)
             .into_iter()
             .filter(|path| file_name(path).starts_with("qr-"));
         found.extend(reviews.map(|path| (path, OwnFile::Text)));
     }
     for folder in [&layout.root, &layout.home] {
-        let backups = files_in(folder)
+        let backups = list_entries(folder)
             .into_iter()
             .filter(|path| file_name(path).ends_with(".tlbackup"));
         found.extend(backups.map(|path| (path, OwnFile::Backup)));
@@ -106,7 +109,7 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
     // Regular files only: a link may point at a file that is not ours to rewrite.
     found.retain(|(path, _)| {
         path.symlink_metadata()
-            .is_ok_and(|file| file.is_file() && file.len() <= MAX_FILE_BYTES)
+            .is_ok_and(|file| file.is_file() && file.len() <= MAX_SCANNED_FILE_BYTES)
     });
     found.sort();
     found.dedup_by(|one, other| one.0 == other.0);
@@ -114,25 +117,25 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
 }
 
 /// Counts the secrets in a file; an unreadable one counts as empty.
-pub(crate) fn secrets_in(path: &Path, kind: OwnFile, layout: &Layout) -> SecretCount {
+pub(crate) fn count_secrets(path: &Path, kind: OwnFile, layout: &Layout) -> SecretCount {
     let mut found = SecretCount::default();
     match kind {
         OwnFile::Text | OwnFile::Journal => {
-            let _ = mask_text(&read_lossy(path), &mut found);
+            let _ = mask_text(&read_lossy_text(path), &mut found);
         }
-        OwnFile::Backup => match read_backup(path) {
+        OwnFile::Backup => match read_backup_file(path) {
             Ok(cargo) => found = mask_history(&cargo).1,
             // A damaged or renamed backup may still show secrets in plain text.
-            Err(_) => drop(mask_text(&read_lossy(path), &mut found)),
+            Err(_) => drop(mask_text(&read_lossy_text(path), &mut found)),
         },
         OwnFile::Database => {
-            if let Some(cargo) = quarantined_history(path, layout) {
+            if let Some(cargo) = read_quarantined_history(path, layout) {
                 found = mask_history(&cargo).1;
             }
             // In raw page bytes a key runs into its neighbours: a match proves that there is one,
             // not how many.
             if found.is_empty() {
-                let _ = mask_text(&read_lossy(path), &mut found);
+                let _ = mask_text(&read_lossy_text(path), &mut found);
             }
         }
     }
@@ -140,13 +143,13 @@ pub(crate) fn secrets_in(path: &Path, kind: OwnFile, layout: &Layout) -> SecretC
 }
 
 /// Rewrites a file without its secrets; returns whether it was removed instead.
-pub(crate) fn clean(path: &Path, kind: OwnFile) -> io::Result<bool> {
+pub(crate) fn clean_file(path: &Path, kind: OwnFile) -> io::Result<bool> {
     match kind {
-        OwnFile::Text => replace(path, masked_lossy(path).as_bytes(), Durability::Synced)?,
-        OwnFile::Journal => clean_journal(path)?,
-        OwnFile::Backup => match read_backup(path) {
+        OwnFile::Text => replace_file(path, read_masked(path).as_bytes(), Durability::Synced)?,
+        OwnFile::Journal => clean_journal_file(path)?,
+        OwnFile::Backup => match read_backup_file(path) {
             Ok(cargo) => {
-                write_backup(path, &mask_history(&cargo).0).map_err(io::Error::other)?;
+                write_backup_file(path, &mask_history(&cargo).0).map_err(io::Error::other)?;
             }
             Err(_) => {
                 fs::remove_file(path)?;
@@ -163,17 +166,21 @@ pub(crate) fn clean(path: &Path, kind: OwnFile) -> io::Result<bool> {
 
 /// Masks a quarantined journal. Readable lines get a new hash chain, so that they can be restored;
 /// the rest is masked as text.
-fn clean_journal(path: &Path) -> io::Result<()> {
+fn clean_journal_file(path: &Path) -> io::Result<()> {
     let mut reader = io::BufReader::new(fs::File::open(path)?);
-    let contents = journal::read_lines(&mut reader, 0, None, u64::MAX, usize::MAX)?;
+    let contents = journal::read_journal_lines(&mut reader, 0, None, u64::MAX, usize::MAX)?;
     let Some(store) = contents.store else {
-        return replace(path, masked_lossy(path).as_bytes(), Durability::Synced);
+        return replace_file(path, read_masked(path).as_bytes(), Durability::Synced);
     };
-    let recorded = contents.entries.into_iter().map(Recorded::from).collect();
-    let (cargo, _) = mask_history(&Cargo { store, recorded });
-    let mut text = journal::header(&cargo.store)?;
+    let recorded = contents
+        .entries
+        .into_iter()
+        .map(ChainedOperation::from)
+        .collect();
+    let (cargo, _) = mask_history(&StoreDump { store, recorded });
+    let mut text = journal::render_journal_header(&cargo.store)?;
     for one in &cargo.recorded {
-        text.push_str(&one.line().map_err(io::Error::other)?);
+        text.push_str(&one.to_journal_line().map_err(io::Error::other)?);
     }
     let bytes = fs::read(path)?;
     // The damaged tail is kept, because nothing in quarantine is deleted; it is only masked.
@@ -181,13 +188,15 @@ fn clean_journal(path: &Path) -> io::Result<()> {
         .ok()
         .and_then(|size| bytes.get(size..))
         .unwrap_or_default();
-    text.push_str(&domain::secrets::mask(&String::from_utf8_lossy(rest)));
-    replace(path, text.as_bytes(), Durability::Synced)
+    text.push_str(&domain::secrets::mask_secrets(&String::from_utf8_lossy(
+        rest,
+    )));
+    replace_file(path, text.as_bytes(), Durability::Synced)
 }
 
 /// Returns the history without secrets, rechained from the first changed operation, and the count
 /// of masked secrets.
-pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
+pub(crate) fn mask_history(cargo: &StoreDump) -> (StoreDump, SecretCount) {
     let mut history: Vec<(Operation, Vec<_>)> = cargo
         .recorded
         .iter()
@@ -196,8 +205,8 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
     let mut masked = SecretCount::default();
     mask_recorded(&mut history)
         .iter()
-        .for_each(|count| masked.add_all(count));
-    let mut prev = chain_start(&cargo.store);
+        .for_each(|count| masked.merge_count(count));
+    let mut prev = chain_start_hash(&cargo.store);
     let mut recorded = Vec::with_capacity(history.len());
     for (one, (operation, texts)) in cargo.recorded.iter().zip(history) {
         // Unchanged operations keep their bytes, so hashes only differ from the first change on.
@@ -205,8 +214,8 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
             true => one.body.clone(),
             false => serde_json::to_string(&operation).unwrap_or_else(|_| one.body.clone()),
         };
-        let hash = journal::chain(prev, &body);
-        recorded.push(Recorded {
+        let hash = journal::hash_operation(prev, &body);
+        recorded.push(ChainedOperation {
             operation,
             body,
             texts,
@@ -216,7 +225,7 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
         prev = hash;
     }
     (
-        Cargo {
+        StoreDump {
             store: cargo.store.clone(),
             recorded,
         },
@@ -226,7 +235,7 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
 
 /// Reads the history of a quarantined database, as far as possible. A copy is opened, because
 /// opening writes beside the file.
-fn quarantined_history(path: &Path, layout: &Layout) -> Option<Cargo> {
+fn read_quarantined_history(path: &Path, layout: &Layout) -> Option<StoreDump> {
     // Inside the project's state folder (mode 0700): the system's temporary directory is shared.
     let folder = tempfile::tempdir_in(&layout.home).ok()?;
     let copy = folder.path().join("state.db");
@@ -240,24 +249,31 @@ fn quarantined_history(path: &Path, layout: &Layout) -> Option<Cargo> {
         mirror: false,
         ..EngineSettings::default()
     };
-    let store = SqliteStore::open(&elsewhere, &settings).ok()?.id().ok()?;
-    let operations =
-        SqliteStore::salvage(&elsewhere, &settings, OperationId(0), chain_start(&store));
-    Some(Cargo {
+    let store = SqliteStore::open(&elsewhere, &settings)
+        .ok()?
+        .read_store_id()
+        .ok()?;
+    let operations = SqliteStore::salvage_operations(
+        &elsewhere,
+        &settings,
+        OperationId(0),
+        chain_start_hash(&store),
+    );
+    Some(StoreDump {
         store,
-        recorded: operations.into_iter().map(Recorded::from).collect(),
+        recorded: operations.into_iter().map(ChainedOperation::from).collect(),
     })
 }
 
 /// Reads a file as text, replacing invalid UTF-8; empty if it cannot be read.
-fn read_lossy(path: &Path) -> String {
+fn read_lossy_text(path: &Path) -> String {
     fs::read(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .unwrap_or_default()
 }
 
-fn masked_lossy(path: &Path) -> String {
-    domain::secrets::mask(&read_lossy(path)).into_owned()
+fn read_masked(path: &Path) -> String {
+    domain::secrets::mask_secrets(&read_lossy_text(path)).into_owned()
 }
 
 fn file_name(path: &Path) -> String {
@@ -267,16 +283,16 @@ fn file_name(path: &Path) -> String {
 }
 
 /// Lists the entries of a folder; none if it cannot be read.
-fn files_in(folder: &Path) -> Vec<PathBuf> {
+fn list_entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
 /// Visits every file below a folder, not following links.
-fn walk(folder: &Path, visit: &mut dyn FnMut(PathBuf)) {
-    for path in files_in(folder) {
+fn visit_files_below(folder: &Path, visit: &mut dyn FnMut(PathBuf)) {
+    for path in list_entries(folder) {
         match path.symlink_metadata() {
-            Ok(found) if found.is_dir() => walk(&path, visit),
+            Ok(found) if found.is_dir() => visit_files_below(&path, visit),
             Ok(found) if found.is_file() => visit(path),
             _ => {}
         }

@@ -13,18 +13,18 @@ use domain::ports::{NewOperation, Store, StoreFault};
 use domain::record::RecordKey;
 use domain::secrets::{SecretCount, mask_recorded, mask_text};
 use domain::settings::Storage;
-use domain::text::count;
+use domain::text::count_with_noun;
 use domain::time::Timestamp;
 use serde_json::json;
 
-use crate::engine::{EngineSettings, Recorded, io_fault};
-use crate::journal::{Journal, chain_start};
-use crate::json::{JsonStore, write_lock};
+use crate::engine::{ChainedOperation, EngineSettings, io_fault};
+use crate::journal::{Journal, chain_start_hash};
+use crate::json::{JsonStore, acquire_write_lock};
 use crate::layout::Layout;
-use crate::recovery::{database_files, rebuild_lock};
-use crate::secret_files::{clean, mask_history, own_files, secrets_in};
+use crate::recovery::{acquire_rebuild_lock, database_file_paths};
+use crate::secret_files::{clean_file, count_secrets, list_own_files, mask_history};
 use crate::sqlite::SqliteStore;
-use crate::transfer::{Cargo, load, load_journal};
+use crate::store_dump::{StoreDump, dump_journal, dump_store};
 
 /// Kind of the record that documents a purge.
 const PURGE_RECORD: &str = "secret-purge";
@@ -39,7 +39,7 @@ pub struct SecretPlace {
 
 /// Outcome of a purge.
 #[derive(Clone, Debug)]
-pub struct Purged {
+pub struct PurgeOutcome {
     pub secrets: SecretCount,
     /// Number of rewritten operations.
     pub operations: usize,
@@ -58,30 +58,34 @@ pub struct Purged {
 /// # Errors
 /// [`StoreFault`] when the history cannot be read.
 pub fn scan_secrets(layout: &Layout, storage: Storage) -> Result<Vec<SecretPlace>, StoreFault> {
-    let cargo = load(layout, storage)?;
-    let mut places = in_history(&cargo);
-    for (path, kind) in own_files(layout, &cargo.recorded) {
-        push(
+    let cargo = dump_store(layout, storage)?;
+    let mut places = find_in_history(&cargo);
+    for (path, kind) in list_own_files(layout, &cargo.recorded) {
+        push_if_found(
             &mut places,
-            layout.relative(&path),
-            secrets_in(&path, kind, layout),
+            layout.relative_display(&path),
+            count_secrets(&path, kind, layout),
         );
     }
     // Deleted rows stay in free pages until these are reused. Only scanned when nothing else was
     // found: otherwise every hit would be reported twice.
-    let raw = database_files(&layout.database)
+    let raw = database_file_paths(&layout.database)
         .into_iter()
         .chain([layout.journal.clone()]);
     if places.is_empty() && matches!(storage, Storage::Sqlite | Storage::Remote) {
         for path in raw.filter(|path| path.exists()) {
-            push(&mut places, layout.relative(&path), raw_secrets(&path));
+            push_if_found(
+                &mut places,
+                layout.relative_display(&path),
+                count_raw_secrets(&path),
+            );
         }
     }
     Ok(places)
 }
 
 /// Returns the operations that hold secrets.
-fn in_history(cargo: &Cargo) -> Vec<SecretPlace> {
+fn find_in_history(cargo: &StoreDump) -> Vec<SecretPlace> {
     let mut history: Vec<_> = cargo
         .recorded
         .iter()
@@ -90,12 +94,12 @@ fn in_history(cargo: &Cargo) -> Vec<SecretPlace> {
     let counts = mask_recorded(&mut history);
     let mut places = Vec::new();
     for (one, secrets) in cargo.recorded.iter().zip(counts) {
-        push(
+        push_if_found(
             &mut places,
             format!(
                 "operation {} ({})",
                 one.operation.id,
-                one.operation.verb.word()
+                one.operation.verb.as_str()
             ),
             secrets,
         );
@@ -103,14 +107,14 @@ fn in_history(cargo: &Cargo) -> Vec<SecretPlace> {
     places
 }
 
-fn push(places: &mut Vec<SecretPlace>, place: String, secrets: SecretCount) {
+fn push_if_found(places: &mut Vec<SecretPlace>, place: String, secrets: SecretCount) {
     if !secrets.is_empty() {
         places.push(SecretPlace { place, secrets });
     }
 }
 
 /// Counts the secrets in the raw bytes of a file.
-fn raw_secrets(path: &Path) -> SecretCount {
+fn count_raw_secrets(path: &Path) -> SecretCount {
     let mut found = SecretCount::default();
     let bytes = std::fs::read(path).unwrap_or_default();
     let _ = mask_text(&String::from_utf8_lossy(&bytes), &mut found);
@@ -128,8 +132,8 @@ pub fn purge_secrets(
     storage: Storage,
     by: Principal,
     now: Timestamp,
-) -> Result<Option<Purged>, StoreFault> {
-    let _lock = rebuild_lock(layout)?;
+) -> Result<Option<PurgeOutcome>, StoreFault> {
+    let _lock = acquire_rebuild_lock(layout)?;
     let places = scan_secrets(layout, storage)?;
     if places.is_empty() {
         return Ok(None);
@@ -137,13 +141,13 @@ pub fn purge_secrets(
     let mut secrets = SecretCount::default();
     places
         .iter()
-        .for_each(|place| secrets.add_all(&place.secrets));
+        .for_each(|place| secrets.merge_count(&place.secrets));
     // Resumed under its own operation: a kill between history and files must not record two purges.
-    let (purged, cargo) = match interrupted_purge(load(layout, storage)?) {
+    let (purged, cargo) = match find_interrupted_purge(dump_store(layout, storage)?) {
         Some(found) => found,
         None => replace_history(layout, storage, &secrets, by, now)?,
     };
-    let mut purged = Purged { secrets, ..purged };
+    let mut purged = PurgeOutcome { secrets, ..purged };
     let rewritten = format!(
         "the history is purged (operation {}), but `tl secret purge` has to be repeated",
         purged.operation
@@ -151,25 +155,25 @@ pub fn purge_secrets(
     if matches!(storage, Storage::Sqlite | Storage::Remote) {
         // The rewritten rows left their old bytes in free pages and in the WAL.
         let erased = SqliteStore::open(layout, &EngineSettings::default())
-            .and_then(|store| store.erase_deleted());
+            .and_then(|store| store.erase_deleted_rows());
         erased.map_err(|fault| StoreFault::Io {
             action: rewritten.clone(),
             source: fault.into(),
         })?;
     }
-    for (path, kind) in own_files(layout, &cargo.recorded) {
+    for (path, kind) in list_own_files(layout, &cargo.recorded) {
         // Files without secrets keep their time stamps.
-        if secrets_in(&path, kind, layout).is_empty() {
+        if count_secrets(&path, kind, layout).is_empty() {
             continue;
         }
-        let gone = clean(&path, kind)
+        let gone = clean_file(&path, kind)
             .map_err(|error| io_fault(&format!("{rewritten}: cannot rewrite"), &path, error))?;
         let list = if gone {
             &mut purged.removed
         } else {
             &mut purged.files
         };
-        list.push(layout.relative(&path));
+        list.push(layout.relative_display(&path));
     }
     Ok(Some(purged))
 }
@@ -181,29 +185,29 @@ fn replace_history(
     secrets: &SecretCount,
     by: Principal,
     now: Timestamp,
-) -> Result<(Purged, Cargo), StoreFault> {
+) -> Result<(PurgeOutcome, StoreDump), StoreFault> {
     let settings = EngineSettings::default();
     if storage == Storage::Json {
         let store = JsonStore::open(layout, &settings)?;
         // Loaded under the lock: an operation committed in between would be dropped.
-        let _held = write_lock(layout, settings.patience)?;
-        let journal = Journal::at(&layout.journal);
-        let (purged, cargo) = masked_history(load_journal(&journal)?, secrets, by, now)?;
+        let _held = acquire_write_lock(layout, settings.patience)?;
+        let journal = Journal::new(&layout.journal);
+        let (purged, cargo) = build_purged_history(dump_journal(&journal)?, secrets, by, now)?;
         let lines = cargo
             .recorded
             .iter()
-            .map(Recorded::line)
+            .map(ChainedOperation::to_journal_line)
             .collect::<Result<Vec<_>, _>>()?;
-        let written = journal.write_whole(&cargo.store, &lines);
+        let written = journal.write_new_journal(&cargo.store, &lines);
         written.map_err(|error| io_fault("cannot write", journal.path(), error))?;
         // Best effort: the mirror is an export, and its files are cleaned one by one afterwards.
         let _ = store.sync_mirror();
         return Ok((purged, cargo));
     }
     let store = SqliteStore::open(layout, &settings)?;
-    let (row, recorded) = store.hold()?;
-    let masked = masked_history(
-        Cargo {
+    let (row, recorded) = store.lock_and_load()?;
+    let masked = build_purged_history(
+        StoreDump {
             store: row.store.clone(),
             recorded,
         },
@@ -212,13 +216,13 @@ fn replace_history(
         now,
     );
     // The write lock of the database is held until it is released explicitly.
-    let (purged, cargo) = masked.inspect_err(|_| store.let_go())?;
+    let (purged, cargo) = masked.inspect_err(|_| store.release_write_lock())?;
     store.replace_history(row, &cargo.recorded)?;
     Ok((purged, cargo))
 }
 
 /// Returns an interrupted purge: the last operation of a history that has no secrets left.
-fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
+fn find_interrupted_purge(cargo: StoreDump) -> Option<(PurgeOutcome, StoreDump)> {
     let last = cargo.recorded.last()?;
     let record = last.operation.facts.iter().find_map(|fact| match fact {
         Fact::RecordChanged {
@@ -229,7 +233,7 @@ fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
         _ => None,
     })?;
     let superseded = &record["superseded"];
-    let purged = Purged {
+    let purged = PurgeOutcome {
         secrets: SecretCount::default(),
         operations: record["operations"]
             .as_u64()
@@ -243,21 +247,23 @@ fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
         operation: last.operation.id,
     };
     // Secrets in the history mean that it was changed since: that needs a purge of its own.
-    in_history(&cargo).is_empty().then_some((purged, cargo))
+    find_in_history(&cargo)
+        .is_empty()
+        .then_some((purged, cargo))
 }
 
 /// Builds the masked history and appends the operation that records the purge.
-fn masked_history(
-    cargo: Cargo,
+fn build_purged_history(
+    cargo: StoreDump,
     secrets: &SecretCount,
     by: Principal,
     now: Timestamp,
-) -> Result<(Purged, Cargo), StoreFault> {
-    let head = cargo.head();
+) -> Result<(PurgeOutcome, StoreDump), StoreFault> {
+    let head = cargo.head_operation();
     let old_hash = cargo
         .recorded
         .last()
-        .map_or_else(|| chain_start(&cargo.store), |one| one.hash);
+        .map_or_else(|| chain_start_hash(&cargo.store), |one| one.hash);
     let (mut masked, _) = mask_history(&cargo);
     let changed: Vec<OperationId> = cargo
         .recorded
@@ -271,11 +277,11 @@ fn masked_history(
     // The purge is chained to the rewritten history, and names the hash of the old one, so that a
     // person can explain why the head of a clone or a backup differs.
     let new_hash = masked.recorded.last().map_or(old_hash, |one| one.hash);
-    let id = head.next();
+    let id = head.next_id();
     let kinds: serde_json::Map<String, serde_json::Value> = secrets
         .by_kind()
         .into_iter()
-        .map(|(kind, count)| (kind.word().to_owned(), json!(count)))
+        .map(|(kind, count)| (kind.display_name().to_owned(), json!(count)))
         .collect();
     let record = RecordKey {
         kind: PURGE_RECORD.to_owned(),
@@ -294,7 +300,7 @@ fn masked_history(
         verb: Verb::Rebuild,
         summary: format!(
             "purge {secrets} from {}; the head {head} {} before it is superseded",
-            count(changed.len(), "operation", "operations"),
+            count_with_noun(changed.len(), "operation", "operations"),
             old_hash.to_string().chars().take(12).collect::<String>()
         ),
         key: None,
@@ -307,8 +313,8 @@ fn masked_history(
     };
     masked
         .recorded
-        .push(Recorded::new(id, new_hash, operation)?);
-    let purged = Purged {
+        .push(ChainedOperation::new(id, new_hash, operation)?);
+    let purged = PurgeOutcome {
         secrets: SecretCount::default(),
         operations: changed.len(),
         files: Vec::new(),

@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 
 use domain::record::RecordKey;
 
-use crate::durable::{Durability, replace};
+use crate::durable::{Durability, replace_file};
 
 const MAGIC: &str = "throughline vectors 1";
 /// Length of the name field: kind and key, padded with zeros.
-const NAME: usize = 32;
+const NAME_BYTES: usize = 32;
 /// Length of a row's header: name, mark of the text, scale.
-const HEAD: usize = NAME + 8 + 4;
+const ROW_HEAD_BYTES: usize = NAME_BYTES + 8 + 4;
 /// Rows per read: few enough to stay in the CPU cache until they are compared.
-const ROWS: usize = 128;
+const ROWS_PER_READ: usize = 128;
 
 /// The vector file of one embedding model.
 #[derive(Clone, Debug)]
@@ -50,12 +50,12 @@ impl VectorFile {
 
     /// Returns the records that have a vector, each with the mark of its text.
     #[must_use]
-    pub fn known(&self) -> HashMap<RecordKey, u64> {
+    pub fn load_marks(&self) -> HashMap<RecordKey, u64> {
         let mut known = HashMap::new();
         // A truncated file yields the rows before the cut; the rest is embedded again.
-        let _ = self.each_row(|head, _| {
+        let _ = self.for_each_row(|head, _| {
             if let Some((record, mark)) =
-                Some(head).and_then(|head| Some((name_in(head)?, mark_in(head)?)))
+                Some(head).and_then(|head| Some((decode_record_key(head)?, decode_mark(head)?)))
             {
                 known.insert(record, mark);
             }
@@ -67,11 +67,15 @@ impl VectorFile {
     ///
     /// # Errors
     /// When it cannot be written; the old file is then unchanged.
-    pub fn put(&self, new: &[NewVector], keeps: impl Fn(&RecordKey) -> bool) -> io::Result<()> {
+    pub fn upsert_vectors(
+        &self,
+        new: &[NewVector],
+        keeps: impl Fn(&RecordKey) -> bool,
+    ) -> io::Result<()> {
         let Some(dimensions) = new
             .first()
             .map(|one| one.vector.len())
-            .or_else(|| self.opened().map(|it| it.0))
+            .or_else(|| self.open_rows().map(|it| it.0))
         else {
             return Ok(());
         };
@@ -84,9 +88,13 @@ impl VectorFile {
             new.iter().map(|one| &one.record).collect();
         // Another number of dimensions means that the model changed under the same name: start
         // over.
-        if self.opened().is_some_and(|(known, _)| known == dimensions) {
-            self.each_row(|head, row| {
-                if name_in(head).is_some_and(|record| keeps(&record) && !replaced.contains(&record))
+        if self
+            .open_rows()
+            .is_some_and(|(known, _)| known == dimensions)
+        {
+            self.for_each_row(|head, row| {
+                if decode_record_key(head)
+                    .is_some_and(|record| keeps(&record) && !replaced.contains(&record))
                 {
                     bytes.extend_from_slice(head);
                     bytes.extend_from_slice(row);
@@ -99,7 +107,7 @@ impl VectorFile {
         {
             let name = format!("{}/{}", one.record.kind, one.record.key);
             // Such a record is found by its words only; growing every row for it is not worth it.
-            if name.len() > NAME {
+            if name.len() > NAME_BYTES {
                 continue;
             }
             let largest = one
@@ -110,7 +118,7 @@ impl VectorFile {
             // vector by 0.
             let scale = (largest / 127.0).max(f32::MIN_POSITIVE);
             bytes.extend_from_slice(name.as_bytes());
-            bytes.resize(bytes.len() + NAME - name.len(), 0);
+            bytes.resize(bytes.len() + NAME_BYTES - name.len(), 0);
             bytes.extend_from_slice(&one.mark.to_le_bytes());
             bytes.extend_from_slice(&scale.to_le_bytes());
             bytes.extend(
@@ -119,13 +127,18 @@ impl VectorFile {
                     .map(|it| ((it / scale).round() as i8).to_ne_bytes()[0]),
             );
         }
-        replace(&self.path, &bytes, Durability::Atomic)
+        replace_file(&self.path, &bytes, Durability::Atomic)
     }
 
     /// Returns the records of these kinds nearest to a unit vector, nearest first, with their
     /// cosine similarity.
     #[must_use]
-    pub fn nearest(&self, query: &[f32], kinds: &[&str], most: usize) -> Vec<(RecordKey, f32)> {
+    pub fn find_nearest(
+        &self,
+        query: &[f32],
+        kinds: &[&str],
+        most: usize,
+    ) -> Vec<(RecordKey, f32)> {
         let largest = query.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
         let query_scale = (largest / 127.0).max(f32::MIN_POSITIVE);
         let query: Vec<i8> = query
@@ -133,21 +146,21 @@ impl VectorFile {
             .map(|it| (it / query_scale).round() as i8)
             .collect();
         let mut best: Vec<(f32, RecordKey)> = Vec::with_capacity(most + 1);
-        let _ = self.each_row(|head, row| {
+        let _ = self.for_each_row(|head, row| {
             if row.len() != query.len() {
                 return;
             }
             let scale = head
-                .get(NAME + 8..)
+                .get(NAME_BYTES + 8..)
                 .and_then(|bytes| bytes.try_into().ok())
                 .map_or(0.0, f32::from_le_bytes);
-            let score = dot(row, &query) as f32 * scale * query_scale;
+            let score = dot_product(row, &query) as f32 * scale * query_scale;
             // Scored before the name is decoded: most rows end here, without an allocation.
             if best.len() >= most && best.last().is_some_and(|(worst, _)| score <= *worst) {
                 return;
             }
             if let Some(record) =
-                name_in(head).filter(|record| kinds.contains(&record.kind.as_str()))
+                decode_record_key(head).filter(|record| kinds.contains(&record.kind.as_str()))
             {
                 let at = best.partition_point(|(known, _)| *known >= score);
                 best.insert(at, (score, record));
@@ -160,7 +173,7 @@ impl VectorFile {
     }
 
     /// Opens the file if it is of this model, and returns the number of dimensions.
-    fn opened(&self) -> Option<(usize, BufReader<File>)> {
+    fn open_rows(&self) -> Option<(usize, BufReader<File>)> {
         let mut file = BufReader::new(File::open(&self.path).ok()?);
         let mut line = String::new();
         Read::by_ref(&mut file)
@@ -181,16 +194,16 @@ impl VectorFile {
     }
 
     /// Visits every row as header and vector.
-    fn each_row(&self, mut visit: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
-        let Some((dimensions, mut file)) = self.opened() else {
+    fn for_each_row(&self, mut visit: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
+        let Some((dimensions, mut file)) = self.open_rows() else {
             return Ok(());
         };
-        let length = HEAD + dimensions;
-        let mut bytes = vec![0_u8; length * ROWS];
+        let length = ROW_HEAD_BYTES + dimensions;
+        let mut bytes = vec![0_u8; length * ROWS_PER_READ];
         loop {
-            let read = read_full(&mut file, &mut bytes)?;
+            let read = read_full_buffer(&mut file, &mut bytes)?;
             for one in bytes.get(..read).unwrap_or_default().chunks_exact(length) {
-                let (head, row) = one.split_at(HEAD);
+                let (head, row) = one.split_at(ROW_HEAD_BYTES);
                 visit(head, row);
             }
             if read < bytes.len() {
@@ -201,7 +214,7 @@ impl VectorFile {
 }
 
 /// Reads until the buffer is full or the file ends; `read` may return less.
-fn read_full(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+fn read_full_buffer(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut read = 0;
     while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
         match file.read(rest)? {
@@ -213,8 +226,8 @@ fn read_full(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Decodes the record key of a row's header.
-fn name_in(head: &[u8]) -> Option<RecordKey> {
-    let name = std::str::from_utf8(head.get(..NAME)?)
+fn decode_record_key(head: &[u8]) -> Option<RecordKey> {
+    let name = std::str::from_utf8(head.get(..NAME_BYTES)?)
         .ok()?
         .trim_end_matches('\0');
     let (kind, key) = name.split_once('/')?;
@@ -225,15 +238,15 @@ fn name_in(head: &[u8]) -> Option<RecordKey> {
 }
 
 /// Decodes the mark of a row's header.
-fn mark_in(head: &[u8]) -> Option<u64> {
-    head.get(NAME..NAME + 8)?
+fn decode_mark(head: &[u8]) -> Option<u64> {
+    head.get(NAME_BYTES..NAME_BYTES + 8)?
         .try_into()
         .ok()
         .map(u64::from_le_bytes)
 }
 
 /// Integer dot product, written so that the compiler vectorises it.
-fn dot(row: &[u8], query: &[i8]) -> i32 {
+fn dot_product(row: &[u8], query: &[i8]) -> i32 {
     row.iter()
         .zip(query)
         .map(|(one, other)| i32::from(i8::from_ne_bytes([*one])) * i32::from(*other))
@@ -273,22 +286,24 @@ mod tests {
             mark,
             vector,
         };
-        assert!(file.known().is_empty() && file.nearest(&[1.0, 0.0], &["fact"], 3).is_empty());
-        file.put(
+        assert!(
+            file.load_marks().is_empty() && file.find_nearest(&[1.0, 0.0], &["fact"], 3).is_empty()
+        );
+        file.upsert_vectors(
             &[new("F0", 1, vec![1.0, 0.0]), new("F1", 2, vec![0.0, 1.0])],
             |_| true,
         )
         .unwrap();
-        file.put(
+        file.upsert_vectors(
             &[new("F1", 3, vec![0.6, 0.8]), new("F2", 4, vec![-1.0, 0.0])],
             |it| it.key != "F0",
         )
         .unwrap();
         assert_eq!(
-            file.known(),
+            file.load_marks(),
             HashMap::from([(key("fact", "F1"), 3), (key("fact", "F2"), 4)])
         );
-        let found = file.nearest(&[0.8, 0.6], &["fact"], 3);
+        let found = file.find_nearest(&[0.8, 0.6], &["fact"], 3);
         assert_eq!(
             found
                 .iter()
@@ -297,19 +312,19 @@ mod tests {
             ["F1", "F2"]
         );
         assert!((found[0].1 - 0.96).abs() < 0.02, "{found:?}");
-        assert!(file.nearest(&[0.8, 0.6], &["scene"], 3).is_empty());
+        assert!(file.find_nearest(&[0.8, 0.6], &["scene"], 3).is_empty());
         assert!(
             VectorFile::new(&directory.path().join("vectors.bin"), "p/m two")
-                .known()
+                .load_marks()
                 .is_empty()
         );
         // A truncated file yields the rows before the cut, another kind of file none.
         let bytes = std::fs::read(directory.path().join("vectors.bin")).unwrap();
         let cut = directory.path().join("cut.bin");
-        replace(&cut, &bytes[..bytes.len() - 1], Durability::Atomic).unwrap();
-        assert_eq!(VectorFile::new(&cut, "p/m one").known().len(), 1);
-        replace(&cut, b"something else\n", Durability::Atomic).unwrap();
-        assert!(VectorFile::new(&cut, "p/m one").known().is_empty());
+        replace_file(&cut, &bytes[..bytes.len() - 1], Durability::Atomic).unwrap();
+        assert_eq!(VectorFile::new(&cut, "p/m one").load_marks().len(), 1);
+        replace_file(&cut, b"something else\n", Durability::Atomic).unwrap();
+        assert!(VectorFile::new(&cut, "p/m one").load_marks().is_empty());
     }
 
     proptest! {
@@ -322,10 +337,10 @@ mod tests {
             let (vectors, query): (Vec<Vec<f32>>, _) = (vectors.into_iter().map(unit).collect(), unit(query));
             let new: Vec<NewVector> = vectors.iter().enumerate()
                 .map(|(index, vector)| NewVector { record: key("fact", &index.to_string()), mark: 0, vector: vector.clone() }).collect();
-            file.put(&new, |_| true).unwrap();
+            file.upsert_vectors(&new, |_| true).unwrap();
             let cosine = |index: usize| vectors[index].iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
             let best = (0..vectors.len()).map(cosine).fold(f32::MIN, f32::max);
-            let found = file.nearest(&query, &["fact"], 1);
+            let found = file.find_nearest(&query, &["fact"], 1);
             let chosen = cosine(found[0].0.key.parse().unwrap());
             prop_assert!(best - chosen < 0.03, "best {best}, chosen {chosen}");
         }

@@ -3,7 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::ports::{Clock, Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
+use domain::ports::{
+    Clock, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind,
+    PlanFiles,
+};
 use domain::time::Timestamp;
 
 /// A clock that stands until it is told otherwise, then one second later.
@@ -90,39 +93,39 @@ impl FakeFiles {
 }
 
 impl PlanFiles for FakeFiles {
-    fn look(&self, path: &str) -> FileLook {
+    fn stat_file(&self, path: &str) -> FileStatResult {
         if self.invisible.borrow().contains(path) {
-            return FileLook::Unavailable("Input/output error".to_owned());
+            return FileStatResult::Unavailable("Input/output error".to_owned());
         }
         match self.files.borrow().get(path) {
-            Some((text, written)) => FileLook::Present(Self::stamp(text, *written)),
-            None => FileLook::Missing,
+            Some((text, written)) => FileStatResult::Present(Self::stamp(text, *written)),
+            None => FileStatResult::Missing,
         }
     }
 
-    fn lead(&self, _directory: Option<&str>, path: &str) -> Option<String> {
+    fn resolve_path(&self, _directory: Option<&str>, path: &str) -> Option<String> {
         Some(path.trim_start_matches("/project/").to_owned())
             .filter(|path| !path.starts_with(['/', '.']))
     }
 
-    fn read(&self, path: &str, max_bytes: u64) -> Reading {
+    fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
         if self.unreadable.borrow().contains(path) || self.invisible.borrow().contains(path) {
-            return Reading::Unreadable {
+            return FileReadResult::Unreadable {
                 why: "Input/output error".to_owned(),
                 transient: true,
             };
         }
         match self.files.borrow().get(path) {
-            None => Reading::Missing,
-            Some((text, _)) if text.len() as u64 > max_bytes => Reading::Unreadable {
+            None => FileReadResult::Missing,
+            Some((text, _)) if text.len() as u64 > max_bytes => FileReadResult::Unreadable {
                 why: "too large".to_owned(),
                 transient: false,
             },
-            Some((text, _)) if text.contains('\0') => Reading::Unreadable {
+            Some((text, _)) if text.contains('\0') => FileReadResult::Unreadable {
                 why: "binary".to_owned(),
                 transient: false,
             },
-            Some((text, written)) => Reading::Text {
+            Some((text, written)) => FileReadResult::Text {
                 text: text.clone(),
                 stamp: Some(Self::stamp(text, *written)),
                 modified_ns: *written,
@@ -130,23 +133,23 @@ impl PlanFiles for FakeFiles {
         }
     }
 
-    fn list(&self, folder: &str) -> Vec<Entry> {
+    fn list_folder(&self, folder: &str) -> Vec<FolderEntry> {
         let prefix = if folder.is_empty() {
             String::new()
         } else {
             format!("{folder}/")
         };
-        let mut found: Vec<Entry> = Vec::new();
+        let mut found: Vec<FolderEntry> = Vec::new();
         for path in self.files.borrow().keys() {
             let Some(rest) = path.strip_prefix(prefix.as_str()) else {
                 continue;
             };
             let (name, kind) = match rest.split_once('/') {
-                Some((name, _)) => (name, EntryKind::Folder),
-                None => (rest, EntryKind::File),
+                Some((name, _)) => (name, FolderEntryKind::Folder),
+                None => (rest, FolderEntryKind::File),
             };
             if found.last().is_none_or(|last| last.name != name) {
-                found.push(Entry {
+                found.push(FolderEntry {
                     name: name.to_owned(),
                     kind,
                 });
@@ -155,12 +158,12 @@ impl PlanFiles for FakeFiles {
         found
     }
 
-    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
+    fn replace_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
         self.edit(path, text);
         Ok(())
     }
 
-    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
+    fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
         if self.text(path).is_some() {
             return Err(FileFault::Exists {
                 path: path.to_owned(),
@@ -170,7 +173,7 @@ impl PlanFiles for FakeFiles {
         Ok(())
     }
 
-    fn remove(&self, path: &str) -> Result<(), FileFault> {
+    fn remove_file(&self, path: &str) -> Result<(), FileFault> {
         self.delete(path);
         Ok(())
     }

@@ -1,10 +1,10 @@
 //! The story every store must be able to tell: written once, told to each engine.
 
 use domain::approval::Approval;
-use domain::cascade::StandingGroup;
+use domain::cascade::StatusChangeGroup;
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
-use domain::node::{Content, Node, Progress, Standing, Status};
+use domain::node::{Content, Node, NodeStatus, Progress, Status};
 use domain::operation::{Channel, Verb};
 use domain::ports::{FileStamp, NewOperation, Store};
 use domain::record::RecordKey;
@@ -22,11 +22,11 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     let chapter = node(2, Some(&act), "chapter-01", "# Chapter\n");
     {
         let store = reopen();
-        let mut tx = store.write().expect("the right to write");
-        assert_eq!(tx.next_operation().expect("a number"), OperationId(1));
-        assert_eq!(tx.next_node().expect("a number"), NodeId(1));
+        let mut tx = store.begin_write().expect("the right to write");
+        assert_eq!(tx.next_operation_id().expect("a number"), OperationId(1));
+        assert_eq!(tx.next_node_id().expect("a number"), NodeId(1));
         let facts = vec![added(&act), added(&chapter)];
-        tx.record(operation(
+        tx.record_operation(operation(
             Verb::Observe,
             "two plans",
             facts,
@@ -34,7 +34,7 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
         ))
         .expect("recorded");
         assert_eq!(
-            tx.node(NodeId(2)).expect("readable").as_ref(),
+            tx.load_node(NodeId(2)).expect("readable").as_ref(),
             Some(&chapter),
             "a transaction sees its own changes"
         );
@@ -42,8 +42,8 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     }
     {
         let store = reopen();
-        let mut tx = store.write().expect("the right to write");
-        tx.record(operation(
+        let mut tx = store.begin_write().expect("the right to write");
+        tx.record_operation(operation(
             Verb::Progress,
             "never",
             vec![progress(2, Progress::Pending, Progress::Active)],
@@ -51,13 +51,13 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
         ))
         .expect("recorded");
         drop(tx);
-        let state = store.read().expect("readable");
+        let state = store.begin_read().expect("readable");
         assert_eq!(
-            state.node(NodeId(2)).expect("readable").as_ref(),
+            state.load_node(NodeId(2)).expect("readable").as_ref(),
             Some(&chapter),
             "without commit nothing happened"
         );
-        assert_eq!(state.head().expect("readable"), OperationId(1));
+        assert_eq!(state.last_operation_id().expect("readable"), OperationId(1));
     }
     approve_and_cascade(reopen, &act, &chapter);
     read_everything(reopen);
@@ -68,18 +68,18 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
 
 fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {
     let store = reopen();
-    let mut tx = store.write().expect("the right to write");
+    let mut tx = store.begin_write().expect("the right to write");
     let approval = Approval::from_record(
-        act.content.version().expect("text"),
-        act.content.canonical().expect("text"),
+        act.content.version_hash().expect("text"),
+        act.content.canonical_hash().expect("text"),
         None,
         Principal::Human("Ада".to_owned()),
         timestamp(5),
         vec!["предупреждение".to_owned()],
     );
-    let group = StandingGroup {
-        before: Standing::plain(Status::Draft),
-        after: Standing::plain(Status::Approved),
+    let group = StatusChangeGroup {
+        before: NodeStatus::without_cause(Status::Draft),
+        after: NodeStatus::without_cause(Status::Approved),
         nodes: vec![NodeId(1)],
     };
     let facts = vec![
@@ -92,13 +92,13 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
             groups: vec![group],
         },
     ];
-    tx.record(operation(Verb::Approve, "approve act-1", facts, &[]))
+    tx.record_operation(operation(Verb::Approve, "approve act-1", facts, &[]))
         .expect("recorded");
     let new_text = "# Chapter, again\n";
     let content = Content::Text {
-        version: VersionHash::of(new_text.as_bytes()),
+        version: VersionHash::of_bytes(new_text.as_bytes()),
         canonical: canonical_hash(new_text),
-        basis: act.content.as_parent(),
+        basis: act.content.as_parent_version(),
     };
     let facts = vec![
         Fact::ContentChanged {
@@ -108,12 +108,12 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
         },
         Fact::BackupWritten {
             node: NodeId(2),
-            version: chapter.content.version().expect("text"),
+            version: chapter.content.version_hash().expect("text"),
             path: "backups/plan.md".to_owned(),
             reason: "regeneration".to_owned(),
         },
     ];
-    tx.record(operation(Verb::Observe, "changed", facts, &[new_text]))
+    tx.record_operation(operation(Verb::Observe, "changed", facts, &[new_text]))
         .expect("recorded");
     let stamp = FileStamp {
         size: 1,
@@ -121,56 +121,60 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
         changed_ns: 3,
         inode: u64::MAX,
     };
-    tx.keep_stamps(&[(NodeId(2), stamp, content.version().expect("text"))])
+    tx.save_file_stamps(&[(NodeId(2), stamp, content.version_hash().expect("text"))])
         .expect("kept");
     tx.commit().expect("committed");
     keep_notes(&*store);
-    let state = store.read().expect("readable");
-    let found = state.node(NodeId(1)).expect("readable").expect("there");
+    let state = store.begin_read().expect("readable");
+    let found = state
+        .load_node(NodeId(1))
+        .expect("readable")
+        .expect("there");
     assert_eq!(found.approval, Some(approval));
     assert_eq!(found.status(), Status::Approved);
     // Stamps are a cache of one machine: an engine may forget them, never garble them.
-    if let Some(kept) = state.stamp(NodeId(2)).expect("readable") {
-        assert_eq!(kept, (stamp, content.version().expect("text")));
+    if let Some(kept) = state.file_stamp(NodeId(2)).expect("readable") {
+        assert_eq!(kept, (stamp, content.version_hash().expect("text")));
     }
 }
 
 /// Notes are kept, replaced, forgotten; no operation tells of them.
 fn keep_notes(store: &dyn Store) {
     let at = Timestamp::from_millis;
-    let mut tx = store.write().expect("writable");
-    tx.keep_note("session/a", Some("old"), at(10))
+    let mut tx = store.begin_write().expect("writable");
+    tx.save_note("session/a", Some("old"), at(10))
         .expect("kept");
-    tx.keep_note("session/a", Some("new"), at(20))
+    tx.save_note("session/a", Some("new"), at(20))
         .expect("kept");
-    tx.keep_note("session/b", Some("aged"), at(1))
+    tx.save_note("session/b", Some("aged"), at(1))
         .expect("kept");
-    tx.keep_note("other", Some("aged too"), at(1))
+    tx.save_note("other", Some("aged too"), at(1))
         .expect("kept");
     tx.commit().expect("committed");
-    let mut tx = store.write().expect("writable");
-    tx.forget_notes("session/", at(5)).expect("forgotten");
+    let mut tx = store.begin_write().expect("writable");
+    tx.delete_notes_before("session/", at(5))
+        .expect("forgotten");
     tx.commit().expect("committed");
-    let mut given_up = store.write().expect("writable");
-    given_up.keep_note("session/a", None, at(30)).expect("kept");
+    let mut given_up = store.begin_write().expect("writable");
+    given_up.save_note("session/a", None, at(30)).expect("kept");
     drop(given_up);
-    let state = store.read().expect("readable");
+    let state = store.begin_read().expect("readable");
     assert_eq!(
-        state.note("session/a").expect("readable").as_deref(),
+        state.load_note("session/a").expect("readable").as_deref(),
         Some("new")
     );
-    assert_eq!(state.note("session/b").expect("readable"), None);
+    assert_eq!(state.load_note("session/b").expect("readable"), None);
     assert_eq!(
-        state.note("other").expect("readable").as_deref(),
+        state.load_note("other").expect("readable").as_deref(),
         Some("aged too")
     );
-    assert_eq!(state.note("never").expect("readable"), None);
+    assert_eq!(state.load_note("never").expect("readable"), None);
 }
 
 fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     let store = reopen();
-    let state = store.read().expect("readable");
-    assert_eq!(state.head().expect("readable"), OperationId(3));
+    let state = store.begin_read().expect("readable");
+    assert_eq!(state.last_operation_id().expect("readable"), OperationId(3));
     let all = state.all_nodes().expect("readable");
     assert_eq!(
         all.iter()
@@ -178,9 +182,9 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
             .collect::<Vec<_>>(),
         ["act-1", "chapter-01"]
     );
-    assert_eq!(state.subtree(NodeId(1)).expect("readable"), all);
-    assert_eq!(state.subtree(NodeId(2)).expect("readable"), all[1..]);
-    assert_eq!(state.children(NodeId(1)).expect("readable"), all[1..]);
+    assert_eq!(state.load_subtree(NodeId(1)).expect("readable"), all);
+    assert_eq!(state.load_subtree(NodeId(2)).expect("readable"), all[1..]);
+    assert_eq!(state.load_children(NodeId(1)).expect("readable"), all[1..]);
     let names = state.child_names(NodeId(1)).expect("readable");
     assert_eq!(
         names
@@ -211,10 +215,13 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
             .expect("readable")
             .is_empty()
     );
-    let footings = state.footings(NodeId(1)).expect("readable");
-    assert_eq!(footings, all.iter().map(Node::footing).collect::<Vec<_>>());
+    let footings = state.load_status_inputs(NodeId(1)).expect("readable");
+    assert_eq!(
+        footings,
+        all.iter().map(Node::status_inputs).collect::<Vec<_>>()
+    );
 
-    let versions = state.versions(NodeId(2)).expect("readable");
+    let versions = state.load_versions(NodeId(2)).expect("readable");
     assert_eq!(
         versions
             .iter()
@@ -224,20 +231,23 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     );
     let older = versions[1].hash;
     assert_eq!(
-        state.text(older).expect("readable").as_deref(),
+        state.load_text(older).expect("readable").as_deref(),
         Some("# Chapter\n")
     );
     assert_eq!(
-        state.version(NodeId(2), older).expect("readable").as_ref(),
+        state
+            .load_version(NodeId(2), older)
+            .expect("readable")
+            .as_ref(),
         Some(&versions[1])
     );
     assert_eq!(
         state
-            .text(VersionHash::of(b"never seen"))
+            .load_text(VersionHash::of_bytes(b"never seen"))
             .expect("readable"),
         None
     );
-    let backups = state.backups(NodeId(2)).expect("readable");
+    let backups = state.load_backups(NodeId(2)).expect("readable");
     assert_eq!(
         backups
             .iter()
@@ -246,7 +256,7 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
         [older]
     );
 
-    let operations = state.operations(None, 2).expect("readable");
+    let operations = state.load_operations(None, 2).expect("readable");
     assert_eq!(
         operations
             .iter()
@@ -255,7 +265,7 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
         [3, 2]
     );
     let earlier = state
-        .operations(Some(OperationId(2)), 10)
+        .load_operations(Some(OperationId(2)), 10)
         .expect("readable");
     assert_eq!(
         earlier
@@ -272,7 +282,7 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
         (NodeId(99), None, 9, &[]),
     ] {
         let heads = state
-            .operation_heads_of(node, before, most)
+            .operation_heads_of_node(node, before, most)
             .expect("readable");
         assert_eq!(
             heads.iter().map(|head| head.id.0).collect::<Vec<_>>(),
@@ -281,14 +291,14 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
         );
         assert!(heads.iter().all(|head| {
             state
-                .operation(head.id)
+                .load_operation(head.id)
                 .expect("readable")
-                .is_some_and(|whole| whole.head() == *head)
+                .is_some_and(|whole| whole.to_head() == *head)
         }));
     }
     assert_eq!(
         state
-            .operation(OperationId(2))
+            .load_operation(OperationId(2))
             .expect("readable")
             .map(|operation| operation.summary)
             .as_deref(),
@@ -296,7 +306,12 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     );
     assert_eq!(state.undone_by(OperationId(2)).expect("readable"), None);
     drop(state);
-    assert!(store.verify().expect("a look at everything").is_empty());
+    assert!(
+        store
+            .verify_integrity()
+            .expect("a look at everything")
+            .is_empty()
+    );
 }
 
 /// Records come, change and go with operations, and come back after a new start.
@@ -311,8 +326,8 @@ fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     };
     let record = |facts: Vec<Fact>| {
         let store = reopen();
-        let mut tx = store.write().expect("the right to write");
-        tx.record(operation(Verb::Progress, "records", facts, &[]))
+        let mut tx = store.begin_write().expect("the right to write");
+        tx.record_operation(operation(Verb::Progress, "records", facts, &[]))
             .map(drop)?;
         tx.commit()
     };
@@ -332,14 +347,14 @@ fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
         "it is another one"
     );
     let store = reopen();
-    let state = store.read().expect("readable");
+    let state = store.begin_read().expect("readable");
     assert_eq!(
         state.record_body("ряд", "a/2").expect("readable"),
         Some("вторая".into())
     );
     assert_eq!(state.record_body("ряд", "b%").expect("readable"), None);
     assert_eq!(state.record_body("other", "a/1").expect("readable"), None);
-    let found = state.records("ряд", "a/").expect("readable");
+    let found = state.records_by_prefix("ряд", "a/").expect("readable");
     assert_eq!(
         found,
         [
@@ -347,16 +362,21 @@ fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
             ("a/2".to_owned(), "вторая".into())
         ]
     );
-    assert_eq!(state.records("ряд", "%").expect("readable"), []);
+    assert_eq!(state.records_by_prefix("ряд", "%").expect("readable"), []);
     drop(state);
-    assert!(store.verify().expect("a look at everything").is_empty());
+    assert!(
+        store
+            .verify_integrity()
+            .expect("a look at everything")
+            .is_empty()
+    );
 }
 
 /// A fact that does not fit is refused, and the store is as it was.
 fn refuse_misfits(reopen: &dyn Fn() -> Box<dyn Store>) {
     let store = reopen();
     let before = store
-        .read()
+        .begin_read()
         .expect("readable")
         .all_nodes()
         .expect("readable");
@@ -369,8 +389,8 @@ fn refuse_misfits(reopen: &dyn Fn() -> Box<dyn Store>) {
         },
     ];
     for misfit in misfits {
-        let mut tx = store.write().expect("the right to write");
-        let recorded = tx.record(operation(
+        let mut tx = store.begin_write().expect("the right to write");
+        let recorded = tx.record_operation(operation(
             Verb::Progress,
             "misfit",
             vec![misfit.clone()],
@@ -381,7 +401,7 @@ fn refuse_misfits(reopen: &dyn Fn() -> Box<dyn Store>) {
     }
     assert_eq!(
         store
-            .read()
+            .begin_read()
             .expect("readable")
             .all_nodes()
             .expect("readable"),
@@ -418,7 +438,7 @@ fn operation(verb: Verb, summary: &str, facts: Vec<Fact>, texts: &[&str]) -> New
 
 /// Records of the searched kinds are found by their words, in every language, the best first.
 fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
-    use domain::search::{Matching, Query};
+    use domain::search::{MatchMode, SearchQuery};
     let note = |kind: &str, key: &str, before: Option<&str>, after: Option<&str>| {
         let body = |text: Option<&str>| {
             text.map(|text| serde_json::json!({ "text": text, "shelf": "work" }))
@@ -446,8 +466,8 @@ fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     ];
     let store = reopen();
     let record = |facts: Vec<Fact>| {
-        let mut tx = store.write().expect("the right to write");
-        tx.record(operation(Verb::Progress, "notes", facts, &[]))
+        let mut tx = store.begin_write().expect("the right to write");
+        tx.record_operation(operation(Verb::Progress, "notes", facts, &[]))
             .expect("recorded");
         tx.commit().expect("committed");
     };
@@ -463,14 +483,14 @@ fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     ]);
     drop(store);
     let store = reopen();
-    let state = store.read().expect("readable");
-    let keys = |kinds: &[&str], query: &str, matching: Matching, most: usize| -> Vec<String> {
+    let state = store.begin_read().expect("readable");
+    let keys = |kinds: &[&str], query: &str, matching: MatchMode, most: usize| -> Vec<String> {
         let found = state
-            .search(kinds, &Query::read(query), matching, most)
+            .search_records(kinds, &SearchQuery::parse_query(query), matching, most)
             .expect("searched");
         found.into_iter().map(|record| record.key).collect()
     };
-    let all = |query: &str| keys(&["mem"], query, Matching::AllElseAny, 10);
+    let all = |query: &str| keys(&["mem"], query, MatchMode::AllElseAny, 10);
     assert_eq!(all("jwt"), ["9", "2", "1"]);
     assert_eq!(all("JWT tok"), ["9", "1"]);
     assert_eq!(all("реши"), ["3"]);
@@ -489,16 +509,16 @@ fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
         "no syntax of an engine gets through"
     );
     assert_eq!(
-        keys(&["mem"], "jwt jose", Matching::Any, 10),
+        keys(&["mem"], "jwt jose", MatchMode::Any, 10),
         ["3", "9", "2", "1"]
     );
     assert_eq!(
-        keys(&["anchor", "mem"], "jwt", Matching::AllElseAny, 2),
+        keys(&["anchor", "mem"], "jwt", MatchMode::AllElseAny, 2),
         ["9", "2"]
     );
-    assert_eq!(keys(&["anchor"], "jwt", Matching::AllElseAny, 10), ["6"]);
+    assert_eq!(keys(&["anchor"], "jwt", MatchMode::AllElseAny, 10), ["6"]);
     assert_eq!(
-        keys(&["other"], "jwt", Matching::AllElseAny, 10),
+        keys(&["other"], "jwt", MatchMode::AllElseAny, 10),
         Vec::<String>::new()
     );
     assert_eq!(all("work").len(), 6, "a shelf is found too");

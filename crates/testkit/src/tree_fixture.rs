@@ -8,8 +8,8 @@
 
 use domain::approval::Approval;
 use domain::ids::{NodeId, Principal, VersionHash};
-use domain::node::{Content, Description, Node, ParentVersion, Progress, Standing, Status};
-use domain::profile::built_in;
+use domain::node::{Content, Description, Node, NodeStatus, ParentVersion, Progress, Status};
+use domain::profile::built_in_profile;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use domain::version::canonical_hash;
@@ -24,7 +24,7 @@ pub fn timestamp(seconds: i64) -> Timestamp {
 #[must_use]
 pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
     let profile =
-        built_in("story").unwrap_or_else(|| unreachable!("the story profile is built in"));
+        built_in_profile("story").unwrap_or_else(|| unreachable!("the story profile is built in"));
     let read = profile.levels.iter().find_map(|level| {
         level
             .read_alias(alias)
@@ -49,14 +49,14 @@ pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
             ..Description::default()
         },
         content: Content::Text {
-            version: VersionHash::of(text.as_bytes()),
+            version: VersionHash::of_bytes(text.as_bytes()),
             canonical: canonical_hash(text),
-            basis: parent.and_then(|parent| parent.content.as_parent()),
+            basis: parent.and_then(|parent| parent.content.as_parent_version()),
         },
         approval: None,
         condemnation: None,
         progress: Progress::Pending,
-        standing: Standing::plain(Status::Draft),
+        standing: NodeStatus::without_cause(Status::Draft),
         created_at: timestamp(0),
         updated_at: timestamp(0),
     }
@@ -78,7 +78,7 @@ pub fn parse_tree(text: &str) -> Tree {
         let word = words.next().unwrap_or("draft");
         let status = Status::ALL
             .into_iter()
-            .find(|status| status.word() == word)
+            .find(|status| status.as_str() == word)
             .expect("a known status");
         while above.last().is_some_and(|(known, _)| *known >= indent) {
             above.pop();
@@ -86,13 +86,13 @@ pub fn parse_tree(text: &str) -> Tree {
         let parent = above.last().map(|(_, index)| nodes[*index].clone());
         let id = u32::try_from(nodes.len()).expect("few nodes") + 1;
         let mut node = node(id, parent.as_ref(), alias, &format!("# {alias}\n"));
-        node.standing = Standing::plain(status);
+        node.standing = NodeStatus::without_cause(status);
         if status == Status::Approved {
             node.approval = approval_of(
                 &node,
                 parent
                     .as_ref()
-                    .and_then(|parent| parent.content.as_parent()),
+                    .and_then(|parent| parent.content.as_parent_version()),
             );
         }
         above.push((indent, nodes.len()));
@@ -103,8 +103,8 @@ pub fn parse_tree(text: &str) -> Tree {
 
 fn approval_of(node: &Node, parent: Option<ParentVersion>) -> Option<Approval> {
     Some(Approval::from_record(
-        node.content.version()?,
-        node.content.canonical()?,
+        node.content.version_hash()?,
+        node.content.canonical_hash()?,
         parent,
         Principal::Human("test".to_owned()),
         timestamp(0),
@@ -115,7 +115,7 @@ fn approval_of(node: &Node, parent: Option<ParentVersion>) -> Option<Approval> {
 /// Writes a tree in the form [`parse_tree`] reads.
 #[must_use]
 pub fn render_tree(tree: &Tree) -> String {
-    tree.all_in_order()
+    tree.all_preorder()
         .into_iter()
         .map(|node| {
             format!(

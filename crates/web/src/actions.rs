@@ -16,11 +16,11 @@ use application::{Context, Failure, FailureKind};
 use axum::Extension as Who;
 use axum::extract::{Form, State};
 use axum::response::Redirect;
-use domain::access::Admitted;
 use domain::approval::Force;
+use domain::authorization::AuthenticatedPrincipal;
+use domain::expected_version::ExpectedVersions;
 use domain::ids::{OperationId, VersionHash};
-use domain::review::Verdict;
-use domain::shown::Shown;
+use domain::review::CheckVerdict;
 use domain::tick::TickStatus;
 use domain::time::Timestamp;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ type Redirected = Result<Redirect, Refusal>;
 /// case returns.
 async fn decide(
     dashboard: &Dashboard,
-    who: Admitted,
+    who: AuthenticatedPrincipal,
     page: String,
     use_case: impl FnMut(&Context<'_>) -> Result<&'static str, Failure> + Send + 'static,
 ) -> Redirected {
@@ -50,7 +50,7 @@ pub(crate) async fn refuse_read_only() -> Refusal {
         FailureKind::Refused,
         "this server is read-only: nothing can be decided on its pages",
     )
-    .step("tl serve   # without --read-only")
+    .with_step("tl serve   # without --read-only")
     .into()
 }
 
@@ -61,7 +61,7 @@ fn parse_version(text: &str) -> Result<VersionHash, Failure> {
             FailureKind::Invalid,
             "the form does not say which version was shown",
         )
-        .step("open the page again")
+        .with_step("open the page again")
     })
 }
 
@@ -74,8 +74,8 @@ fn parse_optional_version(text: &str) -> Result<Option<VersionHash>, Failure> {
 }
 
 /// Parses the versions that were on the page of a plan. A root has no parent version.
-fn parse_shown(version: &str, parent_version: &str) -> Result<Shown, Failure> {
-    Ok(Shown {
+fn parse_shown(version: &str, parent_version: &str) -> Result<ExpectedVersions, Failure> {
+    Ok(ExpectedVersions {
         version: parse_version(version)?.into(),
         parent: parse_optional_version(parent_version)?.map(Into::into),
     })
@@ -104,7 +104,7 @@ impl ApprovalForm {
 
 pub(crate) async fn approve(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<ApprovalForm>,
 ) -> Redirected {
     decide(&dashboard, who, urls::node(&form.node), move |ctx| {
@@ -113,14 +113,14 @@ pub(crate) async fn approve(
             force: form.force(),
             shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
-        application::approve::approve(ctx, &request).map(|_| "approved")
+        application::approve::approve_node(ctx, &request).map(|_| "approved")
     })
     .await
 }
 
 pub(crate) async fn revalidate(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<ApprovalForm>,
 ) -> Redirected {
     decide(&dashboard, who, urls::node(&form.node), move |ctx| {
@@ -148,7 +148,7 @@ pub(crate) struct CondemnForm {
 
 pub(crate) async fn condemn(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CondemnForm>,
 ) -> Redirected {
     decide(&dashboard, who, urls::node(&form.node), move |ctx| {
@@ -157,7 +157,7 @@ pub(crate) async fn condemn(
             reason: form.text.trim().to_owned(),
             shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
-        application::invalidate::invalidate(ctx, &request).map(|_| "condemned")
+        application::invalidate::invalidate_node(ctx, &request).map(|_| "condemned")
     })
     .await
 }
@@ -172,12 +172,12 @@ pub(crate) struct CommentForm {
 
 pub(crate) async fn comment(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CommentForm>,
 ) -> Redirected {
     decide(&dashboard, who, urls::node(&form.node), move |ctx| {
         let node = [form.node.clone()];
-        application::comment::comment(ctx, &node, &form.text).map(|_| "commented")
+        application::comment::add_comment(ctx, &node, &form.text).map(|_| "commented")
     })
     .await
 }
@@ -196,7 +196,7 @@ pub(crate) struct RestoreForm {
 
 pub(crate) async fn restore(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<RestoreForm>,
 ) -> Redirected {
     decide(&dashboard, who, urls::node(&form.node), move |ctx| {
@@ -216,12 +216,12 @@ pub(crate) struct UndoForm {
 
 pub(crate) async fn undo(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<UndoForm>,
 ) -> Redirected {
     decide(&dashboard, who, "/timeline".to_owned(), move |ctx| {
         let target = UndoTarget::Operation(OperationId(form.operation));
-        application::undo::undo(ctx, target).map(|_| "undone")
+        application::undo::undo_operations(ctx, target).map(|_| "undone")
     })
     .await
 }
@@ -240,7 +240,7 @@ pub(crate) struct CheckForm {
 }
 
 impl CheckForm {
-    fn into_request(self, verdict: Verdict) -> VerdictRequest {
+    fn into_request(self, verdict: CheckVerdict) -> VerdictRequest {
         VerdictRequest {
             of: Some(self.subject),
             item: self.item,
@@ -254,13 +254,19 @@ impl CheckForm {
 /// Accepts a finding as it is, with a reason.
 pub(crate) async fn accept(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
     decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
         let (subject, version) = (Some(form.subject.as_str()), Some(form.item_version));
-        application::reviews::accept::accept(ctx, subject, &form.item, form.text.trim(), version)
-            .map(|_| "accepted")
+        application::reviews::accept::accept_finding(
+            ctx,
+            subject,
+            &form.item,
+            form.text.trim(),
+            version,
+        )
+        .map(|_| "accepted")
     })
     .await
 }
@@ -268,12 +274,12 @@ pub(crate) async fn accept(
 /// Passes a check: the finding is fixed, or was wrong.
 pub(crate) async fn pass(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
-    let request = form.into_request(Verdict::Pass);
+    let request = form.into_request(CheckVerdict::Pass);
     decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        application::reviews::judge::judge(ctx, &request).map(|_| "passed")
+        application::reviews::judge::record_verdict(ctx, &request).map(|_| "passed")
     })
     .await
 }
@@ -281,13 +287,13 @@ pub(crate) async fn pass(
 /// Fails a check with a finding, which starts another iteration.
 pub(crate) async fn send_back(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
     let finding = form.text.trim().to_owned();
-    let request = form.into_request(Verdict::Fail { finding });
+    let request = form.into_request(CheckVerdict::Fail { finding });
     decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        application::reviews::judge::judge(ctx, &request).map(|_| "sent-back")
+        application::reviews::judge::record_verdict(ctx, &request).map(|_| "sent-back")
     })
     .await
 }
@@ -303,11 +309,11 @@ pub(crate) struct ConcludeForm {
 /// Ends the current iteration of a review that no workflow drives.
 pub(crate) async fn conclude(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<ConcludeForm>,
 ) -> Redirected {
     decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        application::reviews::conclude::conclude(ctx, Some(&form.subject), form.iteration)
+        application::reviews::conclude::conclude_iteration(ctx, Some(&form.subject), form.iteration)
             .map(|_| "concluded")
     })
     .await
@@ -330,7 +336,7 @@ impl TickForm {
 /// Resumes a tick at the action that failed.
 pub(crate) async fn retry(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<TickForm>,
 ) -> Redirected {
     decide(&dashboard, who, "/ticks".to_owned(), move |ctx| {
@@ -347,7 +353,7 @@ pub(crate) async fn retry(
 /// Skips a tick; the loop continues without it.
 pub(crate) async fn skip(
     State(dashboard): State<Dashboard>,
-    Who(who): Who<Admitted>,
+    Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<TickForm>,
 ) -> Redirected {
     decide(&dashboard, who, "/ticks".to_owned(), move |ctx| {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use application::comment::{CommentView, list_comments};
 use application::evidence::{EvidenceView, show_evidence};
-use application::explain::{Explanation, explain};
-use application::history::{HistoryRequest, history, recorded_history};
+use application::explain::{Explanation, explain_status};
+use application::history::{HistoryRequest, list_history, list_recorded_history};
 use application::list_versions::{VersionView, list_versions};
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, MemoryView, show_memory};
@@ -15,7 +15,7 @@ use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
 use application::show_ticks::{TicksView, show_ticks};
-use application::tree_window::{TreeWindow, WindowRequest, tree_window};
+use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
 use application::views::OperationView;
 use application::workflows::status::FlowLine;
 use application::{Context, Failure, FailureKind, reviews, workflows};
@@ -56,7 +56,7 @@ pub(crate) fn router() -> Router<Dashboard> {
 
 async fn nowhere() -> ApiRefusal {
     Failure::new(FailureKind::NotFound, "there is nothing here")
-        .step("GET /api/openapi.json")
+        .with_step("GET /api/openapi.json")
         .into()
 }
 
@@ -78,7 +78,7 @@ async fn tree(
 ) -> Answer<TreeWindow> {
     Ok(Json(
         dashboard
-            .ask_tree(move |_, known| Ok(tree_window(known, &wanted)))
+            .ask_tree(move |_, known| Ok(list_tree_window(known, &wanted)))
             .await?,
     ))
 }
@@ -109,7 +109,7 @@ pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
     );
     Ok(Whole {
         why: if stale {
-            Some(explain(ctx, &words)?)
+            Some(explain_status(ctx, &words)?)
         } else {
             None
         },
@@ -119,7 +119,7 @@ pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
             .ok()
             .filter(|evidence| !evidence.proofs.is_empty()),
         comments: list_comments(ctx, &words)?,
-        log: history(
+        log: list_history(
             ctx,
             &HistoryRequest {
                 node: words.to_vec(),
@@ -171,7 +171,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
         .collect();
     let by = asked.by.trim().to_lowercase();
     let fits = |operation: &OperationView| {
-        (asked.verb.is_empty() || operation.verb.word() == asked.verb)
+        (asked.verb.is_empty() || operation.verb.as_str() == asked.verb)
             && (by.is_empty() || operation.by.to_string().to_lowercase().contains(&by))
     };
     let mut before = asked.before.map(OperationId);
@@ -185,9 +185,9 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     };
     loop {
         let page = if node.is_empty() {
-            recorded_history(ctx, page_size, before)?
+            list_recorded_history(ctx, page_size, before)?
         } else {
-            history(
+            list_history(
                 ctx,
                 &HistoryRequest {
                     node: node.clone(),
@@ -240,8 +240,8 @@ pub(crate) struct Reviews {
 /// Reads the reviews and workflows.
 pub(crate) fn reviewed(ctx: &Context<'_>) -> Result<Reviews, Failure> {
     Ok(Reviews {
-        reviews: reviews::status::list(ctx)?,
-        workflows: workflows::status::status(ctx, None)?,
+        reviews: reviews::status::list_reviews(ctx)?,
+        workflows: workflows::status::list_runs(ctx, None)?,
     })
 }
 
@@ -316,7 +316,7 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
     let MemoryView { counts, entries } = show_memory(ctx, None)?;
     let relationships = entries
         .iter()
-        .filter(|entry| entry.kind == EntryKind::Relationship.word())
+        .filter(|entry| entry.kind == EntryKind::Relationship.as_str())
         .map(|tie| {
             let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
             let named = |id: String| {

@@ -45,7 +45,7 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
     let Some((_, kind, text)) = ASSETS.iter().find(|(known, ..)| *known == name) else {
         return (StatusCode::NOT_FOUND, "there is no such asset").into_response();
     };
-    let mark = format!("\"{}\"", Digest32::of(text.as_bytes()));
+    let mark = format!("\"{}\"", Digest32::of_bytes(text.as_bytes()));
     // Asked for again each time, and not sent again unless it is another one: a new version of the program is seen at once.
     let about = [(CACHE_CONTROL, "no-cache".to_owned()), (ETAG, mark.clone())];
     if headers

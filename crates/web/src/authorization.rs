@@ -5,13 +5,13 @@ use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use domain::access::{Admitted, Scope};
+use domain::authorization::{AuthenticatedPrincipal, Scope};
 
 use crate::refusal::Refusal;
 
 /// Requires the scope `agent`.
 pub(crate) async fn require_agent(
-    who: Extension<Admitted>,
+    who: Extension<AuthenticatedPrincipal>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -20,22 +20,27 @@ pub(crate) async fn require_agent(
 
 /// Requires the scope `approve`.
 pub(crate) async fn require_approve(
-    who: Extension<Admitted>,
+    who: Extension<AuthenticatedPrincipal>,
     request: Request,
     next: Next,
 ) -> Response {
     require_scope(Scope::Approve, &who, request, next).await
 }
 
-async fn require_scope(needed: Scope, who: &Admitted, request: Request, next: Next) -> Response {
-    if who.scope.covers(needed) {
+async fn require_scope(
+    needed: Scope,
+    who: &AuthenticatedPrincipal,
+    request: Request,
+    next: Next,
+) -> Response {
+    if who.scope.is_sufficient_for(needed) {
         return next.run(request).await;
     }
     let message = format!(
         "this needs a token of the scope `{needed}`, and yours has `{}`",
         who.scope
     );
-    let failure = Failure::new(FailureKind::Refused, message).step(format!(
+    let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
         "ask for one: tl token create NAME --as {} --scope {needed}",
         who.principal
     ));

@@ -20,8 +20,8 @@ mod urls;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use application::known_tree::KnownTree;
-use application::open_gates::Blocked;
+use application::open_gates::BlockedStep;
+use application::tree_cache::CachedTree;
 use application::{Context, Failure, FailureKind, Workspace};
 use axum::Router;
 use axum::middleware::from_fn;
@@ -77,7 +77,7 @@ pub trait HookLedger: Send + Sync + 'static {
     fn report(&self, ctx: &Context<'_>) -> Result<GateReport, Failure>;
 
     /// Returns the steps that gates stopped lately, oldest first.
-    fn blocked(&self) -> Vec<Blocked>;
+    fn blocked(&self) -> Vec<BlockedStep>;
 }
 
 /// The dashboard of one project.
@@ -176,7 +176,7 @@ impl Dashboard {
         &self,
         use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let person = self.workspace.person();
+        let person = self.workspace.local_person();
         self.ask_as(person, use_case).await
     }
 
@@ -187,14 +187,14 @@ impl Dashboard {
         mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let workspace = self.workspace.clone();
-        self.aside(move || workspace.ask(Channel::Web, &who, &mut use_case))
+        self.aside(move || workspace.run_use_case(Channel::Web, &who, &mut use_case))
             .await
     }
 
     /// The same on the tree, which is kept between requests.
     async fn ask_tree<T: Send + 'static>(
         &self,
-        use_case: impl FnMut(&Context<'_>, &KnownTree) -> Result<T, Failure> + Send + 'static,
+        use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let lookout = self.lookout.clone();
         self.aside(move || lookout.ask(use_case)).await

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use application::known_tree::{KnownTree, look_at_files};
+use application::tree_cache::{CachedTree, record_file_changes};
 use application::{Context, Failure, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -28,14 +28,14 @@ pub(crate) struct Lookout {
 struct Seen {
     workspace: Arc<dyn Workspace>,
     /// Replaced as a whole, never changed: who reads it keeps nobody waiting.
-    known: Mutex<Option<Arc<KnownTree>>>,
+    known: Mutex<Option<Arc<CachedTree>>>,
     /// When the last look began.
     looked_at: Mutex<Option<Instant>>,
     is_asked_for: AtomicBool,
 }
 
 impl Seen {
-    fn known(&self) -> Option<Arc<KnownTree>> {
+    fn known(&self) -> Option<Arc<CachedTree>> {
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -43,19 +43,19 @@ impl Seen {
     }
 
     fn has_few(&self) -> bool {
-        self.known().is_some_and(|known| known.size() <= FEW)
+        self.known().is_some_and(|known| known.node_count() <= FEW)
     }
 
     /// Looks at the files, and brings the tree up to date.
     fn look(&self) {
         let begun = Instant::now();
         // What cannot be read now is read the next time; what is recorded is shown meanwhile.
+        let _ =
+            self.workspace
+                .run_use_case(Channel::Web, &Principal::System, &mut record_file_changes);
         let _ = self
             .workspace
-            .ask(Channel::Web, &Principal::System, &mut look_at_files);
-        let _ = self
-            .workspace
-            .ask(Channel::Web, &Principal::System, &mut |ctx| {
+            .run_use_case(Channel::Web, &Principal::System, &mut |ctx| {
                 self.follow(ctx).map(drop)
             });
         *self
@@ -65,10 +65,10 @@ impl Seen {
     }
 
     /// Returns the tree with what was recorded since, and keeps it.
-    fn follow(&self, ctx: &Context<'_>) -> Result<Arc<KnownTree>, Failure> {
+    fn follow(&self, ctx: &Context<'_>) -> Result<Arc<CachedTree>, Failure> {
         let next = match self.known() {
-            Some(known) => known.followed(ctx)?,
-            None => Arc::new(KnownTree::read(ctx)?),
+            Some(known) => known.catch_up(ctx)?,
+            None => Arc::new(CachedTree::read(ctx)?),
         };
         let mut kept = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // Somebody else may have got further meanwhile.
@@ -158,12 +158,12 @@ impl Lookout {
     /// Runs a use case on the tree as it is recorded now. Waits for a disk.
     pub(crate) fn ask<T>(
         &self,
-        mut use_case: impl FnMut(&Context<'_>, &KnownTree) -> Result<T, Failure>,
+        mut use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         self.look_if_due();
         let seen = &self.seen;
         seen.workspace
-            .ask(Channel::Web, &seen.workspace.person(), &mut |ctx| {
+            .run_use_case(Channel::Web, &seen.workspace.local_person(), &mut |ctx| {
                 use_case(ctx, &*seen.follow(ctx)?)
             })
     }

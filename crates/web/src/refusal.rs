@@ -75,7 +75,7 @@ impl IntoResponse for ApiRefusal {
             next_steps,
             ..
         } = self.0;
-        let body = json!({ "error": { "kind": kind.word(), "message": message, "next_steps": next_steps } });
+        let body = json!({ "error": { "kind": kind.as_str(), "message": message, "next_steps": next_steps } });
         (status(kind), Json(body)).into_response()
     }
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use application::accept_operations::accept_operations;
-use application::hand_over_operations::{HandOverRequest, HandedOver, hand_over_operations};
+use application::send_operations::{SendOperationsOutcome, SendOperationsRequest, send_operations};
 use application::{Failure, FailureKind};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Query, State};
@@ -15,10 +15,10 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
-use domain::access::Admitted;
-use domain::exchange::{Greeting, MOST_SENT, Receipt, Sending};
+use domain::authorization::AuthenticatedPrincipal;
 use domain::ids::{Digest32, OperationId};
 use domain::operation::Channel;
+use domain::sync_protocol::{MAX_PUSH_BYTES, PullHeader, PushHeader, PushOutcome};
 use serde::Deserialize;
 
 use crate::Dashboard;
@@ -32,7 +32,7 @@ pub(crate) fn router() -> Router<Dashboard> {
         "/api/team/operations",
         get(hand_over)
             .post(accept)
-            .layer(DefaultBodyLimit::max(MOST_SENT + 4_096)),
+            .layer(DefaultBodyLimit::max(MAX_PUSH_BYTES + 4_096)),
     )
 }
 
@@ -49,14 +49,14 @@ struct Asked {
 impl Dashboard {
     async fn page(
         &self,
-        caller: &Admitted,
-        request: HandOverRequest,
-    ) -> Result<HandedOver, Failure> {
+        caller: &AuthenticatedPrincipal,
+        request: SendOperationsRequest,
+    ) -> Result<SendOperationsOutcome, Failure> {
         let (workspace, caller) = (self.workspace.clone(), caller.clone());
         self.aside(move || {
             let mut hand_over =
-                |ctx: &application::Context<'_>| hand_over_operations(ctx, &caller, &request);
-            workspace.ask(Channel::Web, &caller.principal, &mut hand_over)
+                |ctx: &application::Context<'_>| send_operations(ctx, &caller, &request);
+            workspace.run_use_case(Channel::Web, &caller.principal, &mut hand_over)
         })
         .await
     }
@@ -64,7 +64,7 @@ impl Dashboard {
 
 async fn hand_over(
     State(dashboard): State<Dashboard>,
-    Extension(caller): Extension<Admitted>,
+    Extension(caller): Extension<AuthenticatedPrincipal>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, ApiRefusal> {
     let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is no hash");
@@ -74,7 +74,7 @@ async fn hand_over(
         .map(str::parse::<Digest32>)
         .transpose()
         .map_err(invalid)?;
-    let request = HandOverRequest {
+    let request = SendOperationsRequest {
         after: OperationId(asked.after),
         hash,
     };
@@ -82,7 +82,7 @@ async fn hand_over(
     // Listened to before the first look, so that nothing falls between the two.
     let listening = (!wait.is_zero()).then(|| dashboard.live.listen());
     let mut page = dashboard.page(&caller, request).await?;
-    if let (Some(listening), HandedOver::Page { lines, .. }) = (listening, &page)
+    if let (Some(listening), SendOperationsOutcome::Page { lines, .. }) = (listening, &page)
         && lines.is_empty()
     {
         let news = listening.until_after(asked.after);
@@ -91,10 +91,10 @@ async fn hand_over(
         }
     }
     Ok(match page {
-        HandedOver::Page { greeting, lines } => answered(&greeting, &lines)?,
-        HandedOver::Diverged => (
+        SendOperationsOutcome::Page { greeting, lines } => answered(&greeting, &lines)?,
+        SendOperationsOutcome::Diverged => (
             StatusCode::CONFLICT,
-            Json(Receipt::Diverged {
+            Json(PushOutcome::Diverged {
                 after: OperationId(asked.after),
             }),
         )
@@ -102,7 +102,7 @@ async fn hand_over(
     })
 }
 
-fn answered(greeting: &Greeting, lines: &[String]) -> Result<Response, Failure> {
+fn answered(greeting: &PullHeader, lines: &[String]) -> Result<Response, Failure> {
     let head = serde_json::to_string(greeting)
         .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
     let mut body =
@@ -119,7 +119,7 @@ fn answered(greeting: &Greeting, lines: &[String]) -> Result<Response, Failure> 
 
 async fn accept(
     State(dashboard): State<Dashboard>,
-    Extension(caller): Extension<Admitted>,
+    Extension(caller): Extension<AuthenticatedPrincipal>,
     body: Bytes,
 ) -> Result<Response, ApiRefusal> {
     if dashboard.only_shows {
@@ -133,17 +133,17 @@ async fn accept(
         .aside(move || {
             let mut accept =
                 |ctx: &application::Context<'_>| accept_operations(ctx, &caller, &sending, &lines);
-            workspace.ask(Channel::Web, &caller.principal, &mut accept)
+            workspace.run_use_case(Channel::Web, &caller.principal, &mut accept)
         })
         .await?;
     let status = match receipt {
-        Receipt::Kept { .. } => StatusCode::OK,
-        Receipt::Overtaken { .. } | Receipt::Diverged { .. } => StatusCode::CONFLICT,
+        PushOutcome::Kept { .. } => StatusCode::OK,
+        PushOutcome::Overtaken { .. } | PushOutcome::Diverged { .. } => StatusCode::CONFLICT,
     };
     Ok((status, Json(receipt)).into_response())
 }
 
-fn read(body: &[u8]) -> Result<(Sending, Vec<String>), Failure> {
+fn read(body: &[u8]) -> Result<(PushHeader, Vec<String>), Failure> {
     let invalid = |what: String| Failure::new(FailureKind::Invalid, what);
     let text =
         std::str::from_utf8(body).map_err(|_| invalid("what was sent is no UTF-8".to_owned()))?;

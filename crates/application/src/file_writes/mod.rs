@@ -9,31 +9,31 @@
 //! The entry is a record in the journal rather than a note, because only the journal survives a
 //! kill between its sync and the database's commit.
 
-mod planned;
+mod planned_files;
 
 use std::collections::BTreeSet;
 
 use domain::fact::Fact;
-use domain::file_writes::{FileWrite, FileWrites, LeftToDo};
+use domain::file_writes::{FileWrite, FileWrites, RedoAction};
 use domain::ids::{Digest32, OperationId, VersionHash};
-use domain::ports::{FileFault, Reading, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileFault, FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::planned::PlannedFiles;
-use self::planned::{PlannedWrite, content_of};
-use crate::context::{Context, Noticed};
+pub(crate) use self::planned_files::PlannedFiles;
+use self::planned_files::{PlannedWrite, content_hash_of};
+use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
-use crate::memory::unwritten;
-use crate::whole_text::whole_text;
+use crate::memory::unwritten_files;
+use crate::unmask_version::unmask_version;
 
 /// Note that names the last completed redo entry of this working copy.
-const DONE: &str = "file-writes";
+const COMPLETED_NOTE: &str = "file-writes";
 /// File that holds the digest of the last redo entry whose caller received its answer.
 ///
 /// Not synced to disk: if it is lost, one repeated request is answered with "already done".
-pub const ACKNOWLEDGED: &str = ".throughline/acknowledged";
+pub const ACKNOWLEDGED_PATH: &str = ".throughline/acknowledged";
 /// Maximum size of a file that is read to identify its content.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// An entry older than this many operations is not completed any more.
@@ -41,16 +41,16 @@ const MAX_OPERATIONS_SINCE: usize = 1_000;
 
 /// State of the last completed redo entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Done {
+struct CompletedEntry {
     record: Option<Digest32>,
     /// The request it came from, unless its caller certainly got the answer: the process may have
     /// died before it could reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    interrupted: Option<Interrupted>,
+    interrupted: Option<InterruptedRequest>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Interrupted {
+struct InterruptedRequest {
     operation: OperationId,
     request: VersionHash,
     by: String,
@@ -58,7 +58,7 @@ struct Interrupted {
 
 /// A file that could not be written.
 #[derive(Clone, Debug)]
-struct Unwritten {
+struct FailedWrite {
     path: String,
     why: String,
     /// Whether it is rendered from the state: then a later command can write it without loss, and
@@ -67,8 +67,8 @@ struct Unwritten {
 }
 
 /// Returns the digest that identifies a repeated request.
-pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
-    VersionHash::of(format!("{what:?}").as_bytes())
+pub(crate) fn hash_request(what: &dyn std::fmt::Debug) -> VersionHash {
+    VersionHash::of_bytes(format!("{what:?}").as_bytes())
 }
 
 /// Completes the file writes of an interrupted process. Edges call this before every use case.
@@ -78,7 +78,10 @@ pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
 pub fn complete_file_writes(ctx: &Context<'_>) {
     // Only the local replica is read. The use case contacts the server and reports when it does
     // not answer; asking here would swallow that error.
-    let found = ctx.store.read_known().map(|state| find_unwritten(&*state));
+    let found = ctx
+        .store
+        .begin_read_cached()
+        .map(|state| find_unwritten(&*state));
     // A store that cannot be read or written is the use case's to report.
     complete_found(ctx, found.unwrap_or_default());
 }
@@ -100,8 +103,8 @@ pub struct UnwrittenFiles {
 pub fn find_unwritten(state: &dyn Snapshot) -> UnwrittenFiles {
     let find = || -> Result<UnwrittenFiles, StoreFault> {
         Ok(UnwrittenFiles {
-            of_operation: pending(state)?.is_some(),
-            of_memory: unwritten::is_any_unwritten(state)?,
+            of_operation: load_pending_writes(state)?.is_some(),
+            of_memory: unwritten_files::has_unwritten_files(state)?,
         })
     };
     find().unwrap_or_default()
@@ -114,37 +117,42 @@ pub fn complete_found(ctx: &Context<'_>, found: UnwrittenFiles) {
             "files of an interrupted operation cannot be written now: {}",
             failure.message
         );
-        ctx.notice(Noticed::NotRecorded { why: what });
+        ctx.push_notice(Notice::NotRecorded { why: what });
     };
     let complete = || -> Result<(), Failure> {
-        let mut tx = ctx.store.write()?;
-        complete_within(ctx, &mut *tx)?;
+        let mut tx = ctx.store.begin_write()?;
+        complete_writes_within(ctx, &mut *tx)?;
         Ok(tx.commit()?)
     };
     if found.of_operation {
         complete().unwrap_or_else(tell);
     }
     if found.of_memory {
-        unwritten::complete(ctx).unwrap_or_else(tell);
+        unwritten_files::complete_memory_writes(ctx).unwrap_or_else(tell);
     }
 }
 
 /// Takes the write lock and completes the writes of an interrupted process.
-pub(crate) fn begin<'s>(ctx: &Context<'s>) -> Result<Box<dyn Transaction + 's>, Failure> {
-    let mut tx = ctx.store.write()?;
-    complete_within(ctx, &mut *tx)?;
+pub(crate) fn begin_transaction<'s>(
+    ctx: &Context<'s>,
+) -> Result<Box<dyn Transaction + 's>, Failure> {
+    let mut tx = ctx.store.begin_write()?;
+    complete_writes_within(ctx, &mut *tx)?;
     Ok(tx)
 }
 
 /// Completes pending writes in a running transaction that has recorded no files of its own yet.
-pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
-    let Some(writes) = pending(&*tx)? else {
+pub(crate) fn complete_writes_within(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<(), Failure> {
+    let Some(writes) = load_pending_writes(&*tx)? else {
         return Ok(());
     };
-    let unwritten = write(ctx, tx, &writes, &[])?;
-    for Unwritten { path, why, .. } in &unwritten {
+    let unwritten = write_files(ctx, tx, &writes, &[])?;
+    for FailedWrite { path, why, .. } in &unwritten {
         let why = format!("operation {} could not write it: {why}", writes.operation);
-        ctx.notice(Noticed::NotWritten {
+        ctx.push_notice(Notice::NotWritten {
             path: path.clone(),
             why,
         });
@@ -163,49 +171,52 @@ pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Re
         "operation {} ({summary}) was recorded before; its files are written now",
         writes.operation
     );
-    ctx.notice(Noticed::CaughtUp { what });
+    ctx.push_notice(Notice::CaughtUp { what });
     // The caller of that process may never have got an answer. Keeping its request lets the same
     // command, run again, be answered with "already done" instead of being carried out twice.
-    let interrupted = head.zip(writes.request).map(|(head, request)| Interrupted {
-        operation: writes.operation,
-        request,
-        by: head.by.to_string(),
-    });
-    keep_done(
+    let interrupted = head
+        .zip(writes.request)
+        .map(|(head, request)| InterruptedRequest {
+            operation: writes.operation,
+            request,
+            by: head.by.to_string(),
+        });
+    store_completed_entry(
         ctx,
         tx,
-        &Done {
-            record: Some(identity(&writes)),
+        &CompletedEntry {
+            record: Some(entry_digest(&writes)),
             interrupted,
         },
     )
 }
 
 /// Returns the redo entry that is still to be completed.
-fn pending(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
-    let copy = state.working_copy();
-    let Some(writes) = record::read::<FileWrites>(state, &FileWrites::key(&copy))? else {
+fn load_pending_writes(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
+    let copy = state.working_copy_secret();
+    let Some(writes) = record::read_record::<FileWrites>(state, &FileWrites::record_key(&copy))?
+    else {
         return Ok(None);
     };
-    let is_pending = match state.note(DONE)? {
-        Some(done) => read_done(&done).record != Some(identity(&writes)),
+    let is_pending = match state.load_note(COMPLETED_NOTE)? {
+        Some(done) => parse_completed_entry(&done).record != Some(entry_digest(&writes)),
         // Either it is the first entry, or the notes were lost with the database. In the latter
         // case only the newest operation can be incomplete: any later one completed it before it
         // began.
-        None => state.head()? == writes.operation,
+        None => state.last_operation_id()? == writes.operation,
     };
     // Others may write to the same store; without the seal their entries could make this working
     // copy write files that nobody here asked for.
-    Ok((is_pending && writes.is_made_by(&copy)).then_some(writes))
+    Ok((is_pending && writes.has_valid_seal(&copy)).then_some(writes))
 }
 
-fn session_file(stamp: &Stamp) -> String {
-    format!("{}/{stamp}.md", domain::session::FOLDER)
+fn session_file_path(stamp: &Stamp) -> String {
+    format!("{}/{stamp}.md", domain::session::SESSIONS_FOLDER)
 }
 
 /// Returns the files that are recorded but not written: their content on disk is not a user's edit.
 pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, StoreFault> {
-    Ok(pending(state)?
+    Ok(load_pending_writes(state)?
         .into_iter()
         .flat_map(|writes| writes.files)
         .map(|file| file.path)
@@ -215,12 +226,15 @@ pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, 
 /// Returns the operation of an interrupted process that already did what is requested now.
 ///
 /// Answers once: a further repetition is a new request.
-pub(crate) fn take_interrupted(
+pub(crate) fn take_interrupted_operation(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     request: VersionHash,
 ) -> Result<Option<OperationId>, Failure> {
-    let Some(done) = tx.note(DONE)?.map(|done| read_done(&done)) else {
+    let Some(done) = tx
+        .load_note(COMPLETED_NOTE)?
+        .map(|done| parse_completed_entry(&done))
+    else {
         return Ok(None);
     };
     let by = ctx.actor.to_string();
@@ -231,17 +245,17 @@ pub(crate) fn take_interrupted(
         return Ok(None);
     };
     // The first caller did get its answer, so the same request means "do it again".
-    if let Reading::Text { text, .. } = ctx.files.read(ACKNOWLEDGED, 256)
+    if let FileReadResult::Text { text, .. } = ctx.files.read_file(ACKNOWLEDGED_PATH, 256)
         && done
             .record
             .is_some_and(|record| record.to_string() == text.trim())
     {
         return Ok(None);
     }
-    keep_done(
+    store_completed_entry(
         ctx,
         tx,
-        &Done {
+        &CompletedEntry {
             record: done.record,
             interrupted: None,
         },
@@ -250,7 +264,7 @@ pub(crate) fn take_interrupted(
 }
 
 /// Builds the failure for a request that an interrupted process already carried out.
-pub(crate) fn done_already(
+pub(crate) fn already_done_failure(
     state: &dyn Snapshot,
     operation: OperationId,
 ) -> Result<Failure, Failure> {
@@ -262,45 +276,49 @@ pub(crate) fn done_already(
         "already done: operation {operation} ({summary}) was recorded before it was interrupted"
     );
     Ok(Failure::new(FailureKind::Refused, what)
-        .step(format!("tl log   # operation {operation}"))
-        .step("run the same command again to do it once more"))
+        .with_step(format!("tl log   # operation {operation}"))
+        .with_step("run the same command again to do it once more"))
 }
 
-fn read_done(text: &str) -> Done {
+fn parse_completed_entry(text: &str) -> CompletedEntry {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-fn keep_done(ctx: &Context<'_>, tx: &mut dyn Transaction, done: &Done) -> Result<(), Failure> {
+fn store_completed_entry(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    done: &CompletedEntry,
+) -> Result<(), Failure> {
     let text = serde_json::to_string(done).unwrap_or_default();
-    Ok(tx.keep_note(DONE, Some(&text), ctx.clock.now())?)
+    Ok(tx.save_note(COMPLETED_NOTE, Some(&text), ctx.clock.now())?)
 }
 
 /// Returns the digest that identifies a redo entry.
 ///
 /// The operation number alone is not enough: a restored backup assigns the same number again.
-fn identity(writes: &FileWrites) -> Digest32 {
-    Digest32::of(serde_json::to_string(writes).unwrap_or_default().as_bytes())
+fn entry_digest(writes: &FileWrites) -> Digest32 {
+    Digest32::of_bytes(serde_json::to_string(writes).unwrap_or_default().as_bytes())
 }
 
 /// Writes the files that still have their former content, and returns those that cannot be written.
-fn write(
+fn write_files(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     writes: &FileWrites,
     planned: &[PlannedWrite],
-) -> Result<Vec<Unwritten>, Failure> {
+) -> Result<Vec<FailedWrite>, Failure> {
     // Skipped entirely, not merged: the later operation's own entry holds the text to write.
-    let superseded = superseded(&*tx, writes)?;
+    let superseded = superseded_paths(&*tx, writes)?;
     let mut unwritten = Vec::new();
     for file in writes
         .files
         .iter()
-        .filter(|file| file.is_in_project() && !superseded.contains(&file.path))
+        .filter(|file| file.is_project_file() && !superseded.contains(&file.path))
     {
         let known = planned.iter().find(|planned| planned.write == *file);
         // One file that cannot be written does not keep the others from being completed.
-        if let Err(why) = write_one(ctx, &*tx, writes.operation, file, known)? {
-            unwritten.push(Unwritten {
+        if let Err(why) = write_file(ctx, &*tx, writes.operation, file, known)? {
+            unwritten.push(FailedWrite {
                 path: file.path.clone(),
                 why,
                 is_drawn: false,
@@ -311,7 +329,7 @@ fn write(
     // later operation and need no check of their former content.
     for stamp in &writes.sessions {
         if let Err((path, why)) = crate::sessions::render_session(ctx, tx, stamp)? {
-            unwritten.push(Unwritten {
+            unwritten.push(FailedWrite {
                 path,
                 why,
                 is_drawn: true,
@@ -321,7 +339,7 @@ fn write(
     Ok(unwritten)
 }
 
-fn write_one(
+fn write_file(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     operation: OperationId,
@@ -333,7 +351,7 @@ fn write_one(
         let why = format!(
             "it was changed before operation {operation} could write it, and is left as it is"
         );
-        ctx.notice(Noticed::NotWritten {
+        ctx.push_notice(Notice::NotWritten {
             path: path.clone(),
             why,
         });
@@ -343,21 +361,21 @@ fn write_one(
     let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
         file.before
     } else {
-        match content_of(ctx.files, path, &ctx.files.read(path, MAX_FILE_BYTES)) {
+        match content_hash_of(ctx.files, path, &ctx.files.read_file(path, MAX_FILE_BYTES)) {
             Ok(content) => content,
             Err(why) => return Ok(Err(why)),
         }
     };
-    match file.left_to_do(found) {
-        LeftToDo::Nothing => return Ok(Ok(())),
-        LeftToDo::LeaveAlone => {
+    match file.redo_action(found) {
+        RedoAction::Nothing => return Ok(Ok(())),
+        RedoAction::LeaveAlone => {
             left_alone();
             return Ok(Ok(()));
         }
-        LeftToDo::Write => {}
+        RedoAction::Write => {}
     }
     let written = match (file.after, known.and_then(|known| known.text.as_deref())) {
-        (None, _) => ctx.files.remove(path).inspect(|()| {
+        (None, _) => ctx.files.remove_file(path).inspect(|()| {
             if let Some((folder, _)) = path.rsplit_once('/') {
                 ctx.files.remove_empty_folder(folder);
             }
@@ -365,10 +383,10 @@ fn write_one(
         (Some(_), Some(text)) => write_text(ctx, file, text),
         // The store keeps texts with secrets masked. Such a text is written only if the current
         // file supplies the masked parts; a mask never reaches a plan.
-        (Some(after), None) => match whole_text(ctx, state, after, path) {
+        (Some(after), None) => match unmask_version(ctx, state, after, path) {
             Ok(text) => write_text(ctx, file, &text),
-            Err(failure) if failure.is_answer() => {
-                ctx.notice(Noticed::NotWritten {
+            Err(failure) if failure.is_rejection() => {
+                ctx.push_notice(Notice::NotWritten {
                     path: path.clone(),
                     why: failure.message,
                 });
@@ -390,8 +408,8 @@ fn write_one(
 
 fn write_text(ctx: &Context<'_>, file: &FileWrite, text: &str) -> Result<(), FileFault> {
     match file.before {
-        Some(_) => ctx.files.replace(&file.path, text),
-        None => ctx.files.create(&file.path, text),
+        Some(_) => ctx.files.replace_file(&file.path, text),
+        None => ctx.files.create_file(&file.path, text),
     }
 }
 
@@ -399,8 +417,14 @@ fn write_text(ctx: &Context<'_>, file: &FileWrite, text: &str) -> Result<(), Fil
 ///
 /// Where the notes were lost, an old entry looks pending; writing its files would revert newer
 /// text.
-fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<String>, Failure> {
-    let since = state.head()?.0.saturating_sub(writes.operation.0);
+fn superseded_paths(
+    state: &dyn Snapshot,
+    writes: &FileWrites,
+) -> Result<BTreeSet<String>, Failure> {
+    let since = state
+        .last_operation_id()?
+        .0
+        .saturating_sub(writes.operation.0);
     let since = usize::try_from(since).unwrap_or(usize::MAX);
     if since == 0 {
         return Ok(BTreeSet::new());
@@ -411,11 +435,11 @@ fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<Stri
         return Ok(writes.files.iter().map(|file| file.path.clone()).collect());
     }
     let mut paths = BTreeSet::new();
-    for operation in state.operations(None, since)? {
+    for operation in state.load_operations(None, since)? {
         for fact in &operation.facts {
             match fact {
                 Fact::ContentChanged { node, .. } => {
-                    paths.extend(state.node(*node)?.and_then(|node| node.path))
+                    paths.extend(state.load_node(*node)?.and_then(|node| node.path))
                 }
                 Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
                     paths.extend(node.path.clone())
@@ -429,19 +453,19 @@ fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<Stri
 
 impl PlannedFiles<'_> {
     /// Records an operation together with its redo entry.
-    pub(crate) fn record(
+    pub(crate) fn record_operation(
         &self,
         tx: &mut dyn Transaction,
         mut operation: domain::ports::NewOperation,
     ) -> Result<OperationId, Failure> {
         if self.is_empty() {
-            return Ok(tx.record(operation)?);
+            return Ok(tx.record_operation(operation)?);
         }
-        let planned = self.writes();
+        let planned = self.planned_writes();
         // There is one redo entry per working copy. An entry of this same transaction is extended,
         // not treated as left over from another process.
         let own = self.recorded.get().map(|(_, record)| record);
-        let left = pending(&*tx)?.filter(|left| own != Some(identity(left)));
+        let left = load_pending_writes(&*tx)?.filter(|left| own != Some(entry_digest(left)));
         if let Some(left) = left.as_ref().filter(|left| !left.files.is_empty()) {
             // Replacing the entry now would forget those files for good, so this operation has to
             // wait.
@@ -452,34 +476,36 @@ impl PlannedFiles<'_> {
                 files.join(", ")
             );
             return Err(Failure::new(FailureKind::Unavailable, what)
-                .step("make them writable, then try again"));
+                .with_step("make them writable, then try again"));
         }
         // Session files do not block: they are rendered from the state, so this operation takes
         // over those that are left.
         left.into_iter()
             .flat_map(|left| left.sessions)
             .for_each(|stamp| self.put_session(stamp));
-        let copy = tx.working_copy();
-        let key = FileWrites::key(&copy);
-        let before = record::read::<FileWrites>(&*tx, &key)?;
+        let copy = tx.working_copy_secret();
+        let key = FileWrites::record_key(&copy);
+        let before = record::read_record::<FileWrites>(&*tx, &key)?;
         let files: Vec<FileWrite> = planned
             .iter()
             .map(|planned| planned.write.clone())
             .collect();
         // The entry names its own operation, so the number is needed before the operation is
         // recorded.
-        let id = tx.next_operation()?;
+        let id = tx.next_operation_id()?;
         let after = FileWrites {
             operation: id,
             request: self.request,
             files,
-            sessions: self.sessions(),
+            sessions: self.planned_sessions(),
             seal: None,
         };
-        let after = after.sealed(&copy);
-        operation
-            .facts
-            .extend(record::changed(&key, before.as_ref(), Some(&after)));
+        let after = after.with_seal(&copy);
+        operation.facts.extend(record::record_changed_fact(
+            &key,
+            before.as_ref(),
+            Some(&after),
+        ));
         for text in planned
             .iter()
             .flat_map(|planned| [&planned.before, &planned.text])
@@ -492,8 +518,8 @@ impl PlannedFiles<'_> {
             }
         }
         drop(planned);
-        let id = tx.record(operation)?;
-        self.recorded.set(Some((id, identity(&after))));
+        let id = tx.record_operation(operation)?;
+        self.recorded.set(Some((id, entry_digest(&after))));
         Ok(id)
     }
 
@@ -501,39 +527,39 @@ impl PlannedFiles<'_> {
     ///
     /// In this order, because a file that is written first and never recorded looks like a user's
     /// edit, and a repeated command would act on it.
-    pub(crate) fn commit(
+    pub(crate) fn commit_and_write(
         &self,
         ctx: &Context<'_>,
         tx: Box<dyn Transaction + '_>,
     ) -> Result<(), Failure> {
         tx.commit()?;
-        self.write(ctx)
+        self.write_committed(ctx)
     }
 
     /// Writes the files of the committed operation.
-    pub(crate) fn write(&self, ctx: &Context<'_>) -> Result<(), Failure> {
+    pub(crate) fn write_committed(&self, ctx: &Context<'_>) -> Result<(), Failure> {
         let Some((operation, record)) = self.recorded.take() else {
             return Ok(());
         };
         let unwritten = self
-            .write_now(ctx, operation, record)
+            .write_under_lock(ctx, operation, record)
             .unwrap_or_else(|failure| {
                 // The operation is committed, so the error must not read like "nothing happened"
                 // and invite a retry. Every file is reported as unwritten instead.
-                let unwritten = |path, is_drawn| Unwritten {
+                let unwritten = |path, is_drawn| FailedWrite {
                     path,
                     why: failure.message.clone(),
                     is_drawn,
                 };
-                let files = self.writes();
+                let files = self.planned_writes();
                 let files = files
                     .iter()
                     .map(|file| unwritten(file.write.path.clone(), false));
                 files
                     .chain(
-                        self.sessions()
+                        self.planned_sessions()
                             .iter()
-                            .map(|stamp| unwritten(session_file(stamp), true)),
+                            .map(|stamp| unwritten(session_file_path(stamp), true)),
                     )
                     .collect()
             });
@@ -541,8 +567,8 @@ impl PlannedFiles<'_> {
             unwritten.into_iter().partition(|file| file.is_drawn);
         // A notice is enough for a rendered file: the store has its content, the next command
         // writes it.
-        for Unwritten { path, why, .. } in drawn {
-            ctx.notice(Noticed::NotWritten { path, why });
+        for FailedWrite { path, why, .. } in drawn {
+            ctx.push_notice(Notice::NotWritten { path, why });
         }
         let Some(first) = unwritten.first() else {
             return Ok(());
@@ -555,41 +581,44 @@ impl PlannedFiles<'_> {
             "recorded as operation {operation}, but `{}`{more} could not be written ({}); the next command completes it",
             first.path, first.why
         );
-        Err(Failure::new(FailureKind::Unavailable, what).step("tl status"))
+        Err(Failure::new(FailureKind::Unavailable, what).with_step("tl status"))
     }
 
-    fn write_now(
+    fn write_under_lock(
         &self,
         ctx: &Context<'_>,
         operation: OperationId,
         record: Digest32,
-    ) -> Result<Vec<Unwritten>, Failure> {
-        let mut tx = ctx.store.write()?;
+    ) -> Result<Vec<FailedWrite>, Failure> {
+        let mut tx = ctx.store.begin_write()?;
         // The lock was released by the commit: another process may have completed these files
         // since, and written others after them. With eight concurrent writers this
         // happens often.
-        let pending = pending(&*tx)?.filter(|writes| writes.operation == operation);
+        let pending = load_pending_writes(&*tx)?.filter(|writes| writes.operation == operation);
         let unwritten = match &pending {
-            Some(writes) => write(ctx, &mut *tx, writes, &self.writes())?,
+            Some(writes) => write_files(ctx, &mut *tx, writes, &self.planned_writes())?,
             None => Vec::new(),
         };
         let is_last = pending.is_some()
             || tx
-                .note(DONE)?
-                .is_some_and(|done| read_done(&done).record == Some(record));
+                .load_note(COMPLETED_NOTE)?
+                .is_some_and(|done| parse_completed_entry(&done).record == Some(record));
         if unwritten.is_empty() && is_last {
-            let interrupted = self.request.filter(|_| ctx.acknowledges()).map(|request| {
-                ctx.note_carried_out(record);
-                Interrupted {
-                    operation,
-                    request,
-                    by: ctx.actor.to_string(),
-                }
-            });
-            keep_done(
+            let interrupted = self
+                .request
+                .filter(|_| ctx.is_acknowledging())
+                .map(|request| {
+                    ctx.mark_carried_out(record);
+                    InterruptedRequest {
+                        operation,
+                        request,
+                        by: ctx.actor.to_string(),
+                    }
+                });
+            store_completed_entry(
                 ctx,
                 &mut *tx,
-                &Done {
+                &CompletedEntry {
                     record: Some(record),
                     interrupted,
                 },

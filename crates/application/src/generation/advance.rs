@@ -1,38 +1,40 @@
 //! Steps of a generation: the request for the next step, and the handling of its answer.
 
 use domain::fact::Fact;
-use domain::generation::prompts::{JUDGE, TEMPLATE, TEMPLATE_TEXT, WRITER};
-use domain::generation::steps::{self, Judging};
-use domain::generation::update::{self, Kept};
-use domain::generation::{Generation, GenerationStatus, Step, verdict};
+use domain::generation::prompts::{
+    JUDGE_SYSTEM_PROMPT, WRITER_SYSTEM_PROMPT, WRITER_TEMPLATE, WRITER_TEMPLATE_PATH,
+};
+use domain::generation::steps::{self, JudgeReview};
+use domain::generation::update::{self, CommittedScene};
+use domain::generation::{Generation, GenerationStatus, GenerationStep, verdict};
 use domain::ids::VersionHash;
 use domain::node::Progress;
 use domain::operation::Verb;
-use domain::ports::{FileLook, Reading, Transaction};
-use domain::review::{Review, Said};
-use domain::tick::{Spending, TickState, offline};
+use domain::ports::{FileReadResult, FileStatResult, Transaction};
+use domain::review::{Review, ReviewActor};
+use domain::tick::{ModelSpending, TickState, offline};
 use domain::tree::Tree;
 use domain::{record, search};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::material::{Gathered, scene};
-use super::view::{GenerationView, begun};
+use super::material::{SceneMaterial, find_scene};
+use super::view::{GenerationView, load_generation};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, begin};
-use crate::memory::files;
-use crate::observe::observed_plans;
-use crate::tick::gather::prose_path;
-use crate::tick::spending::spent;
+use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::memory::memory_files;
+use crate::observe::observe_plans;
+use crate::tick::spending::spending_facts;
+use crate::tick::story_state::prose_path;
 
 /// Unusable answers to one step before the generation fails.
-const MOST_FAILURES: u32 = 3;
+const MAX_STEP_FAILURES: u32 = 3;
 
 /// The next step of a generation.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "next")]
-pub enum NextStep {
+pub enum NextGenerationStep {
     Ask(Box<StepAsk>),
     /// No further step: complete, held for a person, failed or cancelled.
     Rest {
@@ -44,7 +46,7 @@ pub enum NextStep {
 #[derive(Clone, Debug, Serialize)]
 pub struct StepAsk {
     pub scene: String,
-    pub step: Step,
+    pub step: GenerationStep,
     pub nonce: String,
     pub system: String,
     pub prompt: String,
@@ -62,7 +64,7 @@ pub struct StepAnswer {
     /// The text was cut off by the token limit.
     pub is_cut: bool,
     pub writer: String,
-    pub spent: Vec<Spending>,
+    pub spent: Vec<ModelSpending>,
     /// The reason, if there is no answer.
     pub failed: Option<String>,
 }
@@ -72,38 +74,45 @@ pub struct StepAnswer {
 ///
 /// # Errors
 /// When it was never started, or the state cannot be read or written.
-pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let node = scene(ctx, &*state, &tree, words)?;
-    let generation = begun(&*state, node.id, &tree.path(node))?;
+pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextGenerationStep, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let node = find_scene(ctx, &*state, &tree, words)?;
+    let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
     if generation.status != GenerationStatus::Running {
-        return Ok(NextStep::Rest {
-            generation: Box::new(GenerationView::of(ctx, &tree, generation)),
+        return Ok(NextGenerationStep::Rest {
+            generation: Box::new(GenerationView::from_generation(ctx, &tree, generation)),
         });
     }
-    if generation.step == Step::Commit {
+    if generation.step == GenerationStep::Commit {
         drop(state);
-        let generation = Box::new(commit(ctx, &tree, &generation)?);
-        return Ok(NextStep::Rest { generation });
+        let generation = Box::new(commit_scene(ctx, &tree, &generation)?);
+        return Ok(NextGenerationStep::Rest { generation });
     }
-    let gathered = Gathered::of(ctx, &*state, &tree, node)?;
-    let template = match ctx.files.read(TEMPLATE, 256 * 1024) {
-        Reading::Text { text, .. } => text,
-        Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
+    let gathered = SceneMaterial::gather(ctx, &*state, &tree, node)?;
+    let template = match ctx.files.read_file(WRITER_TEMPLATE_PATH, 256 * 1024) {
+        FileReadResult::Text { text, .. } => text,
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => WRITER_TEMPLATE.to_owned(),
     };
-    let judges = generation.step == Step::Judge;
+    let judges = generation.step == GenerationStep::Judge;
     // About three tokens per word leave room for other languages than English; the minimum is for
     // verdicts of short scenes.
     let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3))
         .unwrap_or(u32::MAX)
         .max(2_000);
-    Ok(NextStep::Ask(Box::new(StepAsk {
+    Ok(NextGenerationStep::Ask(Box::new(StepAsk {
         scene: generation.scene.clone(),
         step: generation.step,
-        nonce: nonce(&generation),
-        system: if judges { JUDGE } else { WRITER }.to_owned(),
-        prompt: gathered.material(ctx).prompt(&generation, &template),
-        schema: judges.then(|| verdict::schema(&gathered.memory)),
+        nonce: request_nonce(&generation),
+        system: if judges {
+            JUDGE_SYSTEM_PROMPT
+        } else {
+            WRITER_SYSTEM_PROMPT
+        }
+        .to_owned(),
+        prompt: gathered
+            .prompt_material(ctx)
+            .render_prompt(&generation, &template),
+        schema: judges.then(|| verdict::verdict_schema(&gathered.memory)),
         max_output_tokens: room,
     })))
 }
@@ -113,13 +122,13 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failur
 /// # Errors
 /// When it was never started, or the state cannot be read.
 pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let node = scene(ctx, &*state, &tree, words)?;
-    let generation = begun(&*state, node.id, &tree.path(node))?;
-    let gathered = Gathered::of(ctx, &*state, &tree, node)?;
-    let material = gathered.material(ctx);
+    let (state, tree) = observe_plans(ctx)?;
+    let node = find_scene(ctx, &*state, &tree, words)?;
+    let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
+    let gathered = SceneMaterial::gather(ctx, &*state, &tree, node)?;
+    let material = gathered.prompt_material(ctx);
     Ok(match generation.step {
-        Step::Judge => material.offline_verdict(),
+        GenerationStep::Judge => material.offline_verdict(),
         _ => Value::String(material.offline_draft()),
     })
 }
@@ -133,34 +142,35 @@ pub fn submit_step(
     ctx: &Context<'_>,
     words: &[String],
     answer: &StepAnswer,
-) -> Result<NextStep, Failure> {
-    let (_, tree) = observed_plans(ctx)?;
-    let mut tx = ctx.store.write()?;
-    let node = scene(ctx, &*tx, &tree, words)?;
-    let before = begun(&*tx, node.id, &tree.path(node))?;
-    if before.status != GenerationStatus::Running || nonce(&before) != answer.nonce {
+) -> Result<NextGenerationStep, Failure> {
+    let (_, tree) = observe_plans(ctx)?;
+    let mut tx = ctx.store.begin_write()?;
+    let node = find_scene(ctx, &*tx, &tree, words)?;
+    let before = load_generation(&*tx, node.id, &tree.alias_path(node))?;
+    if before.status != GenerationStatus::Running || request_nonce(&before) != answer.nonce {
         let what = format!("stale answer: `{}` has moved on", before.scene);
         return Err(Failure::new(FailureKind::Conflict, what)
-            .step(format!("tl generation status {}", before.scene)));
+            .with_step(format!("tl generation status {}", before.scene)));
     }
-    let gathered = Gathered::of(ctx, &*tx, &tree, node)?;
+    let gathered = SceneMaterial::gather(ctx, &*tx, &tree, node)?;
     let mut after = before.clone();
     after.writer.clone_from(&answer.writer);
-    let expected = gathered.expected(ctx, answer.writer == offline::NAME);
-    let known = record::read::<Review>(&*tx, &before.scene)?;
-    let mut review = Judging::review(known.clone(), &before, ctx.policy.generation.revisions);
-    let said = Said {
+    let expected = gathered.expected_prose(ctx, answer.writer == offline::PLANNER_NAME);
+    let known = record::read_record::<Review>(&*tx, &before.scene)?;
+    let mut review =
+        JudgeReview::open_review(known.clone(), &before, ctx.policy.generation.revisions);
+    let said = ReviewActor {
         by: &ctx.actor,
         at: ctx.clock.now(),
     };
-    let judging = Judging {
+    let judging = JudgeReview {
         review: &mut review,
         said,
         policy: &ctx.policy.review,
     };
     let taken = match &answer.failed {
         Some(why) => Err(why.clone()),
-        None => steps::take(
+        None => steps::apply_answer(
             &mut after,
             &answer.answer,
             answer.is_cut,
@@ -168,10 +178,10 @@ pub fn submit_step(
             judging,
         ),
     };
-    let judged = before.step == Step::Judge && taken.is_ok();
+    let judged = before.step == GenerationStep::Judge && taken.is_ok();
     // The review changes only with a usable verdict; a failed call must not cost an iteration.
     let reviewed = judged
-        .then(|| record::changed(&before.scene, known.as_ref(), Some(&review)))
+        .then(|| record::record_changed_fact(&before.scene, known.as_ref(), Some(&review)))
         .flatten();
     match taken {
         Ok(()) => after.error = None,
@@ -184,13 +194,13 @@ pub fn submit_step(
             };
             // The caller has retried a failed call already; only unusable answers get further
             // attempts.
-            if answer.failed.is_some() || after.failures >= MOST_FAILURES {
+            if answer.failed.is_some() || after.failures >= MAX_STEP_FAILURES {
                 after.status = GenerationStatus::Failed;
             }
         }
     }
-    let planned = PlannedFiles::of(ctx, None);
-    keep(
+    let planned = PlannedFiles::new(ctx, None);
+    record_generation(
         ctx,
         &mut *tx,
         &planned,
@@ -204,7 +214,7 @@ pub fn submit_step(
 }
 
 /// Returns the id of a request: a hash of everything that led to it.
-fn nonce(generation: &Generation) -> String {
+fn request_nonce(generation: &Generation) -> String {
     let Generation {
         node,
         step,
@@ -219,63 +229,69 @@ fn nonce(generation: &Generation) -> String {
     // a stale answer cannot be applied to a later step.
     let text = format!(
         "{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}",
-        step.word()
+        step.as_str()
     );
-    VersionHash::of(text.as_bytes())
+    VersionHash::of_bytes(text.as_bytes())
         .to_string()
         .chars()
         .take(16)
         .collect()
 }
 
-fn keep(
+fn record_generation(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     planned: &PlannedFiles<'_>,
     before: &Generation,
     after: &mut Generation,
-    calls: &[Spending],
+    calls: &[ModelSpending],
     more: Vec<Fact>,
 ) -> Result<(), Failure> {
     after.updated = ctx.clock.now();
     let done = if after.status == GenerationStatus::Running {
-        before.step.word()
+        before.step.as_str()
     } else {
-        after.status.word()
+        after.status.as_str()
     };
-    let mut operation = ctx.operation(Verb::Write, format!("write {}: {done}", after.scene));
-    operation.facts = spent(&*tx, calls)?;
-    operation.facts.extend(record::changed(
-        &Generation::key(after.node),
+    let mut operation = ctx.new_operation(Verb::Write, format!("write {}: {done}", after.scene));
+    operation.facts = spending_facts(&*tx, calls)?;
+    operation.facts.extend(record::record_changed_fact(
+        &Generation::record_key(after.node),
         Some(before),
         Some(after),
     ));
     operation.facts.extend(more);
     operation.texts.push(after.draft.clone());
-    planned.record(tx, operation)?;
+    planned.record_operation(tx, operation)?;
     Ok(())
 }
 
 /// Commits a scene: prose, facts, open loops and the end of the generation in one operation.
-fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<GenerationView, Failure> {
+fn commit_scene(
+    ctx: &Context<'_>,
+    tree: &Tree,
+    before: &Generation,
+) -> Result<GenerationView, Failure> {
     let gone = || Failure::new(FailureKind::NotFound, format!("`{}` is gone", before.scene));
     let node = tree.get(before.node).ok_or_else(gone)?;
     let path = prose_path(ctx, tree, node).ok_or_else(gone)?;
     let text = format!("{}\n", before.draft.trim());
-    let mut tx = begin(ctx)?;
+    let mut tx = begin_transaction(ctx)?;
     // Compare-and-set: `before` was read outside the transaction.
-    if record::read::<Generation>(&*tx, &Generation::key(before.node))?.as_ref() != Some(before) {
+    if record::read_record::<Generation>(&*tx, &Generation::record_key(before.node))?.as_ref()
+        != Some(before)
+    {
         let what = format!("`{}` changed meanwhile", before.scene);
         return Err(Failure::new(FailureKind::Conflict, what)
-            .step(format!("tl generation status {}", before.scene)));
+            .with_step(format!("tl generation status {}", before.scene)));
     }
-    let planned = PlannedFiles::of(ctx, None);
+    let planned = PlannedFiles::new(ctx, None);
     // The backup is a planned write too: it exists exactly if the prose was replaced.
-    ctx.on_files(&planned, |ctx| set_aside(ctx, &path, &text))?;
-    planned.put(&path, Some(&text))?;
-    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
-    let mut memory = files::stored(&*tx)?;
-    let tick = record::read::<TickState>(&*tx, TickState::KEY)?
+    ctx.with_planned_files(&planned, |ctx| back_up_prose(ctx, &path, &text))?;
+    planned.put_file(&path, Some(&text))?;
+    let mut memory_files = memory_files::import_edits_within(ctx, &mut *tx)?;
+    let mut memory = memory_files::load_memory(&*tx)?;
+    let tick = record::read_record::<TickState>(&*tx, TickState::KEY)?
         .unwrap_or_default()
         .current_tick;
     let title = node
@@ -285,52 +301,55 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
         .unwrap_or_else(|| before.scene.clone());
     let blueprint = node
         .content
-        .version()
-        .map(|version| tx.text(version))
+        .version_hash()
+        .map(|version| tx.load_text(version))
         .transpose()?
         .flatten()
         .unwrap_or_default();
-    let kept = Kept {
+    let kept = CommittedScene {
         title: &title,
         tick,
-        words: search::words(&before.draft).len(),
+        words: search::split_words(&before.draft).len(),
     };
-    update::remember(&mut memory, before, &blueprint, kept);
+    update::record_committed_scene(&mut memory, before, &blueprint, kept);
     let mut after = Generation {
         status: GenerationStatus::Complete,
         ..before.clone()
     };
-    let mut more = memory.changes();
-    let progress = tx.node(node.id)?.ok_or_else(gone)?.progress;
+    let mut more = memory.change_facts();
+    let progress = tx.load_node(node.id)?.ok_or_else(gone)?.progress;
     // A node that needs evidence stays open until it is proved, also with its prose written.
-    if progress != Progress::Complete && crate::evidence::unproved(ctx, &*tx, node)?.is_none() {
+    if progress != Progress::Complete
+        && crate::evidence::find_missing_proof(ctx, &*tx, node)?.is_none()
+    {
         more.push(Fact::ProgressChanged {
             node: node.id,
             before: progress,
             after: Progress::Complete,
         });
     }
-    keep(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
+    record_generation(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
     // Before the commit: which files are about to be written must survive a crash.
-    memory_files.expect(ctx, &mut *tx, &memory)?;
+    memory_files.register_changes(ctx, &mut *tx, &memory)?;
     tx.commit()?;
     // Memory files first: a failure there is only a notice, while a failed prose file ends the
     // call.
-    memory_files.write(ctx);
-    planned.write(ctx)?;
-    Ok(GenerationView::of(ctx, tree, after))
+    memory_files.write_files(ctx);
+    planned.write_committed(ctx)?;
+    Ok(GenerationView::from_generation(ctx, tree, after))
 }
 
 /// Backs up existing prose that differs from the new text, because it may be a person's work.
-fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
-    let Reading::Text { text: known, .. } = ctx.files.read(path, 16 * 1024 * 1024) else {
-        return match ctx.files.look(path) {
-            FileLook::Missing => Ok(()),
+fn back_up_prose(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
+    let FileReadResult::Text { text: known, .. } = ctx.files.read_file(path, 16 * 1024 * 1024)
+    else {
+        return match ctx.files.stat_file(path) {
+            FileStatResult::Missing => Ok(()),
             _ => Err(Failure::new(
                 FailureKind::Refused,
                 format!("`{path}` exists and cannot be read"),
             )
-            .step("move it away")),
+            .with_step("move it away")),
         };
     };
     if known == text {
@@ -342,9 +361,9 @@ fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
             "{folder}/backups/{}",
             domain::version::backup_name(name, ctx.clock.now(), attempt)
         );
-        match ctx.files.create(
+        match ctx.files.create_file(
             backup.trim_start_matches('/'),
-            &domain::secrets::mask(&known),
+            &domain::secrets::mask_secrets(&known),
         ) {
             Ok(()) => return Ok(()),
             Err(domain::ports::FileFault::Exists { .. }) => {}

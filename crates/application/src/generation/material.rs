@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::generation::checks::Expected;
-use domain::generation::prompts::Material;
-use domain::memory::Memory;
+use domain::generation::checks::SceneExpectations;
+use domain::generation::prompts::WritingMaterial;
+use domain::memory::StoryMemory;
 use domain::node::Node;
 use domain::ports::Snapshot;
 use domain::tick::TickState;
@@ -13,28 +13,28 @@ use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::find;
-use crate::memory::files;
-use crate::tick::gather::{novel_name, prose, prose_path};
+use crate::locate::find_node;
+use crate::memory::memory_files;
+use crate::tick::story_state::{novel_name, prose_path, read_prose};
 
 /// Number of preceding scenes that are given in full.
-const WHOLE_SCENES: usize = 2;
+const FULL_PREVIOUS_SCENES: usize = 2;
 
 /// The gathered material of a scene.
-pub(super) struct Gathered {
+pub(super) struct SceneMaterial {
     pub(super) novel: String,
     pub(super) scene: String,
     pub(super) blueprint: String,
     parent: String,
-    pub(super) memory: Memory,
+    pub(super) memory: StoryMemory,
     before: Vec<String>,
     characters: Vec<String>,
     /// Memory ids of the scenes before this one.
     earlier: BTreeSet<String>,
 }
 
-impl Gathered {
-    pub(super) fn of(
+impl SceneMaterial {
+    pub(super) fn gather(
         ctx: &Context<'_>,
         state: &dyn Snapshot,
         tree: &Tree,
@@ -43,24 +43,24 @@ impl Gathered {
         let text = |node: &Node| -> Result<String, Failure> {
             let kept = node
                 .content
-                .version()
-                .map(|version| state.text(version))
+                .version_hash()
+                .map(|version| state.load_text(version))
                 .transpose()?;
             Ok(kept.flatten().unwrap_or_default())
         };
         let blueprint = text(node)?;
         let earlier: Vec<String> = tree
-            .all_in_order()
+            .all_preorder()
             .into_iter()
             .take_while(|other| other.id != node.id)
-            .filter_map(|other| prose(ctx, tree, &tree.path(other)))
+            .filter_map(|other| read_prose(ctx, tree, &tree.alias_path(other)))
             .collect();
-        let memory = files::stored(state)?;
+        let memory = memory_files::load_memory(state)?;
         let before: BTreeSet<String> = tree
-            .all_in_order()
+            .all_preorder()
             .into_iter()
             .take_while(|other| other.id != node.id)
-            .map(|other| tree.path(other))
+            .map(|other| tree.alias_path(other))
             .collect();
         // By position in the plan, not by the time of writing: scenes may be written out of order,
         // and a later scene must not count as known to the reader.
@@ -71,13 +71,21 @@ impl Gathered {
                 .is_some_and(|path| before.contains(path))
         };
         let tick_state =
-            domain::record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
-        let names = |profile| domain::consistency::names_of(profile, "characters", &blueprint);
+            domain::record::read_record::<TickState>(state, TickState::KEY)?.unwrap_or_default();
+        let names =
+            |profile| domain::consistency::list_facet_names(profile, "characters", &blueprint);
         Ok(Self {
             novel: novel_name(&tick_state),
-            scene: tree.path(node),
-            characters: ctx.profile(&node.profile).map(names).unwrap_or_default(),
-            parent: tree.parent(node).map(text).transpose()?.unwrap_or_default(),
+            scene: tree.alias_path(node),
+            characters: ctx
+                .find_profile(&node.profile)
+                .map(names)
+                .unwrap_or_default(),
+            parent: tree
+                .parent_of(node)
+                .map(text)
+                .transpose()?
+                .unwrap_or_default(),
             earlier: memory
                 .scenes()
                 .filter(is_before)
@@ -86,13 +94,18 @@ impl Gathered {
             memory,
             // The nearest scenes carry the voice and the open threads; older ones are in the
             // memory, as facts.
-            before: earlier.into_iter().rev().take(WHOLE_SCENES).rev().collect(),
+            before: earlier
+                .into_iter()
+                .rev()
+                .take(FULL_PREVIOUS_SCENES)
+                .rev()
+                .collect(),
             blueprint,
         })
     }
 
-    pub(super) fn material(&self, ctx: &Context<'_>) -> Material<'_> {
-        Material {
+    pub(super) fn prompt_material(&self, ctx: &Context<'_>) -> WritingMaterial<'_> {
+        WritingMaterial {
             novel: &self.novel,
             scene: &self.scene,
             blueprint: &self.blueprint,
@@ -105,8 +118,8 @@ impl Gathered {
     }
 
     /// Returns what the prose is checked against. Offline placeholders have no required length.
-    pub(super) fn expected(&self, ctx: &Context<'_>, offline: bool) -> Expected<'_> {
-        Expected {
+    pub(super) fn expected_prose(&self, ctx: &Context<'_>, offline: bool) -> SceneExpectations<'_> {
+        SceneExpectations {
             blueprint: &self.blueprint,
             characters: &self.characters,
             // Offline answers are placeholders of a few lines; the length check would reject every
@@ -124,13 +137,13 @@ impl Gathered {
 }
 
 /// Returns the named scene: a node of a level with prose.
-pub(super) fn scene<'t>(
+pub(super) fn find_scene<'t>(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &'t Tree,
     words: &[String],
 ) -> Result<&'t Node, Failure> {
-    let (id, _) = find(ctx, state, words)?;
+    let (id, _) = find_node(ctx, state, words)?;
     let node = tree
         .get(id)
         .ok_or_else(|| Failure::new(FailureKind::NotFound, "that node has no plan"))?;
@@ -138,9 +151,9 @@ pub(super) fn scene<'t>(
         let what = format!(
             "nothing is written from a {}: `{}`",
             node.level,
-            tree.path(node)
+            tree.alias_path(node)
         );
-        return Err(Failure::new(FailureKind::Refused, what).step("tl write --next"));
+        return Err(Failure::new(FailureKind::Refused, what).with_step("tl write --next"));
     }
     Ok(node)
 }

@@ -1,21 +1,21 @@
 //! Starts, resumes or cancels the generation of a scene.
 
-use domain::approval::approval_step;
+use domain::approval::approval_next_step;
 use domain::fact::Fact;
-use domain::generation::{Generation, GenerationStatus, Step, review};
+use domain::generation::{Generation, GenerationStatus, GenerationStep, review};
 use domain::node::{Node, Progress, Status};
 use domain::operation::Verb;
 use domain::ports::Snapshot;
 use domain::record;
-use domain::review::{Review, Said};
+use domain::review::{Review, ReviewActor};
 use domain::tree::Tree;
 
-use super::material::scene;
-use super::view::{GenerationView, begun};
+use super::material::find_scene;
+use super::view::{GenerationView, load_generation};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::observed_plans;
-use crate::tick::gather::prose_path;
+use crate::observe::observe_plans;
+use crate::tick::story_state::prose_path;
 
 /// Starts a generation. One that is complete, cancelled or based on another blueprint starts over;
 /// one under way is returned unchanged.
@@ -23,8 +23,8 @@ use crate::tick::gather::prose_path;
 /// # Errors
 /// When there is no such scene, its blueprint is not approved, or the state cannot be written.
 pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change(ctx, words, |_, tree, node, known| {
-        let path = tree.path(node);
+    change_generation(ctx, words, |_, tree, node, known| {
+        let path = tree.alias_path(node);
         // Writing costs money, so it starts only from a blueprint that was approved in its current
         // text.
         if node.status() != Status::Approved {
@@ -32,15 +32,17 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
                 "cannot write `{path}`: its blueprint is `{}`, expected `approved`",
                 node.status()
             );
-            return Err(Failure::new(FailureKind::Refused, what).step(approval_step(
-                &path,
-                ctx.policy.approval,
-                &ctx.actor,
-            )));
+            return Err(
+                Failure::new(FailureKind::Refused, what).with_step(approval_next_step(
+                    &path,
+                    ctx.policy.approval,
+                    &ctx.actor,
+                )),
+            );
         }
         let blueprint = node
             .content
-            .canonical()
+            .canonical_hash()
             .ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;
         match known {
             // Idempotent while the blueprint is the same: restarting would throw away a paid draft.
@@ -50,7 +52,7 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
                     node: node.id,
                     scene: path,
                     status: GenerationStatus::Running,
-                    step: Step::Write,
+                    step: GenerationStep::Write,
                     blueprint,
                     writer: String::new(),
                     draft: String::new(),
@@ -76,17 +78,16 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
 /// # Errors
 /// When it was never started, or is finished; or it is held, and the actor is not a person.
 pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change(ctx, words, |state, tree, node, known| {
-        let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
+    change_generation(ctx, words, |state, tree, node, known| {
+        let known = known.ok_or_else(|| not_started_failure(&tree.alias_path(node)))?;
         if !known.is_open() {
-            let what = format!("`{}` is {}", known.scene, known.status.word());
-            return Err(
-                Failure::new(FailureKind::Refused, what).step(format!("tl write {}", known.scene))
-            );
+            let what = format!("`{}` is {}", known.scene, known.status.as_str());
+            return Err(Failure::new(FailureKind::Refused, what)
+                .with_step(format!("tl write {}", known.scene)));
         }
         // Resuming a held scene is a decision about its findings, which the review has to record.
         let decided = if known.status == GenerationStatus::Held {
-            accepted(ctx, state, &known)?
+            accept_findings(ctx, state, &known)?
         } else {
             None
         };
@@ -106,12 +107,12 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
 /// # Errors
 /// When it was never started, or is finished.
 pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change(ctx, words, |_, tree, node, known| {
-        let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
+    change_generation(ctx, words, |_, tree, node, known| {
+        let known = known.ok_or_else(|| not_started_failure(&tree.alias_path(node)))?;
         if !known.is_open() {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!("`{}` is {}", known.scene, known.status.word()),
+                format!("`{}` is {}", known.scene, known.status.as_str()),
             ));
         }
         Ok((
@@ -125,16 +126,16 @@ pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
 }
 
 /// Returns the fact that a person accepts the findings of a held scene.
-fn accepted(
+fn accept_findings(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     known: &Generation,
 ) -> Result<Option<Fact>, Failure> {
-    let Some(before) = record::read::<Review>(state, &known.scene)? else {
+    let Some(before) = record::read_record::<Review>(state, &known.scene)? else {
         return Ok(None);
     };
     let mut review = before.clone();
-    let said = Said {
+    let said = ReviewActor {
         by: &ctx.actor,
         at: ctx.clock.now(),
     };
@@ -143,24 +144,28 @@ fn accepted(
             FailureKind::Refused,
             format!("`{}` is held for a person: {refused}", known.scene),
         )
-        .step(format!("tl review status --of {}", known.scene))
-        .step(format!(
+        .with_step(format!("tl review status --of {}", known.scene))
+        .with_step(format!(
             "tl generation resume {}   # a person keeps it as it is",
             known.scene
         ))
     })?;
-    Ok(record::changed(&known.scene, Some(&before), Some(&review)))
+    Ok(record::record_changed_fact(
+        &known.scene,
+        Some(&before),
+        Some(&review),
+    ))
 }
 
-fn not_begun(path: &str) -> Failure {
+fn not_started_failure(path: &str) -> Failure {
     Failure::new(
         FailureKind::NotFound,
         format!("generation of `{path}` was not started"),
     )
-    .step(format!("tl write {path}"))
+    .with_step(format!("tl write {path}"))
 }
 
-fn change(
+fn change_generation(
     ctx: &Context<'_>,
     words: &[String],
     decide: impl FnOnce(
@@ -170,20 +175,20 @@ fn change(
         Option<Generation>,
     ) -> Result<(Generation, Option<Fact>), Failure>,
 ) -> Result<GenerationView, Failure> {
-    let (_, tree) = observed_plans(ctx)?;
-    let mut tx = ctx.store.write()?;
-    let node = scene(ctx, &*tx, &tree, words)?;
+    let (_, tree) = observe_plans(ctx)?;
+    let mut tx = ctx.store.begin_write()?;
+    let node = find_scene(ctx, &*tx, &tree, words)?;
     // A missing record is a regular case here; each caller decides whether it is an error.
-    let known = begun(&*tx, node.id, "").ok();
+    let known = load_generation(&*tx, node.id, "").ok();
     let (mut after, decided) = decide(&*tx, &tree, node, known.clone())?;
     if known.as_ref() != Some(&after) {
         after.updated = ctx.clock.now();
-        let mut operation = ctx.operation(
+        let mut operation = ctx.new_operation(
             Verb::Write,
-            format!("write {}: {}", after.scene, after.status.word()),
+            format!("write {}: {}", after.scene, after.status.as_str()),
         );
-        operation.facts.extend(record::changed(
-            &Generation::key(node.id),
+        operation.facts.extend(record::record_changed_fact(
+            &Generation::record_key(node.id),
             known.as_ref(),
             Some(&after),
         ));
@@ -196,36 +201,36 @@ fn change(
                 after: Progress::Active,
             });
         }
-        tx.record(operation)?;
+        tx.record_operation(operation)?;
         tx.commit()?;
     }
-    Ok(GenerationView::of(ctx, &tree, after))
+    Ok(GenerationView::from_generation(ctx, &tree, after))
 }
 
 /// Returns the path of the next scene to write: approved, and without prose.
 ///
 /// # Errors
 /// When there is none.
-pub fn next_scene(ctx: &Context<'_>) -> Result<String, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    for node in tree.all_in_order() {
-        let known = record::read::<Generation>(&*state, &Generation::key(node.id))?;
+pub fn next_unwritten_scene(ctx: &Context<'_>) -> Result<String, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    for node in tree.all_preorder() {
+        let known = record::read_record::<Generation>(&*state, &Generation::record_key(node.id))?;
         // A held scene waits for a person and is skipped; a changed blueprint makes both kinds open
         // again.
         let settled = known.is_some_and(|known| {
             matches!(
                 known.status,
                 GenerationStatus::Complete | GenerationStatus::Held
-            ) && Some(known.blueprint) == node.content.canonical()
+            ) && Some(known.blueprint) == node.content.canonical_hash()
         });
         if prose_path(ctx, &tree, node).is_some() && node.status() == Status::Approved && !settled {
-            return Ok(tree.path(node));
+            return Ok(tree.alias_path(node));
         }
     }
     Err(Failure::new(
         FailureKind::NotFound,
         "there is no approved blueprint that is not written yet",
     )
-    .step("tl next")
-    .step("tl plan   # what can be planned"))
+    .with_step("tl next")
+    .with_step("tl plan   # what can be planned"))
 }

@@ -1,29 +1,29 @@
 //! Shows the status of generations.
 
-use domain::generation::{Finding, Generation, GenerationStatus, Step};
+use domain::generation::{Generation, GenerationStatus, GenerationStep, SceneFinding};
 use domain::ports::Snapshot;
 use domain::record;
 use domain::tree::Tree;
 use serde::Serialize;
 
-use super::material::scene;
+use super::material::find_scene;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::observed_plans;
+use crate::observe::observe_plans;
 
 /// A generation, for output.
 #[derive(Clone, Debug, Serialize)]
 pub struct GenerationView {
     pub scene: String,
     pub status: GenerationStatus,
-    pub step: Step,
+    pub step: GenerationStep,
     pub writer: String,
     pub words: usize,
     pub conclusions: u32,
     pub revisions: u32,
     pub failures: u32,
     pub error: Option<String>,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SceneFinding>,
     /// Whether the blueprint has changed since, or is no longer approved.
     pub stale: bool,
     /// The prose file, if the generation is complete.
@@ -31,10 +31,10 @@ pub struct GenerationView {
 }
 
 impl GenerationView {
-    pub(super) fn of(ctx: &Context<'_>, tree: &Tree, generation: Generation) -> Self {
+    pub(super) fn from_generation(ctx: &Context<'_>, tree: &Tree, generation: Generation) -> Self {
         let node = tree.get(generation.node);
         let is_current =
-            |node: &domain::node::Node| node.content.canonical() == Some(generation.blueprint);
+            |node: &domain::node::Node| node.content.canonical_hash() == Some(generation.blueprint);
         let complete = generation.status == GenerationStatus::Complete;
         Self {
             // A removed node counts as stale too: its prose no longer follows from any plan.
@@ -44,8 +44,8 @@ impl GenerationView {
             // Before the commit the path may hold older prose, which is not this generation's.
             file: node
                 .filter(|_| complete)
-                .and_then(|node| crate::tick::gather::prose_path(ctx, tree, node)),
-            words: domain::search::words(&generation.draft).len(),
+                .and_then(|node| crate::tick::story_state::prose_path(ctx, tree, node)),
+            words: domain::search::split_words(&generation.draft).len(),
             scene: generation.scene,
             status: generation.status,
             step: generation.step,
@@ -63,12 +63,12 @@ impl GenerationView {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let all = record::read_all::<Generation>(&*state, "")?;
+pub fn list_generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let all = record::read_records::<Generation>(&*state, "")?;
     Ok(all
         .into_iter()
-        .map(|(_, generation)| GenerationView::of(ctx, &tree, generation))
+        .map(|(_, generation)| GenerationView::from_generation(ctx, &tree, generation))
         .collect())
 }
 
@@ -76,26 +76,26 @@ pub fn generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
 ///
 /// # Errors
 /// When there is no such scene, or it was never started.
-pub fn generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let node = scene(ctx, &*state, &tree, words)?;
-    Ok(GenerationView::of(
+pub fn show_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let node = find_scene(ctx, &*state, &tree, words)?;
+    Ok(GenerationView::from_generation(
         ctx,
         &tree,
-        begun(&*state, node.id, &tree.path(node))?,
+        load_generation(&*state, node.id, &tree.alias_path(node))?,
     ))
 }
 
-pub(super) fn begun(
+pub(super) fn load_generation(
     state: &dyn Snapshot,
     node: domain::ids::NodeId,
     path: &str,
 ) -> Result<Generation, Failure> {
-    record::read::<Generation>(state, &Generation::key(node))?.ok_or_else(|| {
+    record::read_record::<Generation>(state, &Generation::record_key(node))?.ok_or_else(|| {
         Failure::new(
             FailureKind::NotFound,
             format!("generation of `{path}` was not started"),
         )
-        .step(format!("tl write {path}"))
+        .with_step(format!("tl write {path}"))
     })
 }

@@ -5,24 +5,24 @@
 //! session memory (which plans a session has read) is kept as notes, which may be lost without
 //! harm.
 
-mod effects;
-mod frozen;
-mod hosting;
+mod frozen_documents;
+mod host_sessions;
+mod plan_messages;
 mod plans;
 mod prompt_submitted;
-mod session;
+mod session_events;
 mod signals;
 mod tool_about_to_run;
 mod tool_finished;
-mod work;
+mod work_gates;
 
-use domain::caller::ProcessIdentity;
-use domain::gates::Fired;
+use domain::calling_session::ProcessIdentity;
+use domain::gates::FiredGate;
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
-pub use self::hosting::{calls_us, names_a_session};
-pub(crate) use self::plans::recorded;
+pub use self::host_sessions::{identifies_session, runs_tl};
+pub(crate) use self::plans::find_recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub(crate) use self::tool_about_to_run::override_key;
 use crate::context::Context;
@@ -30,20 +30,20 @@ use crate::failure::Failure;
 
 /// The outcome of a host's event.
 #[derive(Clone, Debug, Default)]
-pub struct Handled {
+pub struct EventOutcome {
     pub reply: Reply,
     /// Gates that blocked.
-    pub blocked: Vec<Fired>,
+    pub blocked: Vec<FiredGate>,
     /// Gates that only warned.
-    pub warned: Vec<Fired>,
+    pub warned: Vec<FiredGate>,
     /// Whether the reply reports earlier hook errors.
     pub faults_told: bool,
 }
 
-impl Handled {
+impl EventOutcome {
     /// Merges the outcome of another handler of the same event.
     #[must_use]
-    pub fn and(mut self, more: Self) -> Self {
+    pub fn merge(mut self, more: Self) -> Self {
         let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
             // Joined, not replaced: two gates may block one call, and the agent should see both
             // reasons at once instead of one per attempt.
@@ -64,7 +64,7 @@ impl Handled {
         self
     }
 
-    fn saying(context: Option<String>) -> Self {
+    fn with_context(context: Option<String>) -> Self {
         Self {
             reply: Reply {
                 context,
@@ -77,7 +77,7 @@ impl Handled {
 
 /// Facts about an event that only the edge knows.
 #[derive(Clone, Debug)]
-pub struct Surroundings<'a> {
+pub struct EventContext<'a> {
     /// The person at the host: a typed command is their decision.
     pub person: &'a Principal,
     /// The plans the event's tool call touches.
@@ -97,35 +97,41 @@ pub struct Surroundings<'a> {
 pub fn handle_host_event(
     ctx: &Context<'_>,
     event: &HostEvent,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
     match &event.happening {
-        Happening::ToolAboutToRun(call) => Ok(tool_about_to_run::handle(
-            ctx,
-            event,
-            call,
-            surroundings,
-        )?
-        .and(signals::before(ctx, event, call, surroundings)?)),
+        Happening::ToolAboutToRun(call) => {
+            Ok(
+                tool_about_to_run::handle_tool_about_to_run(ctx, event, call, surroundings)?
+                    .merge(signals::check_trail_gates(ctx, event, call, surroundings)?),
+            )
+        }
         Happening::ToolFinished { call, failed } => {
-            let plans = tool_finished::handle(ctx, event, call, *failed, surroundings)?;
-            Ok(plans.and(signals::after(ctx, event, call, *failed, surroundings)?))
+            let plans =
+                tool_finished::handle_tool_finished(ctx, event, call, *failed, surroundings)?;
+            Ok(plans.merge(signals::count_finished_call(
+                ctx,
+                event,
+                call,
+                *failed,
+                surroundings,
+            )?))
         }
         Happening::PromptSubmitted { prompt } => {
-            prompt_submitted::handle(ctx, event, prompt, surroundings)
+            prompt_submitted::handle_prompt(ctx, event, prompt, surroundings)
         }
         Happening::SessionStarted { source } => {
-            let started = session::started(ctx, event, *source, surroundings)?;
+            let started = session_events::handle_start(ctx, event, *source, surroundings)?;
             // The briefing already lists the open signals, so they must not be repeated after the
             // first tool call.
-            signals::briefed(ctx)?;
+            signals::mark_signals_reported(ctx)?;
             Ok(started)
         }
-        Happening::Compacting => session::compacting(ctx, event),
-        Happening::Compacted => session::compacted(ctx, event),
-        Happening::Stopping { again } => session::stopping(ctx, event, *again),
+        Happening::Compacting => session_events::handle_compacting(ctx, event),
+        Happening::Compacted => session_events::handle_compacted(ctx, event),
+        Happening::Stopping { again } => session_events::handle_stop(ctx, event, *again),
         // A subagent's turn is part of the main agent's, whose own stop is handled.
-        Happening::SubagentStopping => Ok(Handled::default()),
-        Happening::SessionEnded => session::ended(ctx, event, surroundings),
+        Happening::SubagentStopping => Ok(EventOutcome::default()),
+        Happening::SessionEnded => session_events::handle_end(ctx, event, surroundings),
     }
 }

@@ -1,11 +1,11 @@
 //! Resolves the files a tool call names to plans and their nodes.
 
-use domain::host_event::{Effect, HostEvent, ToolCall};
+use domain::host_event::{FileEffect, HostEvent, ToolCall};
 use domain::node::Node;
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
-use domain::profile::{PlanPlace, Profile, place_of};
+use domain::profile::{PlanPlace, Profile, locate_plan};
 
-use crate::locate::parent;
+use crate::locate::load_parent;
 
 /// A plan file that a tool call touches.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub struct TouchedPlan<'p> {
     /// Relative to the project, links followed.
     pub file: String,
     pub place: PlanPlace<'p>,
-    pub effect: Effect,
+    pub effect: FileEffect,
 }
 
 /// Returns the plans a tool call touches. Resolves paths on disk, never reads the store.
@@ -23,13 +23,13 @@ pub fn touched_plans<'p>(
     profiles: &'p [Profile],
     event: &HostEvent,
 ) -> Vec<TouchedPlan<'p>> {
-    let Some(call) = event.happening.call() else {
+    let Some(call) = event.happening.tool_call() else {
         return Vec::new();
     };
     let directory = event.directory.as_deref();
-    let plan_at = |path: &str, effect: &Effect| {
-        let file = files.lead(directory, path)?;
-        let place = place_of(profiles, &file)?;
+    let plan_at = |path: &str, effect: &FileEffect| {
+        let file = files.resolve_path(directory, path)?;
+        let place = locate_plan(profiles, &file)?;
         Some(TouchedPlan {
             file,
             place,
@@ -44,7 +44,7 @@ pub fn touched_plans<'p>(
     // A host without a read tool reads with the shell (`cat`), so a file that a command names
     // counts as read; otherwise `read-before-write` would block every later edit.
     if call.command.is_some() {
-        found.extend(words(call).filter_map(|word| plan_at(word, &Effect::Read)));
+        found.extend(path_like_words(call).filter_map(|word| plan_at(word, &FileEffect::Read)));
     }
     found
 }
@@ -56,19 +56,22 @@ pub fn touched_files(
     profiles: &[Profile],
     event: &HostEvent,
 ) -> Vec<String> {
-    let Some(call) = event.happening.call() else {
+    let Some(call) = event.happening.tool_call() else {
         return Vec::new();
     };
     let directory = event.directory.as_deref();
-    let changed = call.touches.iter().filter(|touch| touch.effect.changes());
+    let changed = call
+        .touches
+        .iter()
+        .filter(|touch| touch.effect.modifies_file());
     changed
-        .filter_map(|touch| files.lead(directory, &touch.path))
-        .filter(|file| place_of(profiles, file).is_none())
+        .filter_map(|touch| files.resolve_path(directory, &touch.path))
+        .filter(|file| locate_plan(profiles, file).is_none())
         .collect()
 }
 
 /// Returns the words of a command line that may be paths of plans.
-fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
+fn path_like_words(call: &ToolCall) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
     let words = call
         .command
@@ -84,35 +87,35 @@ fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
 
 /// A plan's node and its parent, as recorded.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedPlan {
     pub(crate) node: Option<Node>,
     pub(crate) parent: Option<Node>,
 }
 
 /// Finds the node of a plan file's place, and its parent.
-pub(crate) fn recorded(
+pub(crate) fn find_recorded(
     state: &dyn Snapshot,
     place: &PlanPlace<'_>,
-) -> Result<Recorded, StoreFault> {
-    let mut found = Recorded::default();
+) -> Result<RecordedPlan, StoreFault> {
+    let mut found = RecordedPlan::default();
     for (depth, alias) in place.aliases.iter().enumerate() {
         let candidates = match (depth, &found.node) {
             (0, _) => state.nodes_by_alias(alias)?,
             (_, Some(above)) => state.children_by_alias(above.id, alias)?,
-            (_, None) => return Ok(Recorded::default()),
+            (_, None) => return Ok(RecordedPlan::default()),
         };
         // In a flat level (tickets) the path says nothing about the parent; the front matter does.
-        let flat = place.level.lies_flat();
+        let flat = place.level.is_flat();
         let fits = |node: &Node| {
             node.profile == place.profile.name && (depth > 0 || flat || node.parent.is_none())
         };
         found.parent = found.node.take();
         found.node = candidates.into_iter().find(fits);
     }
-    if place.level.lies_flat()
+    if place.level.is_flat()
         && let Some(node) = &found.node
     {
-        found.parent = parent(state, node)?;
+        found.parent = load_parent(state, node)?;
     }
     Ok(found)
 }

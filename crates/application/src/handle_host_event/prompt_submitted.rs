@@ -1,60 +1,60 @@
 //! Handles a submitted prompt: typed commands that hooks act on, and notices since the last prompt.
 
 use domain::approval::Force;
-use domain::gates::{Fired, Objection};
+use domain::gates::{FiredGate, Objection};
 use domain::host_event::{HostEvent, Reply};
 use domain::ids::Digest32;
 use domain::policy::GateMode;
-use domain::typed_command::{TypedCommand, read};
+use domain::typed_command::{TypedCommand, parse_typed_command};
 
-use super::{Handled, Surroundings, effects, session, work};
-use crate::approve::{ApproveRequest, approve};
-use crate::brief::brief;
+use super::{EventContext, EventOutcome, plan_messages, session_events, work_gates};
+use crate::approve::{ApproveRequest, approve_node};
+use crate::brief::compose_briefing;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed;
+use crate::observe::observe_then_read;
 use crate::plan_node::{PlanRequest, plan_node};
-use crate::survey::Scope;
+use crate::scan::ScanScope;
 
 /// Acts on a typed command, and reports changes made outside the session.
-pub(super) fn handle(
+pub(super) fn handle_prompt(
     ctx: &Context<'_>,
     event: &HostEvent,
     prompt: &str,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
-    drop(observed(ctx, Scope::Everything)?);
-    work::new_turn(ctx)?;
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
+    drop(observe_then_read(ctx, ScanScope::Everything)?);
+    work_gates::start_turn(ctx)?;
     // A subagent's prompt is written by the main agent; honouring `/approve-plan` there would let
     // an agent approve its own plan.
-    let command = read(prompt).filter(|_| event.agent.is_none());
+    let command = parse_typed_command(prompt).filter(|_| event.agent.is_none());
     let mut handled = match command {
-        Some(TypedCommand::Approve { node }) => approved_by_person(ctx, node, surroundings)?,
+        Some(TypedCommand::Approve { node }) => approve_for_person(ctx, node, surroundings)?,
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
-            plan(ctx, event, level, id)?
+            plan_for_person(ctx, event, level, id)?
         }
-        Some(TypedCommand::Plan { .. }) | None => Handled::default(),
+        Some(TypedCommand::Plan { .. }) | None => EventOutcome::default(),
     };
     let noticed: Vec<String> = ctx
-        .take_noticed_in_short()
+        .take_short_notices()
         .iter()
-        .filter_map(effects::in_words)
+        .filter_map(plan_messages::render_notice)
         .collect();
     if handled.reply.block.is_some() {
         // A blocked prompt does not reach the model, so its notices wait for the next one.
         if !noticed.is_empty() {
-            session::change(ctx, event, |memory| memory.untold.extend(noticed))?;
+            session_events::update_memory(ctx, event, |memory| memory.untold.extend(noticed))?;
         }
         return Ok(handled);
     }
-    let memory = session::memory(&*ctx.store.read()?, event)?;
+    let memory = session_events::load_memory(&*ctx.store.begin_read()?, event)?;
     // Some hosts send one prompt twice. The digest covers prompt and answer, so that a second
     // approval of another node is still answered.
     let answered = handled
         .reply
         .context
         .as_ref()
-        .map(|answer| Digest32::of(format!("{prompt}\n{answer}").as_bytes()));
+        .map(|answer| Digest32::of_bytes(format!("{prompt}\n{answer}").as_bytes()));
     if answered.is_some() && answered == memory.answered {
         handled.reply = Reply::default();
     }
@@ -62,7 +62,7 @@ pub(super) fn handle(
     told.extend(memory.untold.iter().cloned().chain(noticed));
     told.extend(handled.reply.context.take());
     if memory.owed_a_briefing {
-        told.push(brief(ctx, None)?);
+        told.push(compose_briefing(ctx, None)?);
     }
     if told.is_empty() && !memory.briefed_this_turn && memory.answered == answered {
         return Ok(handled);
@@ -70,14 +70,14 @@ pub(super) fn handle(
     let text = told.join("\n\n");
     let mut is_news = false;
     let (owed, untold) = (memory.owed_a_briefing, memory.untold);
-    session::change(ctx, event, |memory| {
+    session_events::update_memory(ctx, event, |memory| {
         // Clears only what this reply contains: a parallel call may have added notices since the
         // memory was read outside the transaction.
         memory.owed_a_briefing &= !owed;
         memory.untold.retain(|line| !untold.contains(line));
         memory.briefed_this_turn = false;
         memory.answered = answered;
-        is_news = !text.is_empty() && memory.is_news(&text);
+        is_news = !text.is_empty() && memory.remember_if_new(&text);
     })?;
     handled.faults_told = is_news && surroundings.faults.is_some();
     handled.reply.context = is_news.then_some(text);
@@ -87,15 +87,15 @@ pub(super) fn handle(
 fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
     ctx.profiles
         .iter()
-        .any(|profile| profile.level(name).is_some())
+        .any(|profile| profile.find_level(name).is_some())
 }
 
 /// Approves a plan on a person's typed command.
-fn approved_by_person(
+fn approve_for_person(
     ctx: &Context<'_>,
     node: Vec<String>,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
     // The hook runs as the agent, and under policy `human` only a person's approval counts.
     let as_person = Context::new(
         ctx.store,
@@ -106,8 +106,8 @@ fn approved_by_person(
         surroundings.person.clone(),
         ctx.channel,
     )
-    .at_work(ctx.git, ctx.session.clone());
-    match approve(
+    .with_git_and_session(ctx.git, ctx.session.clone());
+    match approve_node(
         &as_person,
         &ApproveRequest {
             node,
@@ -127,22 +127,22 @@ fn approved_by_person(
                 .iter()
                 .map(|warning| format!("\n- {warning}"))
                 .collect();
-            let mut handled = Handled::saying(Some(format!("{text}{warnings}")));
+            let mut handled = EventOutcome::with_context(Some(format!("{text}{warnings}")));
             handled.reply.notice = Some(text);
             Ok(handled)
         }
-        Err(failure) if failure.is_answer() => Ok(refused("approve", &failure)),
+        Err(failure) if failure.is_rejection() => Ok(block_with_failure("approve", &failure)),
         Err(failure) => Err(failure),
     }
 }
 
 /// Returns the planning prompt of a node with the parent's plan, or the reason for a refusal.
-fn plan(
+fn plan_for_person(
     ctx: &Context<'_>,
     event: &HostEvent,
     level: String,
     id: String,
-) -> Result<Handled, Failure> {
+) -> Result<EventOutcome, Failure> {
     match plan_node(
         ctx,
         &PlanRequest {
@@ -154,31 +154,33 @@ fn plan(
         Ok(outcome) => {
             // The prompt contains the parent's plan, which need not be given again before the first
             // write.
-            session::change(ctx, event, |memory| memory.given.extend(outcome.parent))?;
-            Ok(Handled::saying(Some(outcome.prompt)))
+            session_events::update_memory(ctx, event, |memory| {
+                memory.given.extend(outcome.parent)
+            })?;
+            Ok(EventOutcome::with_context(Some(outcome.prompt)))
         }
-        Err(failure) if failure.is_answer() => match ctx.policy.gates.hierarchy {
-            GateMode::Block => Ok(refused("plan", &failure)),
-            GateMode::Warn | GateMode::Off => Ok(Handled::saying(Some(failure.message))),
+        Err(failure) if failure.is_rejection() => match ctx.policy.gates.hierarchy {
+            GateMode::Block => Ok(block_with_failure("plan", &failure)),
+            GateMode::Warn | GateMode::Off => Ok(EventOutcome::with_context(Some(failure.message))),
         },
         Err(failure) => Err(failure),
     }
 }
 
-fn refused(what: &str, failure: &Failure) -> Handled {
+fn block_with_failure(what: &str, failure: &Failure) -> EventOutcome {
     let objection = Objection::new(failure.message.clone(), failure.next_steps.clone());
-    let fired = vec![Fired {
+    let fired = vec![FiredGate {
         gate: "hierarchy",
         plan: what.to_owned(),
         objection,
     }];
-    let block = Some(domain::gates::explain(&fired));
-    Handled {
+    let block = Some(domain::gates::render_objections(&fired));
+    EventOutcome {
         reply: Reply {
             block,
             ..Reply::default()
         },
         blocked: fired,
-        ..Handled::default()
+        ..EventOutcome::default()
     }
 }

@@ -4,40 +4,40 @@
 //! Only in projects that keep a trail. Calls of subagents are not counted: signals are about the
 //! main line of work.
 
-use domain::detection::{PREFIX, Seen, Signal, classify};
-use domain::gates::{self, Fired, Objection};
-use domain::host_event::{Effect, HostEvent, Reply, ToolCall};
+use domain::detection::{COUNTERS_KEY_PREFIX, CountedCall, Signal, classify_tool_call};
+use domain::gates::{self, FiredGate, Objection};
+use domain::host_event::{FileEffect, HostEvent, Reply, ToolCall};
 use domain::ids::Digest32;
 use domain::policy::{GateMode, Governance};
-use domain::ports::Reading;
-use domain::session::FOLDER;
-use domain::session_memory::KEPT_FOR_MS;
+use domain::ports::FileReadResult;
+use domain::session::SESSIONS_FOLDER;
+use domain::session_memory::RETENTION_MS;
 use domain::time::Timestamp;
 use domain::trail;
 
-use super::{Handled, Surroundings};
+use super::{EventContext, EventOutcome};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::sessions::{
-    conversation_compacts, counters_of, keep_counters, own_session, session_before, signals,
-    standing,
+    detect_signals, load_counters, load_current_trail, own_session, record_conversation_compaction,
+    session_before, store_counters,
 };
 
 /// Maximum size of a session file that is hashed.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_SESSION_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Evaluates the `intent` and `read-before-write` gates before a tool runs.
-pub(super) fn before(
+pub(super) fn check_trail_gates(
     ctx: &Context<'_>,
     event: &HostEvent,
     call: &ToolCall,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
-    if !trail::is_kept(ctx.profiles) {
-        return Ok(Handled::default());
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
+    if !trail::has_trail_profile(ctx.profiles) {
+        return Ok(EventOutcome::default());
     }
-    let undeclared = undeclared(ctx, call, surroundings)?;
-    Ok(undeclared.and(unread(ctx, event, call)?))
+    let undeclared = check_intent_gate(ctx, call, surroundings)?;
+    Ok(undeclared.merge(check_session_file_read(ctx, event, call)?))
 }
 
 /// Blocks writes under strict governance until an intent is declared, in this session or by an
@@ -45,18 +45,18 @@ pub(super) fn before(
 ///
 /// A shell command is blocked too unless it is recognisably read-only, because its writes cannot be
 /// known in advance.
-fn undeclared(
+fn check_intent_gate(
     ctx: &Context<'_>,
     call: &ToolCall,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
     if ctx.policy.governance != Governance::Strict {
-        return Ok(Handled::default());
+        return Ok(EventOutcome::default());
     }
     let plans = surroundings
         .plans
         .iter()
-        .filter(|plan| plan.effect.changes())
+        .filter(|plan| plan.effect.modifies_file())
         .map(|plan| &plan.file);
     let written = plans
         .chain(surroundings.files)
@@ -67,20 +67,20 @@ fn undeclared(
         None if call.may_write_by_command() => {
             ("command", "this command may write files".to_owned())
         }
-        None => return Ok(Handled::default()),
+        None => return Ok(EventOutcome::default()),
     };
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     let declared = own_session(ctx, &*state)?.is_some()
         || session_before(ctx, &*state)?.is_some_and(|it| it.is_active());
     if declared {
-        return Ok(Handled::default());
+        return Ok(EventOutcome::default());
     }
     let why = format!("{how}, but this session has not declared an intent");
     let steps = vec![
         "tl intent \"what this session is for\"".to_owned(),
         "tl map tactic \"how\"".to_owned(),
     ];
-    Ok(fired(
+    Ok(outcome_of_gate(
         "intent",
         what,
         Objection::new(why, steps),
@@ -89,19 +89,23 @@ fn undeclared(
 }
 
 /// Blocks overwriting a session file whose current content the session has not read.
-fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handled, Failure> {
+fn check_session_file_read(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    call: &ToolCall,
+) -> Result<EventOutcome, Failure> {
     let mode = ctx.policy.gates.read_before_write;
     // Only whole-file writes: an edit of a passage keeps what other sessions appended.
     let overwritten = call
         .touches
         .iter()
-        .filter(|touch| matches!(touch.effect, Effect::Write { .. } | Effect::Delete));
-    let files = overwritten.filter_map(|touch| session_file(ctx, event, &touch.path));
+        .filter(|touch| matches!(touch.effect, FileEffect::Write { .. } | FileEffect::Delete));
+    let files = overwritten.filter_map(|touch| resolve_session_file(ctx, event, &touch.path));
     for file in files {
-        let Some(digest) = digest_of(ctx, &file) else {
+        let Some(digest) = file_digest(ctx, &file) else {
             continue;
         };
-        let counters = counters_of(&*ctx.store.read()?, &ctx.session)?;
+        let counters = load_counters(&*ctx.store.begin_read()?, &ctx.session)?;
         if counters.read_files.get(&file) != Some(&digest) && mode != GateMode::Off {
             let why = format!(
                 "`{file}` would be overwritten, but this session has not read its current content"
@@ -110,7 +114,7 @@ fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handl
                 format!("read {file}"),
                 "append to it, or use `tl map` and `tl anchor add`".to_owned(),
             ];
-            return Ok(fired(
+            return Ok(outcome_of_gate(
                 "read-before-write",
                 &file,
                 Objection::new(why, steps),
@@ -118,68 +122,73 @@ fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handl
             ));
         }
     }
-    Ok(Handled::default())
+    Ok(EventOutcome::default())
 }
 
-fn fired(gate: &'static str, plan: &str, objection: Objection, mode: GateMode) -> Handled {
-    let fired = vec![Fired {
+fn outcome_of_gate(
+    gate: &'static str,
+    plan: &str,
+    objection: Objection,
+    mode: GateMode,
+) -> EventOutcome {
+    let fired = vec![FiredGate {
         gate,
         plan: plan.to_owned(),
         objection,
     }];
-    let text = Some(gates::explain(&fired));
+    let text = Some(gates::render_objections(&fired));
     match mode {
-        GateMode::Block => Handled {
+        GateMode::Block => EventOutcome {
             reply: Reply {
                 block: text,
                 ..Reply::default()
             },
             blocked: fired,
-            ..Handled::default()
+            ..EventOutcome::default()
         },
-        GateMode::Warn | GateMode::Off => Handled {
+        GateMode::Warn | GateMode::Off => EventOutcome {
             warned: fired,
-            ..Handled::saying(text)
+            ..EventOutcome::with_context(text)
         },
     }
 }
 
 /// Returns the session file a path leads to.
-fn session_file(ctx: &Context<'_>, event: &HostEvent, path: &str) -> Option<String> {
+fn resolve_session_file(ctx: &Context<'_>, event: &HostEvent, path: &str) -> Option<String> {
     // A cheap test of the text first: resolving a path costs system calls, and nearly no call names
     // a session file.
     let named = path.contains("sessions/") && path.ends_with(".md");
     let file = named
-        .then(|| ctx.files.lead(event.directory.as_deref(), path))
+        .then(|| ctx.files.resolve_path(event.directory.as_deref(), path))
         .flatten()?;
-    file.starts_with(FOLDER).then_some(file)
+    file.starts_with(SESSIONS_FOLDER).then_some(file)
 }
 
-fn digest_of(ctx: &Context<'_>, file: &str) -> Option<Digest32> {
-    match ctx.files.read(file, MOST_BYTES) {
-        Reading::Text { text, .. } => Some(Digest32::of(text.as_bytes())),
-        Reading::Missing | Reading::Unreadable { .. } => None,
+fn file_digest(ctx: &Context<'_>, file: &str) -> Option<Digest32> {
+    match ctx.files.read_file(file, MAX_SESSION_FILE_BYTES) {
+        FileReadResult::Text { text, .. } => Some(Digest32::of_bytes(text.as_bytes())),
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
     }
 }
 
 /// Counts a finished call, and returns the signals that are new.
-pub(super) fn after(
+pub(super) fn count_finished_call(
     ctx: &Context<'_>,
     event: &HostEvent,
     call: &ToolCall,
     failed: bool,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
-    if !trail::is_kept(ctx.profiles) || event.agent.is_some() {
-        return Ok(Handled::default());
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
+    if !trail::has_trail_profile(ctx.profiles) || event.agent.is_some() {
+        return Ok(EventOutcome::default());
     }
-    let mut tx = ctx.store.write()?;
-    let trail = standing(ctx, &*tx)?;
-    let mut counters = counters_of(&*tx, &ctx.session)?;
+    let mut tx = ctx.store.begin_write()?;
+    let trail = load_current_trail(ctx, &*tx)?;
+    let mut counters = load_counters(&*tx, &ctx.session)?;
     let plans = surroundings
         .plans
         .iter()
-        .filter(|plan| plan.effect.changes())
+        .filter(|plan| plan.effect.modifies_file())
         .map(|plan| plan.file.as_str());
     // The program's own folder is bookkeeping, not work: it would raise signals about drift.
     let own = |file: &str| file.starts_with(".throughline/");
@@ -190,15 +199,17 @@ pub(super) fn after(
     let named: Vec<String> = call
         .touches
         .iter()
-        .filter_map(|touch| session_file(ctx, event, &touch.path))
+        .filter_map(|touch| resolve_session_file(ctx, event, &touch.path))
         .collect();
-    counters.count(
-        &Seen {
-            what: classify(call),
+    counters.count_call(
+        &CountedCall {
+            what: classify_tool_call(call),
             failed,
             says: call.says.as_deref(),
             files,
-            action_declared: trail.as_ref().is_some_and(|trail| trail.action_declared()),
+            action_declared: trail
+                .as_ref()
+                .is_some_and(|trail| trail.has_declared_action()),
             at: ctx.clock.now(),
             call: call.id.as_deref(),
         },
@@ -207,22 +218,24 @@ pub(super) fn after(
     for file in named {
         // A session knows a file as well after writing it as after reading it; a failed call shows
         // nothing.
-        if let (Some(digest), false) = (digest_of(ctx, &file), failed) {
+        if let (Some(digest), false) = (file_digest(ctx, &file), failed) {
             counters.read_files.insert(file, digest);
         }
     }
-    let found = signals(ctx, trail.as_ref(), &counters);
+    let found = detect_signals(ctx, trail.as_ref(), &counters);
     let told = match ctx.policy.governance {
         // Counted all the same: `tl drift` shows them on request.
         Governance::Permissive => None,
-        Governance::Assisted | Governance::Strict => in_words(&counters.news(&found)),
+        Governance::Assisted | Governance::Strict => {
+            render_signals(&counters.take_unreported(&found))
+        }
     };
-    keep_counters(ctx, &mut *tx, &counters)?;
+    store_counters(ctx, &mut *tx, &counters)?;
     tx.commit()?;
-    Ok(Handled::saying(told))
+    Ok(EventOutcome::with_context(told))
 }
 
-fn in_words(news: &[&Signal]) -> Option<String> {
+fn render_signals(news: &[&Signal]) -> Option<String> {
     let lines: Vec<String> = news
         .iter()
         .map(|signal| {
@@ -236,27 +249,27 @@ fn in_words(news: &[&Signal]) -> Option<String> {
 }
 
 /// Marks the current signals as reported, because a briefing has listed them.
-pub(super) fn briefed(ctx: &Context<'_>) -> Result<(), Failure> {
-    if !trail::is_kept(ctx.profiles) {
+pub(super) fn mark_signals_reported(ctx: &Context<'_>) -> Result<(), Failure> {
+    if !trail::has_trail_profile(ctx.profiles) {
         return Ok(());
     }
-    let mut tx = ctx.store.write()?;
-    let trail = standing(ctx, &*tx)?;
-    let mut counters = counters_of(&*tx, &ctx.session)?;
-    counters.news(&signals(ctx, trail.as_ref(), &counters.clone()));
-    keep_counters(ctx, &mut *tx, &counters)?;
+    let mut tx = ctx.store.begin_write()?;
+    let trail = load_current_trail(ctx, &*tx)?;
+    let mut counters = load_counters(&*tx, &ctx.session)?;
+    counters.take_unreported(&detect_signals(ctx, trail.as_ref(), &counters.clone()));
+    store_counters(ctx, &mut *tx, &counters)?;
     // Once per session start is often enough to expire the counters of sessions that never ended.
-    tx.forget_notes(
-        PREFIX,
-        Timestamp::from_millis(ctx.clock.now().as_millis() - KEPT_FOR_MS),
+    tx.delete_notes_before(
+        COUNTERS_KEY_PREFIX,
+        Timestamp::from_millis(ctx.clock.now().as_millis() - RETENTION_MS),
     )?;
     Ok(tx.commit()?)
 }
 
 /// Returns the compaction prompt, for hosts that let theirs be replaced.
-pub(super) fn compacting(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
-    if !trail::is_kept(ctx.profiles) {
+pub(super) fn compaction_prompt(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
+    if !trail::has_trail_profile(ctx.profiles) {
         return Ok(None);
     }
-    conversation_compacts(ctx)
+    record_conversation_compaction(ctx)
 }

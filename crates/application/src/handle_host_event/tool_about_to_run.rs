@@ -1,57 +1,66 @@
 //! Evaluates the gates before a tool runs: may it change the plans and files it names?
 
-use domain::gates::{self, Doing, Fired, Parent, Step, Verdict};
+use domain::gates::{self, FiredGate, GateVerdict, IntendedChange, ParentPlan, PlanStep};
 use domain::host_event::{HostEvent, Reply, ToolCall};
 use domain::ids::NodeId;
-use domain::ports::{FileLook, Snapshot};
+use domain::ports::{FileStatResult, Snapshot};
 use domain::session_memory::SessionMemory;
 
-use super::hosting::{self, calls_us};
-use super::plans::{Recorded, TouchedPlan, recorded};
-use super::{Handled, Surroundings, effects, frozen, session, work};
+use super::host_sessions::{self, runs_tl};
+use super::plans::{RecordedPlan, TouchedPlan, find_recorded};
+use super::{
+    EventContext, EventOutcome, frozen_documents, plan_messages, session_events, work_gates,
+};
 use crate::claim_node;
-use crate::context::{Context, Noticed};
+use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
-use crate::observe::observed;
-use crate::survey::Scope;
+use crate::observe::observe_then_read;
+use crate::scan::ScanScope;
 
 /// Evaluates all gates about what the call would change.
-pub(super) fn handle(
+pub(super) fn handle_tool_about_to_run(
     ctx: &Context<'_>,
     event: &HostEvent,
     call: &ToolCall,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
-    if calls_us(call) {
-        hosting::note_session(ctx, event, surroundings.host_process)?;
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
+    if runs_tl(call) {
+        host_sessions::register_session(ctx, event, surroundings.host_process)?;
     }
-    let about_plans = about_plans(ctx, event, surroundings.plans)?;
-    let about_documents = frozen::before(ctx, surroundings.files)?;
+    let about_plans = check_plan_gates(ctx, event, surroundings.plans)?;
+    let about_documents = frozen_documents::check_frozen_files(ctx, surroundings.files)?;
     Ok(about_plans
-        .and(about_documents)
-        .and(work::before(ctx, event, surroundings.files)?))
+        .merge(about_documents)
+        .merge(work_gates::check_work_gates(
+            ctx,
+            event,
+            surroundings.files,
+        )?))
 }
 
 /// Evaluates the gates for every plan the call would change.
-fn about_plans(
+fn check_plan_gates(
     ctx: &Context<'_>,
     event: &HostEvent,
     plans: &[TouchedPlan<'_>],
-) -> Result<Handled, Failure> {
-    let plans: Vec<&TouchedPlan<'_>> = plans.iter().filter(|plan| plan.effect.changes()).collect();
+) -> Result<EventOutcome, Failure> {
+    let plans: Vec<&TouchedPlan<'_>> = plans
+        .iter()
+        .filter(|plan| plan.effect.modifies_file())
+        .collect();
     if plans.is_empty() {
-        return Ok(Handled::default());
+        return Ok(EventOutcome::default());
     }
-    let (state, found) = look(ctx, &plans)?;
+    let (state, found) = scan_and_find(ctx, &plans)?;
     // A change that could not be recorded makes the state unreliable: fail closed, because a gate
     // would decide on the plan as it was before.
     if let Some(why) = ctx
-        .take_noticed()
+        .take_notices()
         .into_iter()
         .find_map(|noticed| match noticed {
-            Noticed::NotRecorded { why } => Some(why),
+            Notice::NotRecorded { why } => Some(why),
             // The recorded text may not be the one that would be overwritten.
-            Noticed::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
+            Notice::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
                 Some(format!("`{path}` cannot be read now: {why}"))
             }
             _ => None,
@@ -59,45 +68,45 @@ fn about_plans(
     {
         return Err(Failure::new(FailureKind::Unavailable, why));
     }
-    let memory = session::memory(&*state, event)?;
+    let memory = session_events::load_memory(&*state, event)?;
     let mut holders = Vec::with_capacity(found.len());
     for one in &found {
         // A new file has no claim of its own yet; whoever holds its parent decides.
         let node = one.node.as_ref().or(one.parent.as_ref());
         let holder = node
-            .map(|node| claim_node::holder(ctx, &*state, node))
+            .map(|node| claim_node::find_holder(ctx, &*state, node))
             .transpose()?
             .flatten();
         holders.push(holder.map(|(_, claim)| claim.session));
     }
     // Evaluated without overrides first: their notes are looked up only where a gate blocks, and
     // one that is not needed is not used up.
-    let plain = ask(ctx, &memory, &plans, &found, &holders, &[]);
+    let plain = evaluate_gates(ctx, &memory, &plans, &found, &holders, &[]);
     let used = if plain.blocks.is_empty() {
         Vec::new()
     } else {
-        overrides(&*state, &plain.blocks)?
+        find_overrides(&*state, &plain.blocks)?
     };
     let verdict = if used.is_empty() {
         plain.clone()
     } else {
-        ask(ctx, &memory, &plans, &found, &holders, &used)
+        evaluate_gates(ctx, &memory, &plans, &found, &holders, &used)
     };
     if !verdict.blocks.is_empty() {
-        return Ok(blocked(verdict));
+        return Ok(block_with_verdict(verdict));
     }
     let mut told: Vec<String> = Vec::new();
     if !verdict.warnings.is_empty() {
-        told.push(gates::explain(&verdict.warnings));
+        told.push(gates::render_objections(&verdict.warnings));
     }
     let mut given: Vec<NodeId> = Vec::new();
     // Other hosts drop context that comes before a tool; they get it after the call.
-    if event.host.hears_before_tools() {
+    if event.host.accepts_context_before_tools() {
         for parent in found.iter().filter_map(|one| one.parent.as_ref()) {
             if given.contains(&parent.id) {
                 continue;
             }
-            if let Some(text) = effects::parent_context(&*state, &memory, parent)? {
+            if let Some(text) = plan_messages::parent_plan_context(&*state, &memory, parent)? {
                 told.push(text);
                 given.push(parent.id);
             }
@@ -105,85 +114,88 @@ fn about_plans(
     }
     drop(state);
     if !given.is_empty() || !used.is_empty() {
-        let kept = note(ctx, event, &found, &given, &used);
+        let kept = record_given_and_used(ctx, event, &found, &given, &used);
         // An override is valid once. If it cannot be marked as used, the call stays blocked; a
         // failed note about the parent's plan only means that it is given again.
         if !used.is_empty() && !kept? {
-            return Ok(blocked(plain));
+            return Ok(block_with_verdict(plain));
         }
     }
     let context = (!told.is_empty()).then(|| told.join("\n\n"));
-    Ok(Handled {
+    Ok(EventOutcome {
         warned: verdict.warnings,
-        ..Handled::saying(context)
+        ..EventOutcome::with_context(context)
     })
 }
 
-fn blocked(verdict: Verdict) -> Handled {
-    Handled {
+fn block_with_verdict(verdict: GateVerdict) -> EventOutcome {
+    EventOutcome {
         reply: Reply {
-            block: Some(gates::explain(&verdict.blocks)),
+            block: Some(gates::render_objections(&verdict.blocks)),
             ..Reply::default()
         },
         blocked: verdict.blocks,
         warned: verdict.warnings,
-        ..Handled::default()
+        ..EventOutcome::default()
     }
 }
 
 /// Records the given parent plans and consumes the overrides.
 ///
 /// Returns `false`, and records nothing, if a parallel call consumed one of them first.
-fn note(
+fn record_given_and_used(
     ctx: &Context<'_>,
     event: &HostEvent,
-    found: &[Recorded],
+    found: &[RecordedPlan],
     given: &[NodeId],
     used: &[Override],
 ) -> Result<bool, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = ctx.store.begin_write()?;
     for (gate, plan) in used {
-        if tx.note(&override_key(gate, plan))?.is_none() {
+        if tx.load_note(&override_key(gate, plan))?.is_none() {
             return Ok(false);
         }
     }
-    let mut memory = session::memory(&*tx, event)?;
+    let mut memory = session_events::load_memory(&*tx, event)?;
     for parent in found
         .iter()
         .filter_map(|one| one.parent.as_ref())
         .filter(|parent| given.contains(&parent.id))
     {
-        memory
-            .given
-            .extend(parent.content.version().map(|version| (parent.id, version)));
+        memory.given.extend(
+            parent
+                .content
+                .version_hash()
+                .map(|version| (parent.id, version)),
+        );
     }
-    session::remember(ctx, &mut *tx, event, &memory)?;
+    session_events::store_memory(ctx, &mut *tx, event, &memory)?;
     for (gate, plan) in used {
-        tx.keep_note(&override_key(gate, plan), None, ctx.clock.now())?;
+        tx.save_note(&override_key(gate, plan), None, ctx.clock.now())?;
     }
     tx.commit()?;
     Ok(true)
 }
 
 /// Scans the files above the plans, so that the gates see their current text, and finds the nodes.
-fn look<'s>(
+fn scan_and_find<'s>(
     ctx: &Context<'s>,
     plans: &[&TouchedPlan<'_>],
-) -> Result<(Box<dyn Snapshot + 's>, Vec<Recorded>), Failure> {
-    let mut state = ctx.store.read()?;
+) -> Result<(Box<dyn Snapshot + 's>, Vec<RecordedPlan>), Failure> {
+    let mut state = ctx.store.begin_read()?;
     let mut found = Vec::with_capacity(plans.len());
     for plan in plans {
-        let mut one = recorded(&*state, &plan.place)?;
+        let mut one = find_recorded(&*state, &plan.place)?;
         drop(state);
         let scope = match (&one.node, &one.parent) {
-            (Some(node), _) => Scope::Lineage(node.id),
-            (None, Some(parent)) => Scope::Lineage(parent.id),
+            (Some(node), _) => ScanScope::Lineage(node.id),
+            (None, Some(parent)) => ScanScope::Lineage(parent.id),
             // The parent itself may have been written a moment ago and be unknown yet.
-            (None, None) => Scope::Everything,
+            (None, None) => ScanScope::Everything,
         };
-        state = observed(ctx, scope)?;
+        state = observe_then_read(ctx, scope)?;
         // Resolved again: the scan may have added the node or its parent.
-        one = recorded(&*state, &plan.place)?;
+        one = find_recorded(&*state, &plan.place)?;
         found.push(one);
     }
     Ok((state, found))
@@ -192,14 +204,14 @@ fn look<'s>(
 /// A gate, and the path alias of the plan it is overridden for.
 type Override = (&'static str, String);
 
-fn ask(
+fn evaluate_gates(
     ctx: &Context<'_>,
     memory: &SessionMemory,
     plans: &[&TouchedPlan<'_>],
-    found: &[Recorded],
+    found: &[RecordedPlan],
     holders: &[Option<String>],
     overrides: &[Override],
-) -> Verdict {
+) -> GateVerdict {
     let overridden: Vec<Vec<String>> = plans
         .iter()
         .map(|plan| {
@@ -211,26 +223,28 @@ fn ask(
                 .collect()
         })
         .collect();
-    let steps: Vec<Step<'_>> = plans
+    let steps: Vec<PlanStep<'_>> = plans
         .iter()
         .zip(found)
         .zip(&overridden)
         .zip(holders)
-        .map(|(((plan, found), overridden), holder)| Step {
-            doing: Doing::Changing(&plan.effect),
+        .map(|(((plan, found), overridden), holder)| PlanStep {
+            doing: IntendedChange::Changing(&plan.effect),
             place: &plan.place,
             file: &plan.file,
             node: found.node.as_ref(),
             parent: match &found.parent {
-                Some(parent) => Parent::Known(parent),
+                Some(parent) => ParentPlan::Known(parent),
                 // A nested path without a recorded parent is an orphan; a path of one alias is a
                 // root.
-                None if plan.place.aliases.len() > 1 => Parent::Missing,
-                None => Parent::None,
+                None if plan.place.aliases.len() > 1 => ParentPlan::Missing,
+                None => ParentPlan::None,
             },
-            size: match ctx.files.look(&plan.file) {
-                FileLook::Present(stamp) => Some(stamp.size),
-                FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => None,
+            size: match ctx.files.stat_file(&plan.file) {
+                FileStatResult::Present(stamp) => Some(stamp.size),
+                FileStatResult::Missing
+                | FileStatResult::Refused(_)
+                | FileStatResult::Unavailable(_) => None,
             },
             read: found
                 .node
@@ -242,15 +256,15 @@ fn ask(
             overridden,
         })
         .collect();
-    gates::evaluate(&steps, ctx.policy)
+    gates::evaluate_plans(&steps, ctx.policy)
 }
 
 /// Returns the overrides that a person granted for these gates and plans.
-fn overrides(state: &dyn Snapshot, blocks: &[Fired]) -> Result<Vec<Override>, Failure> {
+fn find_overrides(state: &dyn Snapshot, blocks: &[FiredGate]) -> Result<Vec<Override>, Failure> {
     let mut found = Vec::new();
     for fired in blocks {
         if state
-            .note(&override_key(fired.gate, &fired.plan))?
+            .load_note(&override_key(fired.gate, &fired.plan))?
             .is_some()
         {
             found.push((fired.gate, fired.plan.clone()));

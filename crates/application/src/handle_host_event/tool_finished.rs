@@ -1,114 +1,120 @@
 //! Handles a finished tool call: records what changed and reports the consequences to the agent.
 
-use domain::host_event::{Effect, HostEvent, ToolCall};
+use domain::host_event::{FileEffect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
 use domain::ports::Transaction;
 
-use super::plans::{TouchedPlan, recorded};
-use super::{Handled, Surroundings, effects, session, work};
-use crate::brief::brief;
+use super::plans::{TouchedPlan, find_recorded};
+use super::{EventContext, EventOutcome, plan_messages, session_events, work_gates};
+use crate::brief::compose_briefing;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_within;
-use crate::survey::{Scope, survey};
+use crate::scan::{ScanScope, scan_plan_files};
 
 /// Records the changes with their cascade, and returns what the agent should know.
-pub(super) fn handle(
+pub(super) fn handle_tool_finished(
     ctx: &Context<'_>,
     event: &HostEvent,
     call: &ToolCall,
     failed: bool,
-    surroundings: &Surroundings<'_>,
-) -> Result<Handled, Failure> {
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
     let (plans, files) = (surroundings.plans, surroundings.files);
-    let works = work::has_gates(ctx) && (!files.is_empty() || call.may_change_anything());
+    let works =
+        work_gates::has_work_gates(ctx) && (!files.is_empty() || call.may_change_anything());
     let anything = call.may_change_anything();
     let concerns_us = !plans.is_empty()
         || works
-        || (anything && something_to_do(ctx, event)?)
-        || owes_a_briefing(ctx, event, call)?;
+        || (anything && has_unrecorded_changes(ctx, event)?)
+        || is_briefing_due(ctx, event, call)?;
     // The usual end of a hook: no write lock, no note.
     if !concerns_us {
-        return Ok(Handled::default());
+        return Ok(EventOutcome::default());
     }
-    let mut tx = ctx.store.write()?;
+    let mut tx = ctx.store.begin_write()?;
     let mut operations: Vec<OperationId> = Vec::new();
     if anything {
         // A shell command may have changed any plan. Where files are named, their lineage is
         // enough.
-        operations.extend(observe_within(ctx, &mut *tx, Scope::Everything)?);
+        operations.extend(observe_within(ctx, &mut *tx, ScanScope::Everything)?);
     } else {
         for plan in plans {
-            let scope = scope_of(&*tx, plan)?;
+            let scope = scan_scope_of(&*tx, plan)?;
             operations.extend(observe_within(ctx, &mut *tx, scope)?);
         }
     }
-    let mut memory = session::memory(&*tx, event)?;
+    let mut memory = session_events::load_memory(&*tx, event)?;
     let mut touched: Vec<NodeId> = Vec::new();
     let mut told: Vec<String> = Vec::new();
     for plan in plans {
-        let found = recorded(&*tx, &plan.place)?;
+        let found = find_recorded(&*tx, &plan.place)?;
         let Some(node) = &found.node else { continue };
         // A session that wrote a text knows it as well as one that read it.
-        if let (Some(version), false) = (node.content.version(), failed) {
+        if let (Some(version), false) = (node.content.version_hash(), failed) {
             memory.read.insert(node.id, version);
         }
-        if plan.effect == Effect::Read || touched.contains(&node.id) {
+        if plan.effect == FileEffect::Read || touched.contains(&node.id) {
             continue;
         }
         touched.push(node.id);
-        if let (Some(parent), false) = (&found.parent, event.host.hears_before_tools())
-            && let Some(text) = effects::parent_context(&*tx, &memory, parent)?
+        if let (Some(parent), false) = (&found.parent, event.host.accepts_context_before_tools())
+            && let Some(text) = plan_messages::parent_plan_context(&*tx, &memory, parent)?
         {
-            memory
-                .given
-                .extend(parent.content.version().map(|version| (parent.id, version)));
+            memory.given.extend(
+                parent
+                    .content
+                    .version_hash()
+                    .map(|version| (parent.id, version)),
+            );
             told.push(text);
         }
     }
     if works || !plans.is_empty() {
-        told.extend(work::after(ctx, &mut *tx, call, files)?);
+        told.extend(work_gates::record_finished_call(
+            ctx, &mut *tx, call, files,
+        )?);
     }
-    let news = effects::tell(ctx, &*tx, &operations, &touched, &mut memory)?;
-    if let Some(news) = news.filter(|news| memory.is_news(news)) {
+    let news = plan_messages::describe_operations(ctx, &*tx, &operations, &touched, &mut memory)?;
+    if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
         told.insert(0, news);
     }
     let owed = std::mem::take(&mut memory.owed_a_briefing);
     memory.briefed_this_turn |= owed;
-    session::remember(ctx, &mut *tx, event, &memory)?;
+    session_events::store_memory(ctx, &mut *tx, event, &memory)?;
     tx.commit()?;
     if owed {
-        told.push(brief(ctx, None)?);
+        told.push(compose_briefing(ctx, None)?);
     }
-    Ok(Handled::saying(
+    Ok(EventOutcome::with_context(
         (!told.is_empty()).then(|| told.join("\n\n")),
     ))
 }
 
 /// Returns whether a briefing lost in a compaction is due. Read-only commands deliver it too.
-fn owes_a_briefing(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<bool, Failure> {
+fn is_briefing_due(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<bool, Failure> {
     // Only with commands, so that the other calls need not open the store for it.
     Ok(call.command.is_some()
-        && !event.host.starts_again_after_compaction()
-        && session::memory(&*ctx.store.read()?, event)?.owed_a_briefing)
+        && !event.host.restarts_after_compaction()
+        && session_events::load_memory(&*ctx.store.begin_read()?, event)?.owed_a_briefing)
 }
 
 /// Scans every plan file without the write lock, and returns whether anything changed.
-fn something_to_do(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, Failure> {
-    let state = ctx.store.read()?;
-    if session::memory(&*state, event)?.owed_a_briefing {
+fn has_unrecorded_changes(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, Failure> {
+    let state = ctx.store.begin_read()?;
+    if session_events::load_memory(&*state, event)?.owed_a_briefing {
         return Ok(true);
     }
     // The result is thrown away, so any node number that no real node has will do.
-    Ok(!survey(ctx, &*state, Scope::Everything, NodeId(u32::MAX / 2))?.shows_nothing())
+    Ok(!scan_plan_files(ctx, &*state, ScanScope::Everything, NodeId(u32::MAX / 2))?.is_unchanged())
 }
 
 /// Returns the smallest scan scope that shows what happened to a plan.
-fn scope_of(tx: &dyn Transaction, plan: &TouchedPlan<'_>) -> Result<Scope, Failure> {
-    let found = recorded(tx, &plan.place)?;
+fn scan_scope_of(tx: &dyn Transaction, plan: &TouchedPlan<'_>) -> Result<ScanScope, Failure> {
+    let found = find_recorded(tx, &plan.place)?;
     Ok(match (found.node, found.parent) {
-        (Some(node), _) => Scope::Lineage(node.id),
-        (None, Some(parent)) => Scope::Lineage(parent.id),
-        (None, None) => Scope::Everything,
+        (Some(node), _) => ScanScope::Lineage(node.id),
+        (None, Some(parent)) => ScanScope::Lineage(parent.id),
+        (None, None) => ScanScope::Everything,
     })
 }

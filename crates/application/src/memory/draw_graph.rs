@@ -2,13 +2,13 @@
 
 use domain::memory::graph;
 
-use super::files::{observed, stored};
+use super::memory_files::{load_memory, observe_memory};
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// Output format of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GraphForm {
+pub enum GraphFormat {
     Svg,
     Dot,
 }
@@ -17,10 +17,10 @@ pub enum GraphForm {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn draw_graph(ctx: &Context<'_>, form: GraphForm) -> Result<String, Failure> {
-    let memory = stored(&*observed(ctx)?)?;
+pub fn draw_graph(ctx: &Context<'_>, form: GraphFormat) -> Result<String, Failure> {
+    let memory = load_memory(&*observe_memory(ctx)?)?;
     Ok(match form {
-        GraphForm::Svg => graph::svg(&memory),
-        GraphForm::Dot => graph::dot(&memory),
+        GraphFormat::Svg => graph::render_svg_graph(&memory),
+        GraphFormat::Dot => graph::render_dot_graph(&memory),
     })
 }

@@ -1,18 +1,18 @@
 //! Edits the memory: sets fields of an entry, adds one, forgets one.
 
-use domain::memory::{Entry, EntryKind, Memory};
+use domain::memory::{Entry, EntryKind, StoryMemory};
 use domain::operation::Verb;
 use domain::ports::Transaction;
 use serde_json::{Map, Value, json};
 
-use super::files::{self, stored};
-use super::show_memory::{EntryView, unknown};
+use super::memory_files::{self, load_memory};
+use super::show_memory::{EntryView, unknown_entry};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// The entry to edit.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum EditTarget {
     /// An id, or a name.
     Named(String),
     New(EntryKind),
@@ -21,7 +21,7 @@ pub enum Target {
 /// Request to edit an entry.
 #[derive(Clone, Debug)]
 pub struct EditMemoryRequest {
-    pub target: Target,
+    pub target: EditTarget,
     /// Fields and their new values; `null` removes a field.
     pub fields: Map<String, Value>,
 }
@@ -33,13 +33,13 @@ pub struct EditMemoryRequest {
 /// written.
 pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<EntryView, Failure> {
     let mut id = String::new();
-    let memory = change(ctx, |memory| {
+    let memory = change_memory(ctx, |memory| {
         let (kind, mut value) = match &request.target {
-            Target::Named(name) => {
-                let entry = named(memory, name)?;
-                (entry.kind(), entry.value())
+            EditTarget::Named(name) => {
+                let entry = find_entry(memory, name)?;
+                (entry.kind(), entry.to_value())
             }
-            Target::New(kind) => (*kind, json!({ "id": kind.id(kind.first()) })),
+            EditTarget::New(kind) => (*kind, json!({ "id": kind.format_id(kind.first_number()) })),
         };
         for (field, given) in &request.fields {
             if field == "id" {
@@ -55,22 +55,22 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
             }
         }
         // Parsed as a whole, so that an edit is validated by the same rules as a file.
-        let entry = Entry::read(kind, value)
+        let entry = Entry::from_value(kind, value)
             .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
         id = match &request.target {
-            Target::Named(_) => {
+            EditTarget::Named(_) => {
                 let id = entry.id().to_owned();
-                memory.put(entry);
+                memory.put_entry(entry);
                 id
             }
-            Target::New(_) => memory.add(entry),
+            EditTarget::New(_) => memory.add_entry(entry),
         };
         Ok(format!("memory: {id} edited"))
     })?;
     memory
         .get(&id)
-        .map(EntryView::of)
-        .ok_or_else(|| unknown(&id))
+        .map(EntryView::from_entry)
+        .ok_or_else(|| unknown_entry(&id))
 }
 
 /// Deletes an entry and its file.
@@ -79,8 +79,8 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
 /// When there is no such entry, another one refers to it, or the state cannot be written.
 pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
     let mut forgotten = None;
-    change(ctx, |memory| {
-        let entry = named(memory, name)?.clone();
+    change_memory(ctx, |memory| {
+        let entry = find_entry(memory, name)?.clone();
         let id = entry.id().to_owned();
         let speaks_of_it =
             |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
@@ -88,53 +88,53 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
             return Err(
                 Failure::new(FailureKind::Refused, format!("{} refers to `{id}`", tie.id))
-                    .step(format!("tl memory forget {}", tie.id)),
+                    .with_step(format!("tl memory forget {}", tie.id)),
             );
         }
-        memory.forget(&id);
-        forgotten = Some(EntryView::of(&entry));
+        memory.remove_entry(&id);
+        forgotten = Some(EntryView::from_entry(&entry));
         Ok(format!("memory: {id} forgotten"))
     })?;
-    forgotten.ok_or_else(|| unknown(name))
+    forgotten.ok_or_else(|| unknown_entry(name))
 }
 
-fn named<'m>(memory: &'m Memory, name: &str) -> Result<&'m Entry, Failure> {
+fn find_entry<'m>(memory: &'m StoryMemory, name: &str) -> Result<&'m Entry, Failure> {
     let by_name = || {
         EntryKind::ALL
             .into_iter()
-            .find_map(|kind| memory.meant(kind, name))
+            .find_map(|kind| memory.resolve_id(kind, name))
     };
     memory
         .get(name)
         .or_else(|| memory.get(&by_name()?))
-        .ok_or_else(|| unknown(name))
+        .ok_or_else(|| unknown_entry(name))
 }
 
 /// Runs `act` on the memory and records the changes as one operation.
-fn change(
+fn change_memory(
     ctx: &Context<'_>,
-    act: impl FnOnce(&mut Memory) -> Result<String, Failure>,
-) -> Result<Memory, Failure> {
-    let mut tx: Box<dyn Transaction> = ctx.store.write()?;
-    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
-    let mut memory = stored(&*tx)?;
+    act: impl FnOnce(&mut StoryMemory) -> Result<String, Failure>,
+) -> Result<StoryMemory, Failure> {
+    let mut tx: Box<dyn Transaction> = ctx.store.begin_write()?;
+    let mut memory_files = memory_files::import_edits_within(ctx, &mut *tx)?;
+    let mut memory = load_memory(&*tx)?;
     let summary = match act(&mut memory) {
         Ok(summary) => summary,
         // The edit is refused, but files that people changed were observed in this transaction and
         // are kept.
         Err(failure) => {
             tx.commit()?;
-            memory_files.write(ctx);
+            memory_files.write_files(ctx);
             return Err(failure);
         }
     };
-    let mut operation = ctx.operation(Verb::Remember, summary);
-    operation.facts = memory.changes();
+    let mut operation = ctx.new_operation(Verb::Remember, summary);
+    operation.facts = memory.change_facts();
     if !operation.facts.is_empty() {
-        tx.record(operation)?;
-        memory_files.expect(ctx, &mut *tx, &memory)?;
+        tx.record_operation(operation)?;
+        memory_files.register_changes(ctx, &mut *tx, &memory)?;
     }
     tx.commit()?;
-    memory_files.write(ctx);
+    memory_files.write_files(ctx);
     Ok(memory)
 }

@@ -1,8 +1,8 @@
 //! A story's memory: read, search, edit, draw. [`files`] keeps the store and the memory files in
 //! sync.
 
-pub(crate) mod files;
-pub(crate) mod unwritten;
+pub(crate) mod memory_files;
+pub(crate) mod unwritten_files;
 
 pub mod draw_graph;
 pub mod edit_memory;

@@ -4,18 +4,18 @@ use domain::ids::VersionHash;
 use domain::memory::{Entry, EntryKind};
 use domain::ports::Snapshot;
 use domain::record::RecordKey;
-use domain::search::{Matching, Query, fuse, text_of};
+use domain::search::{MatchMode, SearchQuery, fuse_rankings, searchable_text};
 
-use super::files::{observed, stored, stored_entry};
+use super::memory_files::{load_entry, load_memory, observe_memory};
 use super::show_memory::EntryView;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// Maximum number of characters that are embedded; embedding models read no more.
-const MOST_EMBEDDED: usize = 6_000;
+const MAX_EMBEDDED_CHARS: usize = 6_000;
 /// Each search returns this many times the requested results, so that entries found by both can
 /// rise in the fused ranking.
-const DEPTH: usize = 4;
+const SEARCH_DEPTH_FACTOR: usize = 4;
 
 /// Request to search the memory.
 #[derive(Clone, Debug, Default)]
@@ -38,13 +38,13 @@ impl SearchMemoryRequest {
         } else {
             &self.kinds
         };
-        kinds.iter().map(|kind| kind.word()).collect()
+        kinds.iter().map(|kind| kind.as_str()).collect()
     }
 
     /// Returns how many nearest entries are useful.
     #[must_use]
-    pub fn depth(&self) -> usize {
-        self.most.saturating_mul(DEPTH)
+    pub fn search_depth(&self) -> usize {
+        self.most.saturating_mul(SEARCH_DEPTH_FACTOR)
     }
 }
 
@@ -56,14 +56,14 @@ pub fn search_memory(
     ctx: &Context<'_>,
     request: &SearchMemoryRequest,
 ) -> Result<Vec<EntryView>, Failure> {
-    if Query::read(&request.query).is_empty() {
+    if SearchQuery::parse_query(&request.query).is_empty() {
         return Err(Failure::new(
             FailureKind::Invalid,
             "empty query: expected words to search for",
         ));
     }
     // Edits in files count at once: people search right after they saved.
-    search_stored(&*observed(ctx)?, request)
+    search_stored(&*observe_memory(ctx)?, request)
 }
 
 /// Searches a snapshot, without looking at the files.
@@ -79,26 +79,27 @@ pub fn search_stored(
     let most = if request.nearest.is_empty() {
         request.most
     } else {
-        request.depth()
+        request.search_depth()
     };
-    let by_words = state.search(
+    let by_words = state.search_records(
         &words,
-        &Query::read(&request.query),
-        Matching::AllElseAny,
+        &SearchQuery::parse_query(&request.query),
+        MatchMode::AllElseAny,
         most,
     )?;
     let mut found = Vec::new();
-    for key in fuse(&[&by_words, &request.nearest], request.most) {
+    for key in fuse_rankings(&[&by_words, &request.nearest], request.most) {
         // The vectors are a cache of their own: they may hold other kinds, or entries that are
         // gone.
-        let Some(kind) = EntryKind::of_word(&key.kind).filter(|kind| words.contains(&kind.word()))
+        let Some(kind) =
+            EntryKind::from_word(&key.kind).filter(|kind| words.contains(&kind.as_str()))
         else {
             continue;
         };
         found.extend(
-            stored_entry(state, kind, &key.key)?
+            load_entry(state, kind, &key.key)?
                 .as_ref()
-                .map(EntryView::of),
+                .map(EntryView::from_entry),
         );
     }
     Ok(found)
@@ -118,12 +119,16 @@ pub struct EntryText {
 /// # Errors
 /// When the state cannot be read.
 pub fn entry_texts(ctx: &Context<'_>) -> Result<Vec<EntryText>, Failure> {
-    let memory = stored(&*observed(ctx)?)?;
+    let memory = load_memory(&*observe_memory(ctx)?)?;
     let text = |entry: &Entry| {
-        let kind = entry.kind().word();
-        let text = format!("{}\n{}", entry.name(), text_of(kind, &entry.value()));
-        let text: String = text.chars().take(MOST_EMBEDDED).collect();
-        let hash = VersionHash::of(text.as_bytes()).to_string();
+        let kind = entry.kind().as_str();
+        let text = format!(
+            "{}\n{}",
+            entry.name(),
+            searchable_text(kind, &entry.to_value())
+        );
+        let text: String = text.chars().take(MAX_EMBEDDED_CHARS).collect();
+        let hash = VersionHash::of_bytes(text.as_bytes()).to_string();
         let mark = u64::from_str_radix(hash.get(..16).unwrap_or_default(), 16).unwrap_or_default();
         EntryText {
             record: RecordKey {
@@ -134,5 +139,5 @@ pub fn entry_texts(ctx: &Context<'_>) -> Result<Vec<EntryText>, Failure> {
             mark,
         }
     };
-    Ok(memory.all().map(text).collect())
+    Ok(memory.all_entries().map(text).collect())
 }

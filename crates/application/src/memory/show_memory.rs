@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use domain::memory::{Entry, EntryKind, file};
+use domain::memory::{Entry, EntryKind, entry_file};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::files::{observed, stored, stored_entry};
+use super::memory_files::{load_entry, load_memory, observe_memory};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -21,13 +21,13 @@ pub struct EntryView {
 }
 
 impl EntryView {
-    pub(crate) fn of(entry: &Entry) -> Self {
+    pub(crate) fn from_entry(entry: &Entry) -> Self {
         Self {
             id: entry.id().to_owned(),
-            kind: entry.kind().word(),
+            kind: entry.kind().as_str(),
             name: entry.name(),
-            file: file::path(entry.kind(), entry.id()),
-            entry: entry.value(),
+            file: entry_file::entry_file_path(entry.kind(), entry.id()),
+            entry: entry.to_value(),
         }
     }
 }
@@ -44,16 +44,20 @@ pub struct MemoryView {
 /// # Errors
 /// When the state cannot be read.
 pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryView, Failure> {
-    let state = observed(ctx)?;
-    let memory = stored(&*state)?;
+    let state = observe_memory(ctx)?;
+    let memory = load_memory(&*state)?;
     let counts = EntryKind::ALL
         .into_iter()
-        .map(|kind| (kind.folder(), memory.of(kind).count()))
+        .map(|kind| (kind.folder_name(), memory.entries_of_kind(kind).count()))
         .collect();
     let wanted = |entry: &&Entry| kind.is_none_or(|kind| entry.kind() == kind);
     Ok(MemoryView {
         counts,
-        entries: memory.all().filter(wanted).map(EntryView::of).collect(),
+        entries: memory
+            .all_entries()
+            .filter(wanted)
+            .map(EntryView::from_entry)
+            .collect(),
     })
 }
 
@@ -62,38 +66,38 @@ pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryV
 /// # Errors
 /// When there is none, or several have that name; or the state cannot be read.
 pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
-    let state = observed(ctx)?;
+    let state = observe_memory(ctx)?;
     // By id only one record is read; a name needs all of them.
-    if let Some((kind, number)) = EntryKind::of_id(name)
-        && let Some(entry) = stored_entry(&*state, kind, &kind.id(number))?
+    if let Some((kind, number)) = EntryKind::parse_id(name)
+        && let Some(entry) = load_entry(&*state, kind, &kind.format_id(number))?
     {
-        return Ok(EntryView::of(&entry));
+        return Ok(EntryView::from_entry(&entry));
     }
-    let memory = stored(&*state)?;
+    let memory = load_memory(&*state)?;
     let found: Vec<&Entry> = EntryKind::ALL
         .into_iter()
-        .filter_map(|kind| memory.meant(kind, name))
+        .filter_map(|kind| memory.resolve_id(kind, name))
         .filter_map(|id| memory.get(&id))
         .collect();
     match found.as_slice() {
-        [entry] => Ok(EntryView::of(entry)),
-        [] => Err(unknown(name)),
+        [entry] => Ok(EntryView::from_entry(entry)),
+        [] => Err(unknown_entry(name)),
         // Names are unique only within a kind: a character and a location may share one.
         many => Err(many.iter().fold(
             Failure::new(
                 FailureKind::Invalid,
                 format!("`{name}` is the name of several entries"),
             ),
-            |failure, entry| failure.step(format!("tl memory show {}", entry.id())),
+            |failure, entry| failure.with_step(format!("tl memory show {}", entry.id())),
         )),
     }
 }
 
-pub(super) fn unknown(name: &str) -> Failure {
+pub(super) fn unknown_entry(name: &str) -> Failure {
     Failure::new(
         FailureKind::NotFound,
         format!("there is no memory entry `{name}`"),
     )
-    .step(format!("tl memory search {name}"))
-    .step("tl memory show")
+    .with_step(format!("tl memory search {name}"))
+    .with_step("tl memory show")
 }

@@ -1,18 +1,18 @@
 //! Compiles the written scenes into a book, in the order of the plan.
 
-use domain::novel::{Book, Chapter};
+use domain::book_export::{Book, Chapter};
 use domain::record;
 use domain::tick::TickState;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::observed_plans;
-use crate::tick::gather::{novel_name, prose, prose_path};
+use crate::observe::observe_plans;
+use crate::tick::story_state::{novel_name, prose_path, read_prose};
 
 /// A book, with its statistics.
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct CompiledNovel {
     pub book: Book,
     pub view: CompiledView,
 }
@@ -32,9 +32,9 @@ pub struct CompiledView {
 ///
 /// # Errors
 /// When nothing is written yet, or the state cannot be read.
-pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let tick_state = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
+pub fn compile_novel(ctx: &Context<'_>) -> Result<CompiledNovel, Failure> {
+    let (state, tree) = observe_plans(ctx)?;
+    let tick_state = record::read_record::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     let mut book = Book {
         title: novel_name(&tick_state),
         identifier: format!("urn:throughline:{}", state.store_id()?),
@@ -51,20 +51,20 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
     };
     let (mut missing, mut words, mut last) = (Vec::new(), 0, None);
     for node in tree
-        .all_in_order()
+        .all_preorder()
         .into_iter()
         .filter(|node| prose_path(ctx, &tree, node).is_some())
     {
-        let path = tree.path(node);
-        let Some(text) = prose(ctx, &tree, &path) else {
+        let path = tree.alias_path(node);
+        let Some(text) = read_prose(ctx, &tree, &path) else {
             missing.push(path);
             continue;
         };
-        words += domain::search::words(&text).len();
+        words += domain::search::split_words(&text).len();
         // A chapter starts with its first written scene, so that empty chapters do not appear in
         // the book.
         if last != node.parent || book.chapters.is_empty() {
-            let parent = tree.parent(node);
+            let parent = tree.parent_of(node);
             let title = parent.map(|parent| {
                 parent
                     .description
@@ -91,7 +91,8 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
         .sum();
     if scenes == 0 {
         return Err(
-            Failure::new(FailureKind::NotFound, "nothing is written yet").step("tl write --next"),
+            Failure::new(FailureKind::NotFound, "nothing is written yet")
+                .with_step("tl write --next"),
         );
     }
     let view = CompiledView {
@@ -101,5 +102,5 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
         words,
         missing,
     };
-    Ok(Compiled { book, view })
+    Ok(CompiledNovel { book, view })
 }

@@ -12,21 +12,21 @@ use crate::failure::Failure;
 /// # Errors
 /// When the state cannot be written.
 pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
-    let mut tx = ctx.store.write()?;
-    let before = record::read::<TickState>(&*tx, TickState::KEY)?;
+    let mut tx = ctx.store.begin_write()?;
+    let before = record::read_record::<TickState>(&*tx, TickState::KEY)?;
     let after = TickState {
         novel: Some(name.to_owned()),
         ..before.clone().unwrap_or_default()
     };
-    let mut operation = ctx.operation(Verb::Tick, "name the story".to_owned());
-    operation.facts.extend(record::changed(
+    let mut operation = ctx.new_operation(Verb::Tick, "name the story".to_owned());
+    operation.facts.extend(record::record_changed_fact(
         TickState::KEY,
         before.as_ref(),
         Some(&after),
     ));
     // The same name again records nothing.
     if !operation.facts.is_empty() {
-        tx.record(operation)?;
+        tx.record_operation(operation)?;
     }
     Ok(tx.commit()?)
 }
@@ -35,11 +35,11 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn is_just_made(ctx: &Context<'_>) -> Result<bool, Failure> {
+pub fn is_new_project(ctx: &Context<'_>) -> Result<bool, Failure> {
     Ok(ctx
         .store
-        .read()?
-        .operations(None, 2)?
+        .begin_read()?
+        .load_operations(None, 2)?
         .iter()
         .all(|operation| operation.verb == Verb::Init))
 }

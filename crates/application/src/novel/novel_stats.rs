@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::memory::files;
-use crate::observe::observed_plans;
-use crate::tick::gather::{novel_name, prose, prose_path};
-use crate::tick::spending::{SpendingView, spending};
+use crate::memory::memory_files;
+use crate::observe::observe_plans;
+use crate::tick::spending::{SpendingView, spending_by_account};
+use crate::tick::story_state::{novel_name, prose_path, read_prose};
 
 /// Statistics of a story.
 #[derive(Clone, Debug, Serialize)]
@@ -35,21 +35,21 @@ pub struct NovelStats {
 /// # Errors
 /// When the state cannot be read.
 pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
-    let (state, tree) = observed_plans(ctx)?;
-    let tick_state = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
-    let memory = files::stored(&*state)?;
+    let (state, tree) = observe_plans(ctx)?;
+    let tick_state = record::read_record::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
+    let memory = memory_files::load_memory(&*state)?;
     let scenes: Vec<_> = tree
-        .all_in_order()
+        .all_preorder()
         .into_iter()
         .filter(|node| prose_path(ctx, &tree, node).is_some())
         .collect();
     // Counted from the files, not from the records: people edit and write prose by hand as well.
     let written: Vec<String> = scenes
         .iter()
-        .filter_map(|node| prose(ctx, &tree, &tree.path(node)))
+        .filter_map(|node| read_prose(ctx, &tree, &tree.alias_path(node)))
         .collect();
     let mut sum = SpendingView::default();
-    let spent_on = spending(&*state)?;
+    let spent_on = spending_by_account(&*state)?;
     for one in spent_on.values() {
         sum.calls += one.calls;
         sum.input_tokens += one.input_tokens;
@@ -69,10 +69,13 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
             .filter(|node| node.status() == domain::node::Status::Approved)
             .count(),
         scenes_written: written.len(),
-        words: written.iter().map(|text| search::words(text).len()).sum(),
+        words: written
+            .iter()
+            .map(|text| search::split_words(text).len())
+            .sum(),
         memory: EntryKind::ALL
             .into_iter()
-            .map(|kind| (kind.folder(), memory.of(kind).count()))
+            .map(|kind| (kind.folder_name(), memory.entries_of_kind(kind).count()))
             .collect(),
         open_loops: memory.open_loops().len(),
         spending: sum,

@@ -6,28 +6,28 @@ use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::plan_document::{
-    DocumentRecord, EntityKind, Frozen, Numbers, Plan, Problem, changes_between, entity_value,
-    file, plan_node, read,
+    DocumentRecord, EntityKind, FreezeRecord, IdCounters, Plan, PlanProblem, changes_between,
+    document_file_path, entity_value, plan_node, read_plan,
 };
-use domain::ports::{Reading, StoreFault, Transaction};
+use domain::ports::{FileReadResult, StoreFault, Transaction};
 use domain::record;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::desk::{
-    broken, chosen, known_document, made_current, reading, refuse_frozen, stage, with_files,
-    with_problems,
+use super::document_files::{
+    broken_problems, load_document, make_current, read_document_file, refuse_frozen,
+    resolve_document, run_with_files, stage_document, with_problems,
 };
-use super::freeze::approve_all;
+use super::freeze_staging::approve_all;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::get;
-use crate::record_policy::deciding_policy;
-use crate::settle::settle;
+use crate::locate::load_node;
+use crate::record_policy::resolve_deciding_policy;
+use crate::status_cascade::cascade_statuses;
 
 /// How an outside change was resolved.
 #[derive(Clone, Debug, Serialize)]
-pub struct Settled {
+pub struct ResolvedChange {
     pub success: bool,
     pub document: String,
     pub version_hash: VersionHash,
@@ -41,41 +41,41 @@ pub struct Settled {
 ///
 /// # Errors
 /// When the document is frozen, or the file is not a complete plan.
-pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
-    with_files(ctx, &("doc accept", document), |tx, planned| {
-        let id = chosen(ctx, &*tx, document)?;
-        let path = file(&id, "plan.json");
-        let text = match reading(ctx, &id, "plan.json") {
-            Reading::Text { text, .. } if !id.contains(['/', '\\']) => text,
+pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<ResolvedChange, Failure> {
+    run_with_files(ctx, &("doc accept", document), |tx, planned| {
+        let id = resolve_document(ctx, &*tx, document)?;
+        let path = document_file_path(&id, "plan.json");
+        let text = match read_document_file(ctx, &id, "plan.json") {
+            FileReadResult::Text { text, .. } if !id.contains(['/', '\\']) => text,
             // Opening it gives the precise error: deleted, unreadable, or never there.
             _ => {
-                return Err(super::desk::opened(ctx, &*tx, Some(&id))
+                return Err(super::document_files::find_and_open(ctx, &*tx, Some(&id))
                     .err()
                     .unwrap_or_else(|| {
                         Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))
                     }));
             }
         };
-        let unusable = |problems: &[Problem]| {
+        let unusable = |problems: &[PlanProblem]| {
             with_problems(
                 Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")),
                 problems,
             )
         };
-        let mut plan = read(&text).map_err(|problems| unusable(&problems))?;
+        let mut plan = read_plan(&text).map_err(|problems| unusable(&problems))?;
         // Unfinished parts are fine in an edit; contradictions would make every later command fail.
-        let problems = broken(&text, &plan);
+        let problems = broken_problems(&text, &plan);
         if !problems.is_empty() {
             return Err(unusable(&problems));
         }
         let now = ctx.clock.now();
-        let known = record::read::<DocumentRecord>(&*tx, &id)?;
+        let known = record::read_record::<DocumentRecord>(&*tx, &id)?;
         let before = match &known {
             None => None,
             // Nothing to accept; repeating the command is no error.
-            Some(record) if record.written == VersionHash::of(text.as_bytes()) => {
+            Some(record) if record.written == VersionHash::of_bytes(text.as_bytes()) => {
                 let version_hash = record.written;
-                return Ok(Settled {
+                return Ok(ResolvedChange {
                     success: true,
                     document: id,
                     version_hash,
@@ -85,15 +85,17 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             }
             Some(record) => {
                 let ours = tx
-                    .text(record.written)?
-                    .ok_or_else(|| gone("the plan as it was written last"))?;
-                let plan_before = read(&ours).map_err(|_| gone("a readable plan"))?;
+                    .load_text(record.written)?
+                    .ok_or_else(|| missing_text("the plan as it was written last"))?;
+                let plan_before = read_plan(&ours).map_err(|_| missing_text("a readable plan"))?;
                 refuse_frozen(&id, record)?;
                 // A hand-set `frozen_at` would freeze the plan without approval, another `plan_id`
                 // would cut it off from its reviews.
-                let kept = kept_fields(&plan_before, &plan);
+                let kept = changed_fixed_fields(&plan_before, &plan);
                 if !kept.is_empty() {
-                    return Err(unusable(&domain::plan_document::located(&text, kept)));
+                    return Err(unusable(&domain::plan_document::locate_problems(
+                        &text, kept,
+                    )));
                 }
                 // By hand nobody raises them, and an agent with the old version would overwrite the
                 // edit.
@@ -103,18 +105,18 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         };
         let mut record = known.clone().unwrap_or_else(|| DocumentRecord {
             node: NodeId(0),
-            written: VersionHash::of(&[]),
+            written: VersionHash::of_bytes(&[]),
             frozen: None,
             context: None,
             revises: plan.revises.as_ref().map(|from| from.document.clone()),
-            numbers: Numbers::default(),
+            numbers: IdCounters::default(),
         });
         // Ids are never reused: the edit may contain higher numbers than the record, or have
         // removed some.
-        record.numbers = record.numbers.at_least(&Numbers::of(&plan));
-        let mut staged = stage(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
+        record.numbers = record.numbers.merge_max(&IdCounters::from_plan(&plan));
+        let mut staged = stage_document(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
         if known.is_none() && plan.frozen_at.is_some() {
-            record.frozen = Some(Frozen {
+            record.frozen = Some(FreezeRecord {
                 version: record.written,
                 at: now,
                 by: ctx.actor.clone(),
@@ -122,8 +124,8 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             });
             // It was approved in the state it was frozen in. Here the approval counts only if the
             // actor may approve; otherwise a copied file would be a way around the policy.
-            let policy = deciding_policy(ctx, &*tx)?.approval;
-            if policy.accepts(&ctx.actor) {
+            let policy = resolve_deciding_policy(ctx, &*tx)?.approval;
+            if policy.accepts_approval_by(&ctx.actor) {
                 let nodes = staged.facts.iter().filter_map(|fact| match fact {
                     Fact::NodeAdded { node } => Some(node.as_ref().clone()),
                     _ => None,
@@ -134,29 +136,31 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             }
         }
         if staged.settles {
-            settle(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
+            cascade_statuses(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
         }
-        let mut operation = ctx.operation(
+        let mut operation = ctx.new_operation(
             Verb::Document,
             format!("take over {path} as it was changed outside"),
         );
         operation.at = now;
         operation.facts = staged.facts;
-        operation
-            .facts
-            .extend(record::changed(&id, known.as_ref(), Some(&record)));
+        operation.facts.extend(record::record_changed_fact(
+            &id,
+            known.as_ref(),
+            Some(&record),
+        ));
         if known.is_none() {
-            operation.facts.extend(made_current(ctx, &*tx, &id)?);
+            operation.facts.extend(make_current(ctx, &*tx, &id)?);
         }
         operation.texts = staged.texts;
         // The file as it was edited, kept as a version before it is rewritten in our format.
         operation.texts.push(text.clone());
-        planned.put(&path, Some(&staged.text))?;
-        let operation = planned.record(tx, operation)?;
+        planned.put_file(&path, Some(&staged.text))?;
+        let operation = planned.record_operation(tx, operation)?;
         let changed = before
             .map(|before| changes_between(&before, &plan))
             .unwrap_or_default();
-        Ok(Settled {
+        Ok(ResolvedChange {
             success: true,
             document: id,
             version_hash: record.written,
@@ -166,7 +170,7 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
     })
 }
 
-fn gone(what: &str) -> Failure {
+fn missing_text(what: &str) -> Failure {
     StoreFault::Damaged {
         what: format!("{what} is gone"),
     }
@@ -174,7 +178,7 @@ fn gone(what: &str) -> Failure {
 }
 
 /// Returns the changes of fields that only commands set.
-fn kept_fields(before: &Plan, after: &Plan) -> Vec<Problem> {
+fn changed_fixed_fields(before: &Plan, after: &Plan) -> Vec<PlanProblem> {
     let checks = [
         (
             "/plan_id",
@@ -200,7 +204,7 @@ fn kept_fields(before: &Plan, after: &Plan) -> Vec<Problem> {
     checks
         .into_iter()
         .filter(|(_, same, _)| !same)
-        .map(|(at, _, why)| Problem::broken(at, why))
+        .map(|(at, _, why)| PlanProblem::broken(at, why))
         .collect()
 }
 
@@ -221,7 +225,7 @@ fn raise_versions(before: &Plan, after: &mut Plan) {
             "overview" => Some(&mut after.overview.version),
             "invisible_knowledge" => Some(&mut after.invisible_knowledge.version),
             "milestone_dependencies" => Some(&mut after.milestone_dependencies.version),
-            id => version_of(after, id),
+            id => entity_version_mut(after, id),
         };
         if let Some(place) = place {
             *place = raised.max(*place);
@@ -229,9 +233,9 @@ fn raise_versions(before: &Plan, after: &mut Plan) {
     }
 }
 
-fn version_of<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
+fn entity_version_mut<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
     let context = &mut plan.planning_context;
-    match EntityKind::of_id(id)?.0 {
+    match EntityKind::parse_id(id)?.0 {
         EntityKind::Decision => context
             .decision_log
             .iter_mut()
@@ -278,31 +282,34 @@ fn version_of<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
 ///
 /// # Errors
 /// When there is no such document, or the file in its place is not a text that could be kept.
-pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
-    with_files(ctx, &("doc restore", document), |tx, planned| {
-        let id = chosen(ctx, &*tx, document)?;
-        let record = known_document(ctx, &*tx, &id)?;
-        let path = file(&id, "plan.json");
-        let there = match reading(ctx, &id, "plan.json") {
-            Reading::Text { text, .. } => Some(text),
-            Reading::Missing => None,
+pub fn restore_document(
+    ctx: &Context<'_>,
+    document: Option<&str>,
+) -> Result<ResolvedChange, Failure> {
+    run_with_files(ctx, &("doc restore", document), |tx, planned| {
+        let id = resolve_document(ctx, &*tx, document)?;
+        let record = load_document(ctx, &*tx, &id)?;
+        let path = document_file_path(&id, "plan.json");
+        let there = match read_document_file(ctx, &id, "plan.json") {
+            FileReadResult::Text { text, .. } => Some(text),
+            FileReadResult::Missing => None,
             // Replacing it would destroy content that cannot be saved first.
-            Reading::Unreadable { why, .. } => {
+            FileReadResult::Unreadable { why, .. } => {
                 let what = format!("{path} cannot be read and so cannot be kept: {why}");
                 return Err(Failure::new(FailureKind::Refused, what)
-                    .step("move it away, then run the command again"));
+                    .with_step("move it away, then run the command again"));
             }
         };
         let text = tx
-            .text(record.written)?
-            .ok_or_else(|| gone("the plan as it was written last"))?;
-        let plan = read(&text).map_err(|_| gone("a readable plan"))?;
+            .load_text(record.written)?
+            .ok_or_else(|| missing_text("the plan as it was written last"))?;
+        let plan = read_plan(&text).map_err(|_| missing_text("a readable plan"))?;
         let now = ctx.clock.now();
-        let facts = back_to(ctx, &*tx, &id, &record, &plan, &text, now)?;
+        let facts = reset_root(ctx, &*tx, &id, &record, &plan, &text, now)?;
         let (document, version_hash, changed) = (id, record.written, Vec::new());
         // The tree is checked as well as the file: an observed edit may have changed its root.
         if there.as_ref() == Some(&text) && facts.is_empty() {
-            return Ok(Settled {
+            return Ok(ResolvedChange {
                 success: true,
                 document,
                 version_hash,
@@ -310,13 +317,13 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
                 operation: None,
             });
         }
-        let mut operation = ctx.operation(Verb::Document, format!("put back {path}"));
+        let mut operation = ctx.new_operation(Verb::Document, format!("put back {path}"));
         operation.at = now;
         operation.facts = facts;
         operation.texts = there.into_iter().collect();
-        planned.put(&path, Some(&text))?;
-        let operation = planned.record(tx, operation)?;
-        Ok(Settled {
+        planned.put_file(&path, Some(&text))?;
+        let operation = planned.record_operation(tx, operation)?;
+        Ok(ResolvedChange {
             success: true,
             document,
             version_hash,
@@ -327,7 +334,7 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
 }
 
 /// Returns the facts that reset the tree's root to the text that was written last.
-fn back_to(
+fn reset_root(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     id: &str,
@@ -336,9 +343,9 @@ fn back_to(
     text: &str,
     now: domain::time::Timestamp,
 ) -> Result<Vec<Fact>, Failure> {
-    let node = get(tx, record.node)?;
+    let node = load_node(tx, record.node)?;
     let wanted = plan_node(id, plan, text.to_owned());
-    let (content, mut facts) = (wanted.content(), Vec::new());
+    let (content, mut facts) = (wanted.node_content(), Vec::new());
     if node.content != content {
         facts.push(Fact::ContentChanged {
             node: node.id,
@@ -354,6 +361,6 @@ fn back_to(
             after,
         });
     }
-    settle(ctx, tx, &mut facts, &[], now, None)?;
+    cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
     Ok(facts)
 }

@@ -4,13 +4,13 @@ use domain::ids::OperationId;
 use domain::operation::Verb;
 use serde::Serialize;
 
-use super::desk::{known_document, made_current};
+use super::document_files::{load_document, make_current};
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// The current document.
 #[derive(Clone, Debug, Serialize)]
-pub struct Chosen {
+pub struct ChosenDocument {
     pub success: bool,
     pub document: String,
     /// `None` if it already was the current one.
@@ -21,24 +21,24 @@ pub struct Chosen {
 ///
 /// # Errors
 /// When there is no document of that name.
-pub fn choose(ctx: &Context<'_>, document: &str) -> Result<Chosen, Failure> {
-    let mut tx = ctx.store.write()?;
+pub fn choose_document(ctx: &Context<'_>, document: &str) -> Result<ChosenDocument, Failure> {
+    let mut tx = ctx.store.begin_write()?;
     // Checked inside the transaction: a choice of a document that is removed meanwhile would break
     // every later command without `--doc`.
-    known_document(ctx, &*tx, document)?;
-    let facts = made_current(ctx, &*tx, document)?;
+    load_document(ctx, &*tx, document)?;
+    let facts = make_current(ctx, &*tx, document)?;
     if facts.is_empty() {
-        return Ok(Chosen {
+        return Ok(ChosenDocument {
             success: true,
             document: document.to_owned(),
             operation: None,
         });
     }
-    let mut operation = ctx.operation(Verb::Document, format!("work on {document}"));
+    let mut operation = ctx.new_operation(Verb::Document, format!("work on {document}"));
     operation.facts = facts;
-    let operation = tx.record(operation)?;
+    let operation = tx.record_operation(operation)?;
     tx.commit()?;
-    Ok(Chosen {
+    Ok(ChosenDocument {
         success: true,
         document: document.to_owned(),
         operation: Some(operation),

@@ -1,9 +1,9 @@
 //! Compare two plan documents, or a document with the one it revises.
 
-use domain::plan_document::{EntityChange, changes_between, read, render};
+use domain::plan_document::{EntityChange, changes_between, read_plan, render_markdown};
 use serde::Serialize;
 
-use super::desk::opened;
+use super::document_files::find_and_open;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::views::DiffView;
@@ -24,23 +24,23 @@ pub struct Comparison {
 ///
 /// # Errors
 /// When one of them does not exist, or there is nothing to compare with.
-pub fn compare(
+pub fn compare_documents(
     ctx: &Context<'_>,
     older: Option<&str>,
     newer: Option<&str>,
 ) -> Result<Comparison, Failure> {
-    let state = ctx.store.read()?;
-    let newer = opened(ctx, &*state, newer)?;
+    let state = ctx.store.begin_read()?;
+    let newer = find_and_open(ctx, &*state, newer)?;
     let before = match older
         .map(str::to_owned)
         .or_else(|| newer.record.revises.clone())
     {
         Some(older) => {
-            let older = opened(ctx, &*state, Some(&older))?;
+            let older = find_and_open(ctx, &*state, Some(&older))?;
             (older.id, older.plan)
         }
         None => {
-            let versions = state.versions(newer.record.node)?;
+            let versions = state.load_versions(newer.record.node)?;
             // Not simply the second one: after a restore the current text need not be the newest.
             let earlier = versions
                 .iter()
@@ -52,21 +52,22 @@ pub fn compare(
                 );
                 return Err(Failure::new(FailureKind::NotFound, what));
             };
-            let text = state.text(earlier.hash)?.unwrap_or_default();
-            let plan = read(&text).map_err(|_| {
+            let text = state.load_text(earlier.hash)?.unwrap_or_default();
+            let plan = read_plan(&text).map_err(|_| {
                 let what = format!(
                     "the previous version ({}) is not a readable plan",
-                    earlier.hash.short()
+                    earlier.hash.short_hex()
                 );
-                Failure::new(FailureKind::Refused, what).step(format!("tl versions {}", newer.id))
+                Failure::new(FailureKind::Refused, what)
+                    .with_step(format!("tl versions {}", newer.id))
             })?;
-            (format!("{} {}", newer.id, earlier.hash.short()), plan)
+            (format!("{} {}", newer.id, earlier.hash.short_hex()), plan)
         }
     };
     let (older, plan) = before;
     // Without the version line: it differs in every pair and would always be the first hunk.
-    let page = |plan: &domain::plan_document::Plan| render(plan, "");
-    let diff = DiffView::of(
+    let page = |plan: &domain::plan_document::Plan| render_markdown(plan, "");
+    let diff = DiffView::from_texts(
         older.clone(),
         &page(&plan),
         newer.id.clone(),

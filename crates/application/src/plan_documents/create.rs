@@ -2,12 +2,14 @@
 
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::operation::Verb;
-use domain::plan_document::{DocumentRecord, Numbers, Plan, document_id, file, plan_id};
+use domain::plan_document::{
+    DocumentRecord, IdCounters, Plan, document_file_path, new_plan_id, unique_document_id,
+};
 use domain::ports::{NewOperation, Transaction};
 use domain::record;
 use serde::Serialize;
 
-use super::desk::{made_current, on_disk, stage, with_files};
+use super::document_files::{list_document_folders, make_current, run_with_files, stage_document};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
@@ -26,69 +28,69 @@ pub struct NewDocument {
 ///
 /// # Errors
 /// When the title is empty or the file cannot be written.
-pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
+pub fn create_document(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
     // Masked before the id is derived: the id is a file name and part of every later operation.
-    let title = ctx.mask(title, "title");
-    let title = checked_title(&title)?;
-    with_files(ctx, &("doc new", title), |tx, planned| {
-        let (made, operation) = stage_new(ctx, &*tx, planned, title)?;
-        let operation = planned.record(tx, operation)?;
+    let title = ctx.mask_secrets(title, "title");
+    let title = trim_title(&title)?;
+    run_with_files(ctx, &("doc new", title), |tx, planned| {
+        let (made, operation) = stage_new_document(ctx, &*tx, planned, title)?;
+        let operation = planned.record_operation(tx, operation)?;
         Ok(NewDocument { operation, ..made })
     })
 }
 
 /// Returns the trimmed title, or an error if it is empty.
-pub(crate) fn checked_title(title: &str) -> Result<&str, Failure> {
+pub(crate) fn trim_title(title: &str) -> Result<&str, Failure> {
     match title.trim() {
         "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title")
-            .step("tl doc new \"Add search\"")),
+            .with_step("tl doc new \"Add search\"")),
         title => Ok(title),
     }
 }
 
 /// Returns a new document and the operation that creates it, which is not recorded yet.
-pub(crate) fn stage_new(
+pub(crate) fn stage_new_document(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     planned: &PlannedFiles<'_>,
     title: &str,
 ) -> Result<(NewDocument, NewOperation), Failure> {
-    let taken = on_disk(ctx);
-    let known = record::read_all::<DocumentRecord>(tx, "")?;
-    let id = document_id(title, &|id| {
+    let taken = list_document_folders(ctx);
+    let known = record::read_records::<DocumentRecord>(tx, "")?;
+    let id = unique_document_id(title, &|id| {
         // Folders without a record count too: they may come with a checkout and be accepted later.
         taken.iter().any(|name| name == id)
             || known.iter().any(|(name, _)| name == id)
             || tx.nodes_by_alias(id).is_ok_and(|nodes| !nodes.is_empty())
     });
     let now = ctx.clock.now();
-    let plan = Plan::new(plan_id(&tx.store_id()?, &id, now), title, now);
+    let plan = Plan::new(new_plan_id(&tx.store_id()?, &id, now), title, now);
     let mut record = DocumentRecord {
         node: NodeId(0),
-        written: VersionHash::of(&[]),
+        written: VersionHash::of_bytes(&[]),
         frozen: None,
         context: None,
         revises: None,
-        numbers: Numbers::default(),
+        numbers: IdCounters::default(),
     };
-    let staged = stage(tx, &id, None, &plan, &mut record, now)?;
-    let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
+    let staged = stage_document(tx, &id, None, &plan, &mut record, now)?;
+    let mut operation = ctx.new_operation(Verb::Document, format!("new plan document {id}"));
     operation.at = now;
     operation.facts = staged.facts;
     operation
         .facts
-        .extend(record::changed(&id, None, Some(&record)));
-    operation.facts.extend(made_current(ctx, tx, &id)?);
+        .extend(record::record_changed_fact(&id, None, Some(&record)));
+    operation.facts.extend(make_current(ctx, tx, &id)?);
     operation.texts = staged.texts;
-    let path = file(&id, "plan.json");
-    planned.put(&path, Some(&staged.text))?;
+    let path = document_file_path(&id, "plan.json");
+    planned.put_file(&path, Some(&staged.text))?;
     let made = NewDocument {
         success: true,
         document: id,
         plan_id: plan.plan_id,
         file_path: path,
         // A placeholder for callers that add facts of their own and record the operation later.
-        operation: tx.next_operation()?,
+        operation: tx.next_operation_id()?,
     };
     Ok((made, operation))
 }

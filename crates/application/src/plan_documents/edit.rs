@@ -4,22 +4,27 @@ use std::collections::BTreeSet;
 
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::plan_document::{Applied, Change, ChangeRefused, Plan, apply, in_batch};
+use domain::plan_document::{
+    AppliedChange, ChangeRefused, Plan, PlanChange, apply_changes, parse_batch,
+};
 use domain::record;
 use domain::secrets::{SecretCount, mask_text};
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::desk::{Opened, may, opened, put_plan, refuse_frozen, stage, with_files, with_problems};
+use super::document_files::{
+    OpenedDocument, check_allowed, find_and_open, put_plan, refuse_frozen, run_with_files,
+    stage_document, with_problems,
+};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::settle::settle;
+use crate::status_cascade::cascade_statuses;
 
 /// The changes to apply.
 #[derive(Clone, Debug)]
-pub enum Edit {
-    One(Box<Change>),
+pub enum DocumentEdit {
+    One(Box<PlanChange>),
     /// JSON lines, one change each.
     Batch(String),
 }
@@ -30,7 +35,7 @@ pub struct EditOutcome {
     pub success: bool,
     pub document: String,
     /// The added and changed entities, in order.
-    pub changed: Vec<Applied>,
+    pub changed: Vec<AppliedChange>,
     /// `None` if the plan is unchanged.
     pub operation: Option<OperationId>,
 }
@@ -40,26 +45,27 @@ pub struct EditOutcome {
 /// # Errors
 /// When it is frozen, was changed outside, the role may not, or a change is refused; then nothing
 /// is changed.
-pub fn edit(
+pub fn edit_document(
     ctx: &Context<'_>,
     document: Option<&str>,
-    edit: &Edit,
+    edit: &DocumentEdit,
 ) -> Result<EditOutcome, Failure> {
-    with_files(ctx, &("doc edit", document, edit), |tx, planned| {
-        let opened = opened(ctx, &*tx, document)?;
+    run_with_files(ctx, &("doc edit", document, edit), |tx, planned| {
+        let opened = find_and_open(ctx, &*tx, document)?;
         refuse_frozen(&opened.id, &opened.record)?;
         let (changes, is_batch) = match edit {
-            Edit::One(change) => (vec![change.as_ref().clone()], false),
+            DocumentEdit::One(change) => (vec![change.as_ref().clone()], false),
             // Parsed with the document's counters, so that a batch can refer to ids it is about to
             // create.
-            Edit::Batch(text) => (
-                in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?,
+            DocumentEdit::Batch(text) => (
+                parse_batch(text, &opened.record.numbers)
+                    .map_err(|problems| unreadable_batch(&problems))?,
                 true,
             ),
         };
         let mut commands: Vec<String> = changes
             .iter()
-            .map(|change| format!("doc {}", change.word()))
+            .map(|change| format!("doc {}", change.command_name()))
             .collect();
         // A batch needs the permission of each command in it, or it would be a way around the
         // roles.
@@ -67,11 +73,12 @@ pub fn edit(
         commands.sort();
         commands.dedup();
         let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-        let worked = may(ctx, &*tx, &opened.id, &commands)?;
+        let worked = check_allowed(ctx, &*tx, &opened.id, &commands)?;
         let now = ctx.clock.now();
         let (mut plan, mut record) = (opened.plan.clone(), opened.record.clone());
-        let changed = apply(&mut plan, &mut record.numbers, &changes, now)
-            .map_err(|(at, refused)| refusal(&opened, refused, is_batch.then_some(at + 1)))?;
+        let changed = apply_changes(&mut plan, &mut record.numbers, &changes, now).map_err(
+            |(at, refused)| refusal_failure(&opened, refused, is_batch.then_some(at + 1)),
+        )?;
         // Before staging: the journal keeps every text, and a secret in it could only be purged.
         mask_new_texts(ctx, &opened.plan, &mut plan);
         // Setting a field to the value it has is no version: the entity's number would rise for
@@ -84,7 +91,7 @@ pub fn edit(
                 operation: None,
             });
         }
-        let mut staged = stage(
+        let mut staged = stage_document(
             &*tx,
             &opened.id,
             Some(&opened.plan),
@@ -93,20 +100,20 @@ pub fn edit(
             now,
         )?;
         if staged.settles {
-            settle(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
+            cascade_statuses(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
         }
         let summary = match (changes.as_slice(), changed.as_slice()) {
-            ([change], [one]) => format!("{} {} in {}", change.word(), one.id, opened.id),
+            ([change], [one]) => format!("{} {} in {}", change.command_name(), one.id, opened.id),
             _ => format!(
                 "{} in {}",
-                count(changes.len(), "change", "changes"),
+                count_with_noun(changes.len(), "change", "changes"),
                 opened.id
             ),
         };
-        let mut operation = ctx.operation(Verb::Document, summary);
+        let mut operation = ctx.new_operation(Verb::Document, summary);
         operation.at = now;
         operation.facts = staged.facts;
-        operation.facts.extend(record::changed(
+        operation.facts.extend(record::record_changed_fact(
             &opened.id,
             Some(&opened.record),
             Some(&record),
@@ -114,7 +121,7 @@ pub fn edit(
         operation.facts.extend(worked);
         operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
-        let operation = planned.record(tx, operation)?;
+        let operation = planned.record_operation(tx, operation)?;
         Ok(EditOutcome {
             success: true,
             document: opened.id,
@@ -124,14 +131,14 @@ pub fn edit(
     })
 }
 
-fn unreadable(problems: &[domain::plan_document::Problem]) -> Failure {
+fn unreadable_batch(problems: &[domain::plan_document::PlanProblem]) -> Failure {
     let what = format!(
         "{} of the batch cannot be read; nothing was changed",
-        count(problems.len(), "line", "lines")
+        count_with_noun(problems.len(), "line", "lines")
     );
     let failure = Failure::new(FailureKind::Invalid, what);
     problems.iter().fold(failure, |failure, problem| {
-        failure.step(format!(
+        failure.with_step(format!(
             "line {}: {}",
             problem.line.unwrap_or_default(),
             problem.message
@@ -139,7 +146,11 @@ fn unreadable(problems: &[domain::plan_document::Problem]) -> Failure {
     })
 }
 
-fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Failure {
+fn refusal_failure(
+    opened: &OpenedDocument,
+    refused: ChangeRefused,
+    line: Option<usize>,
+) -> Failure {
     let place = line
         .map(|line| format!("change {line} of the batch: "))
         .unwrap_or_default();
@@ -147,7 +158,7 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
         ChangeRefused::Broken { problems } => {
             format!(
                 "{place}the plan would contradict itself in {}",
-                count(problems.len(), "place", "places")
+                count_with_noun(problems.len(), "place", "places")
             )
         }
         other => format!("{place}{other}"),
@@ -167,16 +178,18 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
             id, is, current, ..
         }
         | ChangeRefused::NoVersion { id, is, current } => failure
-            .step(format!("tl doc show {id} --doc {doc}   # what it is now"))
-            .step(format!(
+            .with_step(format!("tl doc show {id} --doc {doc}   # what it is now"))
+            .with_step(format!(
                 "run it again with --version {is}, if it still applies"
             ))
-            .showing(current),
+            .with_current(current),
         ChangeRefused::Unknown { .. } | ChangeRefused::Referred { .. } => {
-            failure.step(format!("tl doc show --doc {doc}"))
+            failure.with_step(format!("tl doc show --doc {doc}"))
         }
         ChangeRefused::Broken { problems } => with_problems(failure, &problems),
-        ChangeRefused::Field { id, .. } => failure.step(format!("tl doc show {id} --doc {doc}")),
+        ChangeRefused::Field { id, .. } => {
+            failure.with_step(format!("tl doc show {id} --doc {doc}"))
+        }
         ChangeRefused::Empty { .. } => failure,
     }
 }
@@ -204,7 +217,7 @@ fn mask_new_texts(ctx: &Context<'_>, before: &Plan, after: &mut Plan) {
         && let Ok(plan) = serde_json::from_value(value)
     {
         *after = plan;
-        ctx.notice_masked(&masked, "plan document");
+        ctx.push_masked_notice(&masked, "plan document");
     }
 }
 

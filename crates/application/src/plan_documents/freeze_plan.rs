@@ -2,12 +2,14 @@
 
 use domain::ids::{OperationId, VersionHash};
 use domain::operation::Verb;
-use domain::plan_document::{file, read, render};
+use domain::plan_document::{document_file_path, read_plan, render_markdown};
 use domain::record;
 use serde::Serialize;
 
-use super::desk::{may, opened, put_plan, refuse_frozen, with_files};
-use super::freeze::staged_freeze;
+use super::document_files::{
+    check_allowed, find_and_open, put_plan, refuse_frozen, run_with_files,
+};
+use super::freeze_staging::stage_freeze;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -26,18 +28,18 @@ pub struct FrozenDocument {
 /// # Errors
 /// When it is already frozen, something is missing, or the role may not.
 pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDocument, Failure> {
-    with_files(ctx, &("doc freeze", document), |tx, planned| {
-        let opened = opened(ctx, &*tx, document)?;
+    run_with_files(ctx, &("doc freeze", document), |tx, planned| {
+        let opened = find_and_open(ctx, &*tx, document)?;
         refuse_frozen(&opened.id, &opened.record)?;
         // A running workflow freezes at its own gate; the command must not get ahead of the review.
-        let worked = may(ctx, &*tx, &opened.id, &["doc freeze"])?;
+        let worked = check_allowed(ctx, &*tx, &opened.id, &["doc freeze"])?;
         let now = ctx.clock.now();
         let mut record = opened.record.clone();
-        let staged = staged_freeze(ctx, &*tx, &opened, &mut record, now)?;
-        let mut operation = ctx.operation(Verb::Document, format!("freeze {}", opened.id));
+        let staged = stage_freeze(ctx, &*tx, &opened, &mut record, now)?;
+        let mut operation = ctx.new_operation(Verb::Document, format!("freeze {}", opened.id));
         operation.at = now;
         operation.facts = staged.facts;
-        operation.facts.extend(record::changed(
+        operation.facts.extend(record::record_changed_fact(
             &opened.id,
             Some(&opened.record),
             Some(&record),
@@ -46,10 +48,10 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
         // Rendered from the frozen text, which has the waves and the time of the freeze.
-        let plan = read(&staged.text).unwrap_or(opened.plan);
-        let page = render(&plan, &record.written.short());
-        planned.put(&file(&opened.id, "plan.md"), Some(&page))?;
-        let operation = planned.record(tx, operation)?;
+        let plan = read_plan(&staged.text).unwrap_or(opened.plan);
+        let page = render_markdown(&plan, &record.written.short_hex());
+        planned.put_file(&document_file_path(&opened.id, "plan.md"), Some(&page))?;
+        let operation = planned.record_operation(tx, operation)?;
         let waves = plan.milestone_dependencies.waves;
         Ok(FrozenDocument {
             success: true,

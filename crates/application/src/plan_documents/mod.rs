@@ -1,8 +1,8 @@
 //! Plan documents: create, edit, validate, freeze, revise, show. One use case per file;
 //! `document_files` holds what they share.
 
-mod desk;
-mod freeze;
+mod document_files;
+mod freeze_staging;
 
 pub mod accept;
 pub mod choose;
@@ -16,7 +16,8 @@ pub mod revise;
 pub mod show;
 pub mod validate;
 
-pub(crate) use desk::{
-    Opened, Staged, chosen, known_document, open, reading, refuse_frozen_restore, with_files,
+pub(crate) use document_files::{
+    OpenedDocument, StagedDocument, load_document, open_document, read_document_file,
+    refuse_frozen_restore, resolve_document, run_with_files,
 };
-pub(crate) use freeze::staged_freeze;
+pub(crate) use freeze_staging::stage_freeze;

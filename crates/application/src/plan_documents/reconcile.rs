@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use domain::plan_document::{Reality, Reconciliation, reconcile as compared};
+use domain::plan_document::{Reconciliation, RepositoryState, compare_with_repository as compared};
 use domain::ports::RepositoryChanges;
-use domain::work::evidence::ProofStanding;
+use domain::work::evidence::ProofStatus;
 use serde::Serialize;
 
-use super::desk::opened;
+use super::document_files::find_and_open;
 use crate::context::Context;
-use crate::evidence::standings;
+use crate::evidence::judge_proofs;
 use crate::failure::{Failure, FailureKind};
 
 /// The reconciliation report.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct ReconcileReport {
     /// Whether plan and repository agree.
     pub ok: bool,
     pub document: String,
@@ -30,14 +30,14 @@ pub struct Report {
 ///
 /// # Errors
 /// When the plan is not frozen, or there is no repository to compare with.
-pub fn reconcile(
+pub fn reconcile_plan(
     ctx: &Context<'_>,
     document: Option<&str>,
     since: Option<&str>,
     repository: &dyn RepositoryChanges,
-) -> Result<Report, Failure> {
-    let state = ctx.store.read()?;
-    let opened = opened(ctx, &*state, document)?;
+) -> Result<ReconcileReport, Failure> {
+    let state = ctx.store.begin_read()?;
+    let opened = find_and_open(ctx, &*state, document)?;
     // An unfrozen plan still changes, so deviations from it mean nothing.
     let Some(frozen) = &opened.record.frozen else {
         let what = format!(
@@ -45,25 +45,27 @@ pub fn reconcile(
             opened.id
         );
         return Err(Failure::new(FailureKind::Refused, what)
-            .step(format!("tl doc freeze --doc {}", opened.id)));
+            .with_step(format!("tl doc freeze --doc {}", opened.id)));
     };
     let unavailable = |why: String| {
         Failure::new(
             FailureKind::Unavailable,
             format!("the repository cannot be compared: {why}"),
         )
-        .step("git status")
-        .step("tl reconcile --since COMMIT")
+        .with_step("git status")
+        .with_step("tl reconcile --since COMMIT")
     };
     let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
         Some(commit) => commit,
         // No HEAD was recorded at the freeze: no repository, or no commit yet.
         None => repository.commit_before(frozen.at).map_err(unavailable)?,
     };
-    let changed: BTreeSet<String> = repository.changed_since(&since).map_err(unavailable)?;
-    let mut reality = Reality {
+    let changed: BTreeSet<String> = repository
+        .changed_files_since(&since)
+        .map_err(unavailable)?;
+    let mut reality = RepositoryState {
         changed,
-        ..Reality::default()
+        ..RepositoryState::default()
     };
     for milestone in &opened.plan.milestones {
         let node = state
@@ -71,23 +73,23 @@ pub fn reconcile(
             .into_iter()
             .next();
         let proofs = node
-            .map(|node| standings(ctx, &*state, node.id))
+            .map(|node| judge_proofs(ctx, &*state, node.id))
             .transpose()?
             .unwrap_or_default();
         // One stale or failed proof invalidates the milestone's evidence.
         let holds = proofs
             .iter()
-            .all(|(_, standing)| *standing == ProofStanding::Fresh);
+            .all(|(_, standing)| *standing == ProofStatus::Fresh);
         reality
             .evidence
             .insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
     }
     let found = compared(&opened.plan, &reality);
-    let markdown = found.in_markdown(
+    let markdown = found.render_markdown(
         &format!("{} ({})", opened.plan.overview.title, opened.id),
         &since,
     );
-    Ok(Report {
+    Ok(ReconcileReport {
         ok: found.is_clean(),
         document: opened.id,
         since,

@@ -1,16 +1,16 @@
 //! Renders `plan.md` from `plan.json`.
 
-use domain::plan_document::{file, render};
-use domain::ports::Reading;
+use domain::plan_document::{document_file_path, render_markdown};
+use domain::ports::FileReadResult;
 use serde::Serialize;
 
-use super::desk::{opened, reading};
+use super::document_files::{find_and_open, read_document_file};
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// The rendered page.
 #[derive(Clone, Debug, Serialize)]
-pub struct Rendered {
+pub struct RenderedPage {
     pub success: bool,
     pub document: String,
     pub file_path: String,
@@ -24,17 +24,17 @@ pub struct Rendered {
 ///
 /// # Errors
 /// When the document is not as it was written, or the page cannot be written.
-pub fn render_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Rendered, Failure> {
-    let state = ctx.store.read()?;
-    let opened = opened(ctx, &*state, document)?;
-    let text = render(&opened.plan, &opened.record.written.short());
-    let file_path = file(&opened.id, "plan.md");
-    let changed = !matches!(reading(ctx, &opened.id, "plan.md"), Reading::Text { text: there, .. } if there == text);
+pub fn render_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<RenderedPage, Failure> {
+    let state = ctx.store.begin_read()?;
+    let opened = find_and_open(ctx, &*state, document)?;
+    let text = render_markdown(&opened.plan, &opened.record.written.short_hex());
+    let file_path = document_file_path(&opened.id, "plan.md");
+    let changed = !matches!(read_document_file(ctx, &opened.id, "plan.md"), FileReadResult::Text { text: there, .. } if there == text);
     // An unchanged page keeps its mtime, for editors and build tools that watch it.
     if changed {
-        ctx.files.replace(&file_path, &text)?;
+        ctx.files.replace_file(&file_path, &text)?;
     }
-    Ok(Rendered {
+    Ok(RenderedPage {
         success: true,
         document: opened.id,
         file_path,

@@ -1,11 +1,15 @@
 //! Creates a new revision from a frozen plan document, which itself is not changed.
 
 use domain::operation::Verb;
-use domain::plan_document::{DocumentRecord, Revises, document_id, file, plan_id, revised};
+use domain::plan_document::{
+    DocumentRecord, Revises, document_file_path, new_plan_id, start_revision, unique_document_id,
+};
 use domain::record;
 
 use super::create::NewDocument;
-use super::desk::{made_current, on_disk, opened, stage, with_files};
+use super::document_files::{
+    find_and_open, list_document_folders, make_current, run_with_files, stage_document,
+};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -13,16 +17,16 @@ use crate::failure::{Failure, FailureKind};
 ///
 /// # Errors
 /// When the document is not frozen, or its file is not the frozen text.
-pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, Failure> {
-    with_files(ctx, &("doc revise", document), |tx, planned| {
-        let opened = opened(ctx, &*tx, document)?;
+pub fn revise_document(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, Failure> {
+    run_with_files(ctx, &("doc revise", document), |tx, planned| {
+        let opened = find_and_open(ctx, &*tx, document)?;
         if opened.record.frozen.is_none() {
             let what = format!("`{}` is not frozen: it can be changed as it is", opened.id);
             return Err(Failure::new(FailureKind::Refused, what)
-                .step(format!("tl doc freeze --doc {}", opened.id)));
+                .with_step(format!("tl doc freeze --doc {}", opened.id)));
         }
-        let known = record::read_all::<DocumentRecord>(&*tx, "")?;
-        let taken = on_disk(ctx);
+        let known = record::read_records::<DocumentRecord>(&*tx, "")?;
+        let taken = list_document_folders(ctx);
         let is_taken = |id: &str| {
             taken.iter().any(|name| name == id) || known.iter().any(|(name, _)| name == id)
         };
@@ -35,14 +39,19 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
         let id = (2..)
             .map(|number: u32| format!("{first}-r{number}"))
             .find(|id| !is_taken(id));
-        let id = id.unwrap_or_else(|| document_id(first, &is_taken));
+        let id = id.unwrap_or_else(|| unique_document_id(first, &is_taken));
         let now = ctx.clock.now();
         let from = Revises {
             document: opened.id.clone(),
             plan_id: opened.plan.plan_id.clone(),
             version_hash: opened.record.written.to_string(),
         };
-        let plan = revised(&opened.plan, from, plan_id(&tx.store_id()?, &id, now), now);
+        let plan = start_revision(
+            &opened.plan,
+            from,
+            new_plan_id(&tx.store_id()?, &id, now),
+            now,
+        );
         let mut record = DocumentRecord {
             frozen: None,
             context: opened.record.context,
@@ -50,24 +59,25 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
             // The id counters continue, so that an id means the same entity in all revisions.
             ..opened.record.clone()
         };
-        let staged = stage(&*tx, &id, None, &plan, &mut record, now)?;
-        let mut operation = ctx.operation(Verb::Document, format!("revise {} as {id}", opened.id));
+        let staged = stage_document(&*tx, &id, None, &plan, &mut record, now)?;
+        let mut operation =
+            ctx.new_operation(Verb::Document, format!("revise {} as {id}", opened.id));
         operation.at = now;
         operation.facts = staged.facts;
         operation
             .facts
-            .extend(record::changed(&id, None, Some(&record)));
-        operation.facts.extend(made_current(ctx, &*tx, &id)?);
+            .extend(record::record_changed_fact(&id, None, Some(&record)));
+        operation.facts.extend(make_current(ctx, &*tx, &id)?);
         operation.texts = staged.texts;
-        let path = file(&id, "plan.json");
-        planned.put(&path, Some(&staged.text))?;
+        let path = document_file_path(&id, "plan.json");
+        planned.put_file(&path, Some(&staged.text))?;
         // The context (what the user asked for) stays the same and stays frozen.
         if let Some(context) = record.context
-            && let Some(text) = tx.text(context)?
+            && let Some(text) = tx.load_text(context)?
         {
-            planned.put(&file(&id, "context.json"), Some(&text))?;
+            planned.put_file(&document_file_path(&id, "context.json"), Some(&text))?;
         }
-        let operation = planned.record(tx, operation)?;
+        let operation = planned.record_operation(tx, operation)?;
         Ok(NewDocument {
             success: true,
             document: id,

@@ -1,19 +1,21 @@
 //! Shows a plan document, one of its entities, or the list of all documents.
 
-use domain::plan_document::{DocumentRecord, Plan, entity_value, file, read};
-use domain::ports::Reading;
+use domain::plan_document::{DocumentRecord, Plan, document_file_path, entity_value, read_plan};
+use domain::ports::FileReadResult;
 use domain::record;
 use domain::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::desk::{chosen, on_disk, opened, reading};
+use super::document_files::{
+    find_and_open, list_document_folders, read_document_file, resolve_document,
+};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// A document as it is.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownDocument {
     pub document: String,
     pub plan: Plan,
     /// `plan.json`, byte for byte.
@@ -26,11 +28,11 @@ pub struct Shown {
 ///
 /// # Errors
 /// When it does not exist or was changed outside.
-pub fn show(ctx: &Context<'_>, document: Option<&str>) -> Result<Shown, Failure> {
-    let state = ctx.store.read()?;
-    let opened = opened(ctx, &*state, document)?;
-    let version = opened.record.written.short();
-    Ok(Shown {
+pub fn show_document(ctx: &Context<'_>, document: Option<&str>) -> Result<ShownDocument, Failure> {
+    let state = ctx.store.begin_read()?;
+    let opened = find_and_open(ctx, &*state, document)?;
+    let version = opened.record.written.short_hex();
+    Ok(ShownDocument {
         document: opened.id,
         plan: opened.plan,
         text: opened.text,
@@ -43,13 +45,13 @@ pub fn show(ctx: &Context<'_>, document: Option<&str>) -> Result<Shown, Failure>
 /// # Errors
 /// When there is no entity with that id.
 pub fn show_entity(ctx: &Context<'_>, document: Option<&str>, id: &str) -> Result<Value, Failure> {
-    let shown = show(ctx, document)?;
+    let shown = show_document(ctx, document)?;
     entity_value(&shown.plan, id).ok_or_else(|| {
         Failure::new(
             FailureKind::NotFound,
             format!("`{}` has no `{id}`", shown.document),
         )
-        .step(format!("tl doc show --doc {}", shown.document))
+        .with_step(format!("tl doc show --doc {}", shown.document))
     })
 }
 
@@ -70,15 +72,18 @@ pub struct DocumentLine {
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
-    let state = ctx.store.read()?;
-    let known = record::read_all::<DocumentRecord>(&*state, "")?;
+pub fn list_documents(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
+    let state = ctx.store.begin_read()?;
+    let known = record::read_records::<DocumentRecord>(&*state, "")?;
     // Before the first document there is no current one, which is no error for a list.
-    let current = chosen(ctx, &*state, None).ok();
+    let current = resolve_document(ctx, &*state, None).ok();
     // A folder without a plan is left over from an undo.
-    let found = on_disk(ctx)
-        .into_iter()
-        .filter(|name| !matches!(reading(ctx, name, "plan.json"), Reading::Missing));
+    let found = list_document_folders(ctx).into_iter().filter(|name| {
+        !matches!(
+            read_document_file(ctx, name, "plan.json"),
+            FileReadResult::Missing
+        )
+    });
     let mut names: Vec<String> = known
         .iter()
         .map(|(name, _)| name.clone())
@@ -92,13 +97,15 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
             .find(|(name, _)| *name == document)
             .map(|(_, record)| record);
         // Read without verification: the list also shows documents that were changed outside.
-        let title = match reading(ctx, &document, "plan.json") {
-            Reading::Text { text, .. } => read(&text).ok().map(|plan| plan.overview.title),
-            Reading::Missing | Reading::Unreadable { .. } => None,
+        let title = match read_document_file(ctx, &document, "plan.json") {
+            FileReadResult::Text { text, .. } => {
+                read_plan(&text).ok().map(|plan| plan.overview.title)
+            }
+            FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
         };
         DocumentLine {
             title,
-            file_path: file(&document, "plan.json"),
+            file_path: document_file_path(&document, "plan.json"),
             current: current.as_ref() == Some(&document),
             frozen_at: record
                 .and_then(|record| record.frozen.as_ref())

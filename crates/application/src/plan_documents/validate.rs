@@ -3,13 +3,14 @@
 
 use domain::ids::VersionHash;
 use domain::plan_document::{
-    DocumentRecord, Grade, Problem, check, check_context, differences, file, located, read,
+    DocumentRecord, PlanProblem, ProblemGrade, check_context, check_plan, diff_plan_texts,
+    document_file_path, locate_problems, read_plan,
 };
-use domain::ports::Reading;
+use domain::ports::FileReadResult;
 use domain::record;
 use serde::Serialize;
 
-use super::desk::{chosen, reading};
+use super::document_files::{read_document_file, resolve_document};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -23,22 +24,22 @@ pub struct Validation {
     pub document: String,
     pub frozen: bool,
     pub file_path: String,
-    pub problems: Vec<Problem>,
+    pub problems: Vec<PlanProblem>,
     /// JSON pointers to where the file differs from the text that was written last.
     pub changed_outside: Vec<String>,
     /// Problems of `context.json`.
-    pub context_problems: Vec<Problem>,
+    pub context_problems: Vec<PlanProblem>,
 }
 
 /// Validates a document. Changes nothing.
 ///
 /// # Errors
 /// When there is no such document at all.
-pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation, Failure> {
-    let state = ctx.store.read()?;
-    let id = chosen(ctx, &*state, document)?;
-    let file_path = file(&id, "plan.json");
-    let record = record::read::<DocumentRecord>(&*state, &id)?;
+pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation, Failure> {
+    let state = ctx.store.begin_read()?;
+    let id = resolve_document(ctx, &*state, document)?;
+    let file_path = document_file_path(&id, "plan.json");
+    let record = record::read_record::<DocumentRecord>(&*state, &id)?;
     let mut found = Validation {
         ok: false,
         complete: false,
@@ -53,34 +54,34 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
     };
     // Not opened through `open_document`, which fails at the first problem; this reports all of
     // them.
-    let text = match reading(ctx, &id, "plan.json") {
-        Reading::Text { text, .. } => text,
-        Reading::Missing if record.is_none() => {
+    let text = match read_document_file(ctx, &id, "plan.json") {
+        FileReadResult::Text { text, .. } => text,
+        FileReadResult::Missing if record.is_none() => {
             let what = format!("there is no plan document `{id}`");
-            return Err(Failure::new(FailureKind::NotFound, what).step("tl doc list"));
+            return Err(Failure::new(FailureKind::NotFound, what).with_step("tl doc list"));
         }
-        Reading::Missing => {
+        FileReadResult::Missing => {
             found
                 .problems
-                .push(Problem::broken("", "the file does not exist"));
+                .push(PlanProblem::broken("", "the file does not exist"));
             return Ok(found);
         }
-        Reading::Unreadable { why, .. } => {
-            found.problems.push(Problem::broken(
+        FileReadResult::Unreadable { why, .. } => {
+            found.problems.push(PlanProblem::broken(
                 "",
                 format!("the file cannot be read: {why}"),
             ));
             return Ok(found);
         }
     };
-    found.problems = match read(&text) {
-        Ok(plan) => located(&text, check(&plan)),
+    found.problems = match read_plan(&text) {
+        Ok(plan) => locate_problems(&text, check_plan(&plan)),
         Err(problems) => problems,
     };
     match &record {
-        Some(record) if record.written != VersionHash::of(text.as_bytes()) => {
-            let ours = state.text(record.written)?.unwrap_or_default();
-            found.changed_outside = differences(&ours, &text);
+        Some(record) if record.written != VersionHash::of_bytes(text.as_bytes()) => {
+            let ours = state.load_text(record.written)?.unwrap_or_default();
+            found.changed_outside = diff_plan_texts(&ours, &text);
             // Other bytes, but the same JSON.
             if found.changed_outside.is_empty() {
                 found.changed_outside.push("/ (formatting)".to_owned());
@@ -91,37 +92,39 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
             .changed_outside
             .push("/ (not known to this state)".to_owned()),
     }
-    match reading(ctx, &id, "context.json") {
-        Reading::Text { text, .. } => {
+    match read_document_file(ctx, &id, "context.json") {
+        FileReadResult::Text { text, .. } => {
             found.context_problems = check_context(&text);
             let frozen = record.as_ref().and_then(|record| record.context);
-            if frozen.is_some_and(|frozen| frozen != VersionHash::of(text.as_bytes())) {
-                found
-                    .context_problems
-                    .push(Problem::broken("", "it was changed after it was frozen"));
+            if frozen.is_some_and(|frozen| frozen != VersionHash::of_bytes(text.as_bytes())) {
+                found.context_problems.push(PlanProblem::broken(
+                    "",
+                    "it was changed after it was frozen",
+                ));
             }
         }
-        Reading::Missing
+        FileReadResult::Missing
             if record
                 .as_ref()
                 .is_some_and(|record| record.context.is_some()) =>
         {
             found
                 .context_problems
-                .push(Problem::broken("", "the file does not exist"));
+                .push(PlanProblem::broken("", "the file does not exist"));
         }
-        Reading::Missing => {}
-        Reading::Unreadable { why, .. } => {
+        FileReadResult::Missing => {}
+        FileReadResult::Unreadable { why, .. } => {
             found
                 .context_problems
-                .push(Problem::broken("", format!("it cannot be read: {why}")));
+                .push(PlanProblem::broken("", format!("it cannot be read: {why}")));
         }
     }
-    let is_free_of = |grade: Grade| found.problems.iter().all(|problem| problem.grade != grade);
-    found.ok = is_free_of(Grade::Broken)
+    let is_free_of =
+        |grade: ProblemGrade| found.problems.iter().all(|problem| problem.grade != grade);
+    found.ok = is_free_of(ProblemGrade::Broken)
         && found.changed_outside.is_empty()
         && found.context_problems.is_empty();
     // Hints do not count: they are advice and must not block a freeze.
-    found.complete = found.ok && is_free_of(Grade::Unfinished);
+    found.complete = found.ok && is_free_of(ProblemGrade::Unfinished);
     Ok(found)
 }

@@ -1,8 +1,8 @@
 //! Accepts a finding as it is: a person's decision, recorded with its reason.
 
-use domain::review::Said;
+use domain::review::ReviewActor;
 
-use super::desk::{ItemOutcome, change, review_of};
+use super::review_change::{ItemOutcome, change_review, load_review};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, FailureKind};
 /// # Errors
 /// When the actor is not a person, there is no reason, nothing failed, or the check was judged
 /// meanwhile.
-pub fn accept(
+pub fn accept_finding(
     ctx: &Context<'_>,
     of: Option<&str>,
     item: &str,
@@ -25,14 +25,14 @@ pub fn accept(
     } else {
         "review verdict"
     };
-    let ((), review, operation) = change(ctx, of, command, &(item, reason), |tx, meant| {
-        let before = review_of(tx, &meant.subject)?;
+    let ((), review, operation) = change_review(ctx, of, command, &(item, reason), |tx, meant| {
+        let before = load_review(tx, &meant.subject)?;
         let mut review = before.clone();
         review.check_version(item, version)?;
-        review.accept(
+        review.accept_finding(
             item,
             reason,
-            Said {
+            ReviewActor {
                 by: &ctx.actor,
                 at: ctx.clock.now(),
             },
@@ -40,7 +40,7 @@ pub fn accept(
         let summary = format!("accept {item} of {}: {}", meant.subject, reason.trim());
         Ok((Some(before), review, summary, ()))
     })?;
-    let found = review.item(item).cloned();
+    let found = review.find_item(item).cloned();
     let item = found.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
     Ok(ItemOutcome {
         success: true,

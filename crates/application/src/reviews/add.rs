@@ -2,9 +2,9 @@
 
 use domain::ids::Principal;
 use domain::record;
-use domain::review::{LoopState, Review, Said, Severity};
+use domain::review::{CheckSeverity, LoopState, Review, ReviewActor};
 
-use super::desk::{ItemOutcome, change};
+use super::review_change::{ItemOutcome, change_review};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -15,7 +15,7 @@ pub struct CheckRequest {
     pub of: Option<String>,
     pub scope: String,
     pub check: String,
-    pub severity: Severity,
+    pub severity: CheckSeverity,
     /// The authors of the reviewed work, if no workflow records them.
     pub authors: Vec<Principal>,
 }
@@ -24,14 +24,14 @@ pub struct CheckRequest {
 ///
 /// # Errors
 /// When the role may not, or the check is empty.
-pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Failure> {
-    let (id, review, operation) = change(
+pub fn add_check(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Failure> {
+    let (id, review, operation) = change_review(
         ctx,
         request.of.as_deref(),
         "review add",
         request,
         |tx, meant| {
-            let before = record::read::<Review>(tx, &meant.subject)?;
+            let before = record::read_record::<Review>(tx, &meant.subject)?;
             let mut review = match before
                 .clone()
                 // A new check after the conclusion is a new round; reopening would mix its verdicts
@@ -39,7 +39,9 @@ pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Fai
                 .filter(|review| review.state != LoopState::Complete)
             {
                 Some(review) => review,
-                None => Review::begin(&meant.subject, meant.authors.clone(), &ctx.policy.review),
+                None => {
+                    Review::start_review(&meant.subject, meant.authors.clone(), &ctx.policy.review)
+                }
             };
             // Authors are only ever added: dropping one would let them judge their own work.
             for author in request.authors.iter().chain(&meant.authors) {
@@ -47,11 +49,11 @@ pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Fai
                     review.authors.push(author.clone());
                 }
             }
-            let said = Said {
+            let said = ReviewActor {
                 by: &ctx.actor,
                 at: ctx.clock.now(),
             };
-            let id = review.add(
+            let id = review.add_check(
                 &request.scope,
                 &request.check,
                 request.severity,
@@ -62,7 +64,7 @@ pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Fai
             Ok((before, review, summary, id))
         },
     )?;
-    let item = review.item(&id).cloned();
+    let item = review.find_item(&id).cloned();
     let item = item.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
     Ok(ItemOutcome {
         success: true,

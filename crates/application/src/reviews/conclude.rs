@@ -1,10 +1,10 @@
 //! Concludes an iteration of a review that no workflow drives.
 
 use domain::ids::OperationId;
-use domain::review::{Concluded, Said};
+use domain::review::{IterationOutcome, ReviewActor};
 use serde::Serialize;
 
-use super::desk::{change, meant, review_of};
+use super::review_change::{change_review, load_review, select_review};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::workflows;
@@ -15,7 +15,7 @@ pub struct ConcludedReview {
     pub success: bool,
     pub subject: String,
     #[serde(flatten)]
-    pub concluded: Concluded,
+    pub concluded: IterationOutcome,
     pub operation: OperationId,
 }
 
@@ -24,36 +24,36 @@ pub struct ConcludedReview {
 /// # Errors
 /// When a check has no verdict, another iteration was shown, or a workflow's gate concludes this
 /// review.
-pub fn conclude(
+pub fn conclude_iteration(
     ctx: &Context<'_>,
     of: Option<&str>,
     iteration: Option<u32>,
 ) -> Result<ConcludedReview, Failure> {
-    let state = ctx.store.read()?;
-    let subject = meant(ctx, &*state, of, None)?.subject;
+    let state = ctx.store.begin_read()?;
+    let subject = select_review(ctx, &*state, of, None)?.subject;
     if let Some((about, _)) = subject.rsplit_once('/')
         // Concluding here would leave the workflow at a gate whose review is already complete.
-        && !workflows::active(&*state, about)?.is_empty()
+        && !workflows::active_runs(&*state, about)?.is_empty()
     {
         let what = format!("`{subject}` is concluded by its workflow's gate");
         return Err(Failure::new(FailureKind::Refused, what)
-            .step(format!("tl flow pass --for {about}"))
-            .step(format!("tl flow fail --for {about}")));
+            .with_step(format!("tl flow pass --for {about}"))
+            .with_step(format!("tl flow fail --for {about}")));
     }
     drop(state);
-    let (concluded, review, operation) = change(
+    let (concluded, review, operation) = change_review(
         ctx,
         Some(&subject),
         "review verdict",
         &"conclude",
         |tx, meant| {
-            let before = review_of(tx, &meant.subject)?;
+            let before = load_review(tx, &meant.subject)?;
             // A decision made on an outdated page must not end an iteration that its author has not
             // seen.
             before.check_iteration(iteration)?;
             let mut review = before.clone();
-            let concluded = review.conclude(
-                Said {
+            let concluded = review.conclude_iteration(
+                ReviewActor {
                     by: &ctx.actor,
                     at: ctx.clock.now(),
                 },

@@ -1,8 +1,8 @@
 //! Records a verdict on a check.
 
-use domain::review::{Said, Verdict};
+use domain::review::{CheckVerdict, ReviewActor};
 
-use super::desk::{ItemOutcome, change, review_of};
+use super::review_change::{ItemOutcome, change_review, load_review};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -11,7 +11,7 @@ use crate::failure::{Failure, FailureKind};
 pub struct VerdictRequest {
     pub of: Option<String>,
     pub item: String,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// The version of the check that was judged.
     pub version: Option<u64>,
     /// The cost of the verdict, in the unit of the budget.
@@ -22,8 +22,8 @@ pub struct VerdictRequest {
 ///
 /// # Errors
 /// When the role or the author may not, or the check changed meanwhile.
-pub fn judge(ctx: &Context<'_>, request: &VerdictRequest) -> Result<ItemOutcome, Failure> {
-    let ((), review, operation) = change(
+pub fn record_verdict(ctx: &Context<'_>, request: &VerdictRequest) -> Result<ItemOutcome, Failure> {
+    let ((), review, operation) = change_review(
         ctx,
         request.of.as_deref(),
         "review verdict",
@@ -31,14 +31,14 @@ pub fn judge(ctx: &Context<'_>, request: &VerdictRequest) -> Result<ItemOutcome,
         |tx, meant| {
             // Loaded inside the transaction: two reviewers may judge different checks at the same
             // time.
-            let before = review_of(tx, &meant.subject)?;
+            let before = load_review(tx, &meant.subject)?;
             let mut review = before.clone();
-            let said = Said {
+            let said = ReviewActor {
                 by: &ctx.actor,
                 at: ctx.clock.now(),
             };
             let (verdict, policy) = (request.verdict.clone(), &ctx.policy.review);
-            review.judge(
+            review.record_verdict(
                 &request.item,
                 verdict,
                 request.version,
@@ -47,14 +47,14 @@ pub fn judge(ctx: &Context<'_>, request: &VerdictRequest) -> Result<ItemOutcome,
                 policy,
             )?;
             let word = match request.verdict {
-                Verdict::Pass => "PASS",
-                Verdict::Fail { .. } => "FAIL",
+                CheckVerdict::Pass => "PASS",
+                CheckVerdict::Fail { .. } => "FAIL",
             };
             let summary = format!("{word} {} of {}", request.item, meant.subject);
             Ok((Some(before), review, summary, ()))
         },
     )?;
-    let item = review.item(&request.item).cloned();
+    let item = review.find_item(&request.item).cloned();
     let item = item.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
     Ok(ItemOutcome {
         success: true,

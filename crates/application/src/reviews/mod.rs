@@ -1,7 +1,7 @@
 //! Reviews: add checks, judge them, conclude an iteration, accept a finding, show. One use case per
 //! file.
 
-mod desk;
+mod review_change;
 
 pub mod accept;
 pub mod add;
@@ -9,5 +9,5 @@ pub mod conclude;
 pub mod judge;
 pub mod status;
 
-pub(crate) use desk::staged;
-pub use desk::{ItemOutcome, ReviewView};
+pub(crate) use review_change::stage_review;
+pub use review_change::{ItemOutcome, ReviewView};

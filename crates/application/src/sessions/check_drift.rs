@@ -1,10 +1,10 @@
 //! Drift of a session from its trail, as numbers: the counters, the signals and a score.
 
-use domain::detection::{Signal, Uses};
+use domain::detection::{Signal, ToolUseCounts};
 use domain::session::Rating;
 use serde::Serialize;
 
-use super::trail_state::{counters_of, kept, signals, standing};
+use super::trail_state::{detect_signals, load_counters, load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -19,7 +19,7 @@ pub struct DriftView {
     pub consecutive_failures: u32,
     pub consecutive_same_section: u32,
     pub section_turns: u32,
-    pub tool_type_counts: Uses,
+    pub tool_type_counts: ToolUseCounts,
     pub keyword_flags: Vec<String>,
     pub files_touched: Vec<String>,
     pub compaction_count: u32,
@@ -32,11 +32,11 @@ pub struct DriftView {
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
 pub fn check_drift(ctx: &Context<'_>) -> Result<DriftView, Failure> {
-    kept(ctx)?;
-    let state = ctx.store.read()?;
-    let trail = standing(ctx, &*state)?;
-    let counters = counters_of(&*state, &ctx.session)?;
-    let signals = signals(ctx, trail.as_ref(), &counters);
+    require_trail(ctx)?;
+    let state = ctx.store.begin_read()?;
+    let trail = load_current_trail(ctx, &*state)?;
+    let counters = load_counters(&*state, &ctx.session)?;
+    let signals = detect_signals(ctx, trail.as_ref(), &counters);
     Ok(DriftView {
         drift_score: counters.drift_score(&signals),
         turn_count: counters.turn_count,

@@ -3,17 +3,20 @@
 //! A conversation that a host compacts continues in the same session; `compact_session` ends the
 //! session itself.
 
-use domain::compaction::{Distillation, LONGEST_REPORT, distillation, prompt, report};
+use domain::compaction::{
+    DistillationRequest, MAX_REPORT_CHARS, build_distillation_request, render_compaction_prompt,
+    render_report,
+};
 use domain::operation::Verb;
-use domain::session::{EntryKind, SessionStatus};
+use domain::session::{LogEntryKind, SessionStatus};
 use domain::trail::{MapRefused, TrailLevel};
 use serde::Serialize;
 
-use super::change::{Change, open};
-use super::trail_state::{counters_of, kept, standing};
+use super::session_change::{SessionChange, open_session};
+use super::trail_state::{load_counters, load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Request to compact a session.
 #[derive(Clone, Debug, Default)]
@@ -39,14 +42,14 @@ pub struct CompactOutcome {
 ///
 /// # Errors
 /// When the project keeps no trail or the state cannot be read.
-pub fn to_distil(ctx: &Context<'_>) -> Result<Option<Distillation>, Failure> {
-    kept(ctx)?;
-    let state = ctx.store.read()?;
-    let Some(trail) = standing(ctx, &*state)?.filter(|trail| trail.own) else {
+pub fn prepare_distillation(ctx: &Context<'_>) -> Result<Option<DistillationRequest>, Failure> {
+    require_trail(ctx)?;
+    let state = ctx.store.begin_read()?;
+    let Some(trail) = load_current_trail(ctx, &*state)?.filter(|trail| trail.own) else {
         return Ok(None);
     };
     let log = super::log_with_earlier(&*state, &trail.session)?;
-    Ok((!log.is_empty()).then(|| distillation(&log)))
+    Ok((!log.is_empty()).then(|| build_distillation_request(&log)))
 }
 
 /// Ends a session: writes its report, archives its file and its tree. An unfinished trajectory is
@@ -58,11 +61,11 @@ pub fn compact_session(
     ctx: &Context<'_>,
     request: &CompactRequest,
 ) -> Result<CompactOutcome, Failure> {
-    kept(ctx)?;
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+    require_trail(ctx)?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     let (mut change, trail) =
-        open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
+        open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let report = match request
         .report
         .as_deref()
@@ -71,35 +74,36 @@ pub fn compact_session(
     {
         // Cut, not refused: an agent that compacts is short of context and cannot rewrite its
         // report.
-        Some(given) => given.chars().take(LONGEST_REPORT).collect(),
+        Some(given) => given.chars().take(MAX_REPORT_CHARS).collect(),
         None => {
-            let mut material = super::material(&*tx, &trail, &counters_of(&*tx, &ctx.session)?)?;
+            let mut material =
+                super::compaction_material(&*tx, &trail, &load_counters(&*tx, &ctx.session)?)?;
             if let Some(points) = &request.turning_points {
                 material.turning_points.clone_from(points);
             }
-            report(&material)
+            render_report(&material)
         }
     };
-    purified(ctx, &mut change, &report);
+    record_round(ctx, &mut change, &report);
     change.session.status = SessionStatus::Archived;
     let summary = format!("compact session {}", change.session.stamp);
-    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
-    planned.commit(ctx, tx)?;
+    let (session, _) = change.record_operation(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
+    planned.commit_and_write(ctx, tx)?;
     Ok(CompactOutcome {
         session: session.stamp.to_string(),
         compaction_count: session.compaction_count,
         next_compaction_report: report,
-        archive: session.file(),
+        archive: session.file_path(),
     })
 }
 
-fn purified(ctx: &Context<'_>, change: &mut Change, report: &str) {
+fn record_round(ctx: &Context<'_>, change: &mut SessionChange, report: &str) {
     change.session.compaction_count += 1;
     change.session.last_compaction = Some(ctx.clock.now());
     change.session.next_compaction_report = Some(report.to_owned());
-    change.log(
+    change.append_log(
         ctx,
-        EntryKind::Compaction,
+        LogEntryKind::Compaction,
         &format!("round {}", change.session.compaction_count),
         None,
     );
@@ -109,27 +113,27 @@ fn purified(ctx: &Context<'_>, change: &mut Change, report: &str) {
 /// and returns the prompt for this one if an earlier round has stored a report.
 ///
 /// Does nothing if the session has no trail of its own.
-pub(crate) fn conversation_compacts(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+pub(crate) fn record_conversation_compaction(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     // Another session's trail is left alone: its report is not about this conversation.
-    let Some(trail) = standing(ctx, &*tx)?.filter(|trail| trail.own) else {
+    let Some(trail) = load_current_trail(ctx, &*tx)?.filter(|trail| trail.own) else {
         return Ok(None);
     };
-    let mut change = Change::of(&*tx, trail.session.clone())?;
+    let mut change = SessionChange::for_session(&*tx, trail.session.clone())?;
     let kept_before = change.session.next_compaction_report.is_some();
-    let report = report(&super::material(
+    let report = render_report(&super::compaction_material(
         &*tx,
         &trail,
-        &counters_of(&*tx, &ctx.session)?,
+        &load_counters(&*tx, &ctx.session)?,
     )?);
-    purified(ctx, &mut change, &report);
+    record_round(ctx, &mut change, &report);
     let summary = format!(
         "conversation of session {} is compacted",
         change.session.stamp
     );
-    change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
-    planned.commit(ctx, tx)?;
+    change.record_operation(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
+    planned.commit_and_write(ctx, tx)?;
     // In the first round there is no earlier report, so the host keeps its own prompt.
-    Ok(kept_before.then(|| prompt(&report)))
+    Ok(kept_before.then(|| render_compaction_prompt(&report)))
 }

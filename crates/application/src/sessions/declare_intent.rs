@@ -2,24 +2,24 @@
 
 use domain::node::Progress;
 use domain::operation::Verb;
-use domain::session::{EntryKind, Mode, Session, SessionStatus};
+use domain::session::{LogEntryKind, Session, SessionMode, SessionStatus};
 use domain::stamp;
-use domain::trail::{TrailLevel, checked_line};
+use domain::trail::{TrailLevel, validate_trail_line};
 use serde::Serialize;
 
-use super::change::{Change, reread, who};
+use super::session_change::{SessionChange, acting_session, reload_trail};
 use super::trail_state::{
-    counters_of, free_session_stamp, keep_counters, kept, own_session, trail_of,
+    free_session_stamp, load_counters, load_trail, own_session, require_trail, store_counters,
 };
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Request to declare an intent.
 #[derive(Clone, Debug)]
 pub struct IntentRequest {
     pub text: String,
-    pub mode: Mode,
+    pub mode: SessionMode,
 }
 
 /// The session's position on its trail.
@@ -27,7 +27,7 @@ pub struct IntentRequest {
 pub struct PlaceOutcome {
     pub session: String,
     pub stamp: String,
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// Ids of the nodes.
     pub trajectory: String,
     pub cursor: String,
@@ -44,39 +44,45 @@ pub struct PlaceOutcome {
 /// # Errors
 /// When the text is empty or too long, the project keeps no trail, or the state cannot be written.
 pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<PlaceOutcome, Failure> {
-    kept(ctx)?;
-    let text = checked_line(&request.text)?;
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+    require_trail(ctx)?;
+    let text = validate_trail_line(&request.text)?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     if let Some(known) = own_session(ctx, &*tx)? {
-        let trail = trail_of(&*tx, known.clone(), true)?;
+        let trail = load_trail(&*tx, known.clone(), true)?;
         // Idempotent: hosts and agents repeat the command, and each repetition would archive a
         // session.
         if let Some(trail) = trail.filter(|trail| {
-            domain::trail::content(trail.root()) == text
+            domain::trail::node_text(trail.root()) == text
                 && trail.root().progress != Progress::Complete
         }) && known.mode == request.mode
         {
-            return place(&*tx, trail.session);
+            return describe_place(&*tx, trail.session);
         }
-        let mut change = Change::of(&*tx, known)?;
-        change.log(
+        let mut change = SessionChange::for_session(&*tx, known)?;
+        change.append_log(
             ctx,
-            EntryKind::Compaction,
+            LogEntryKind::Compaction,
             "archived: another intent was declared",
             None,
         );
         change.session.status = SessionStatus::Archived;
         let summary = format!("archive session {}", change.session.stamp);
-        change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
+        change.record_operation(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
     }
     let stamp = free_session_stamp(ctx, &*tx)?;
     let now = ctx.clock.now();
     // The node gets the session's stamp, unless a node already has it in this minute. Its id is
     // only known after it is added, so trajectory and cursor are set below.
-    let draft = Session::begin(stamp, &who(ctx), request.mode, tx.next_node()?, now);
-    let mut change = Change::begin(&*tx, draft)?;
-    let node = change.add(
+    let draft = Session::begin_session(
+        stamp,
+        &acting_session(ctx),
+        request.mode,
+        tx.next_node_id()?,
+        now,
+    );
+    let mut change = SessionChange::for_new_session(&*tx, draft)?;
+    let node = change.add_stamped_node(
         ctx,
         &*tx,
         TrailLevel::Trajectory,
@@ -86,29 +92,34 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     )?;
     change.session.trajectory = node.id;
     change.session.cursor = node.id;
-    change.log(ctx, EntryKind::Intent, &text, stamp::in_name(&node.alias));
-    let (session, _) = change.finish(
+    change.append_log(
+        ctx,
+        LogEntryKind::Intent,
+        &text,
+        stamp::stamp_in_name(&node.alias),
+    );
+    let (session, _) = change.record_operation(
         ctx,
         &mut *tx,
         &planned,
         Verb::Intent,
         format!("intent {stamp}: {text}"),
     )?;
-    let mut counters = counters_of(&*tx, &ctx.session)?;
+    let mut counters = load_counters(&*tx, &ctx.session)?;
     // Failures and repetitions of the last intent must not raise signals about this one.
-    counters.declared(now);
-    keep_counters(ctx, &mut *tx, &counters)?;
-    let outcome = place(&*tx, session)?;
-    planned.commit(ctx, tx)?;
+    counters.reset_for_trajectory(now);
+    store_counters(ctx, &mut *tx, &counters)?;
+    let outcome = describe_place(&*tx, session)?;
+    planned.commit_and_write(ctx, tx)?;
     Ok(outcome)
 }
 
 /// Describes the session's position.
-pub(crate) fn place(
+pub(crate) fn describe_place(
     tx: &dyn domain::ports::Transaction,
     session: Session,
 ) -> Result<PlaceOutcome, Failure> {
-    let trail = reread(tx, session)?
+    let trail = reload_trail(tx, session)?
         .ok_or_else(|| Failure::new(crate::FailureKind::Internal, "the trajectory is gone"))?;
     Ok(PlaceOutcome {
         session: trail.session.name.clone(),
@@ -116,9 +127,12 @@ pub(crate) fn place(
         mode: trail.session.mode,
         trajectory: trail.root().alias.clone(),
         cursor: trail.cursor().alias.clone(),
-        content: domain::trail::content(trail.cursor()).to_owned(),
+        content: domain::trail::node_text(trail.cursor()).to_owned(),
         status: trail.cursor().progress,
-        session_file: trail.session.file(),
-        tree: domain::trail::draw_some(&trail.excerpt(tx)?, super::scan_hierarchy::MOST_DRAWN),
+        session_file: trail.session.file_path(),
+        tree: domain::trail::render_limited_tree(
+            &trail.excerpt(tx)?,
+            super::scan_hierarchy::MAX_DRAWN_CHILDREN,
+        ),
     })
 }

@@ -1,16 +1,16 @@
 //! Stores a note on a shelf.
 
-use domain::memory::{LONGEST_MEM, Mem, SHELF, kept_text, shelf_name};
+use domain::memory::{DEFAULT_SHELF, MAX_MEM_CHARS, Mem, parse_shelf_name, validate_note_text};
 use domain::operation::Verb;
 use domain::record;
-use domain::session::EntryKind;
+use domain::session::LogEntryKind;
 use serde::Serialize;
 
-use super::change::open_own;
+use super::session_change::open_own_session;
 use super::trail_state::free_stamp;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// A note.
 #[derive(Clone, Debug, Serialize)]
@@ -24,7 +24,7 @@ pub struct MemView {
 }
 
 impl MemView {
-    pub(super) fn of(mem: Mem) -> Self {
+    pub(super) fn from_mem(mem: Mem) -> Self {
         Self {
             stamp: mem.stamp.to_string(),
             shelf: mem.shelf,
@@ -47,19 +47,19 @@ pub struct MemRequest {
 /// # Errors
 /// When the text is empty or too long, the shelf's name is invalid, or the state cannot be written.
 pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Failure> {
-    let text = kept_text(&request.text, LONGEST_MEM)?;
-    let shelf = shelf_name(request.shelf.as_deref().unwrap_or(SHELF))?;
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+    let text = validate_note_text(&request.text, MAX_MEM_CHARS)?;
+    let shelf = parse_shelf_name(request.shelf.as_deref().unwrap_or(DEFAULT_SHELF))?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     let stamp = free_stamp(ctx, |digits| {
         Ok(tx
-            .records("mem", digits)?
+            .records_by_prefix("mem", digits)?
             .into_iter()
             .map(|(key, _)| key)
             .collect())
     })?;
     // Notes can be kept without a session and without a trail.
-    let change = open_own(ctx, &*tx)?;
+    let change = open_own_session(ctx, &*tx)?;
     let mem = Mem {
         stamp,
         shelf,
@@ -67,22 +67,22 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
         context: change.as_ref().map(|change| change.session.stamp),
         at: ctx.clock.now(),
     };
-    let fact = record::changed(&stamp.to_string(), None, Some(&mem));
+    let fact = record::record_changed_fact(&stamp.to_string(), None, Some(&mem));
     let summary = format!("note {stamp} on shelf {}", mem.shelf);
     match change {
         Some(mut change) => {
             change.facts.extend(fact);
             // The log is read as one line per entry; the whole note is found under its stamp.
             let start: String = mem.text.chars().take(160).collect();
-            change.log(ctx, EntryKind::Note, &start, Some(stamp));
-            change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
+            change.append_log(ctx, LogEntryKind::Note, &start, Some(stamp));
+            change.record_operation(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
         }
         None => {
-            let mut operation = ctx.operation(Verb::Remember, summary);
+            let mut operation = ctx.new_operation(Verb::Remember, summary);
             operation.facts.extend(fact);
-            tx.record(operation)?;
+            tx.record_operation(operation)?;
         }
     }
-    planned.commit(ctx, tx)?;
-    Ok(MemView::of(mem))
+    planned.commit_and_write(ctx, tx)?;
+    Ok(MemView::from_mem(mem))
 }

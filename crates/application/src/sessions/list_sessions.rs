@@ -1,14 +1,14 @@
 //! Lists the sessions of a project, or shows one with its log and file.
 
-use domain::ports::{Reading, Snapshot};
+use domain::ports::{FileReadResult, Snapshot};
 use domain::record;
-use domain::session::{Mode, Session, SessionStatus};
-use domain::session_log::line;
+use domain::session::{Session, SessionMode, SessionStatus};
+use domain::session_log::format_log_entry;
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use serde::Serialize;
 
-use super::trail_state::{kept, log_of, own_session, trail_of};
+use super::trail_state::{load_log, load_trail, own_session, require_trail};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -19,7 +19,7 @@ pub struct SessionView {
     pub name: String,
     pub host: String,
     pub status: SessionStatus,
-    pub mode: Mode,
+    pub mode: SessionMode,
     pub trajectory: Option<String>,
     pub cursor: Option<String>,
     pub from: Option<String>,
@@ -46,16 +46,16 @@ pub struct SessionDetail {
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
 pub fn list_sessions(ctx: &Context<'_>) -> Result<Vec<SessionView>, Failure> {
-    kept(ctx)?;
-    let state = ctx.store.read()?;
-    let mut sessions: Vec<Session> = record::read_all::<Session>(&*state, "")?
+    require_trail(ctx)?;
+    let state = ctx.store.begin_read()?;
+    let mut sessions: Vec<Session> = record::read_records::<Session>(&*state, "")?
         .into_iter()
         .map(|(_, session)| session)
         .collect();
     sessions.sort_by_key(|session| std::cmp::Reverse((session.updated, session.stamp.to_string())));
     sessions
         .into_iter()
-        .map(|session| view(&*state, session))
+        .map(|session| session_view(&*state, session))
         .collect()
 }
 
@@ -64,24 +64,27 @@ pub fn list_sessions(ctx: &Context<'_>) -> Result<Vec<SessionView>, Failure> {
 /// # Errors
 /// When there is no such session, or the state cannot be read.
 pub fn show_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<SessionDetail, Failure> {
-    kept(ctx)?;
-    let state = ctx.store.read()?;
-    let session = named(ctx, &*state, stamp)?;
-    let text = match ctx.files.read(&session.file(), 16 * 1024 * 1024) {
-        Reading::Text { text, .. } => Some(text),
+    require_trail(ctx)?;
+    let state = ctx.store.begin_read()?;
+    let session = find_session(ctx, &*state, stamp)?;
+    let text = match ctx.files.read_file(&session.file_path(), 16 * 1024 * 1024) {
+        FileReadResult::Text { text, .. } => Some(text),
         // The file is only a rendering; the session is shown without it.
-        Reading::Missing | Reading::Unreadable { .. } => None,
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
     };
     Ok(SessionDetail {
         next_compaction_report: session.next_compaction_report.clone(),
-        log: log_of(&*state, &session)?.iter().map(line).collect(),
+        log: load_log(&*state, &session)?
+            .iter()
+            .map(format_log_entry)
+            .collect(),
         text,
-        session: view(&*state, session)?,
+        session: session_view(&*state, session)?,
     })
 }
 
 /// Finds a session by its stamp; without one, the acting session.
-pub(super) fn named(
+pub(super) fn find_session(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     stamp: Option<&str>,
@@ -89,7 +92,7 @@ pub(super) fn named(
     let found = match stamp {
         Some(text) => {
             let stamp: Stamp = text.parse()?;
-            record::read::<Session>(state, &stamp.to_string())?
+            record::read_record::<Session>(state, &stamp.to_string())?
         }
         // Not the last session of the project: archiving somebody else's by default would be a
         // surprise.
@@ -100,29 +103,29 @@ pub(super) fn named(
             || "this session has declared no intent".to_owned(),
             |stamp| format!("there is no session `{stamp}`"),
         );
-        Failure::new(FailureKind::NotFound, what).step("tl session list")
+        Failure::new(FailureKind::NotFound, what).with_step("tl session list")
     })
 }
 
-fn view(state: &dyn Snapshot, session: Session) -> Result<SessionView, Failure> {
+fn session_view(state: &dyn Snapshot, session: Session) -> Result<SessionView, Failure> {
     // A session whose trajectory was undone stays in the list, without its texts.
-    let trail = trail_of(state, session.clone(), true)?;
+    let trail = load_trail(state, session.clone(), true)?;
     Ok(SessionView {
         stamp: session.stamp.to_string(),
         status: session.status,
         mode: session.mode,
         trajectory: trail
             .as_ref()
-            .map(|trail| domain::trail::content(trail.root()).to_owned()),
+            .map(|trail| domain::trail::node_text(trail.root()).to_owned()),
         cursor: trail
             .as_ref()
-            .map(|trail| domain::trail::content(trail.cursor()).to_owned()),
+            .map(|trail| domain::trail::node_text(trail.cursor()).to_owned()),
         from: session.from.map(|stamp| stamp.to_string()),
         created: session.created,
         updated: session.updated,
         log_entries: session.log_entries,
         compaction_count: session.compaction_count,
-        file: session.file(),
+        file: session.file_path(),
         name: session.name,
         host: session.host,
     })

@@ -5,7 +5,7 @@ use domain::record;
 use domain::session::Session;
 use serde::Serialize;
 
-use super::trail_state::{counters_of, signals, trail_of};
+use super::trail_state::{detect_signals, load_counters, load_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -25,19 +25,19 @@ pub struct SessionSignal {
 /// # Errors
 /// When the state cannot be read.
 pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     let mut found = Vec::new();
-    for (_, session) in record::read_all::<Session>(&*state, "")?
+    for (_, session) in record::read_records::<Session>(&*state, "")?
         .into_iter()
         .filter(|(_, session)| session.is_active())
     {
-        let counters = counters_of(&*state, &session.name)?;
+        let counters = load_counters(&*state, &session.name)?;
         let (name, host) = (session.name.clone(), session.host.clone());
         // A session without a trajectory (undone, or damaged) has nothing to drift from.
-        let Some(trail) = trail_of(&*state, session, true)? else {
+        let Some(trail) = load_trail(&*state, session, true)? else {
             continue;
         };
-        let noticed = signals(ctx, Some(&trail), &counters);
+        let noticed = detect_signals(ctx, Some(&trail), &counters);
         found.extend(
             noticed
                 .into_iter()
@@ -59,7 +59,7 @@ pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
             )| SessionSignal {
                 session,
                 host,
-                kind: kind.word(),
+                kind: kind.as_str(),
                 text,
                 next_step,
             },

@@ -2,16 +2,18 @@
 
 use domain::node::Progress;
 use domain::operation::Verb;
-use domain::session::EntryKind;
+use domain::session::LogEntryKind;
 use domain::stamp;
-use domain::trail::{MapRefused, TrailLevel, checked_line, content, cursor_after, parent_for};
+use domain::trail::{
+    MapRefused, TrailLevel, cursor_after, find_parent_node, node_text, validate_trail_line,
+};
 
-use super::change::open;
-use super::declare_intent::{PlaceOutcome, place};
-use super::trail_state::{counters_of, keep_counters, kept};
+use super::declare_intent::{PlaceOutcome, describe_place};
+use super::session_change::open_session;
+use super::trail_state::{load_counters, require_trail, store_counters};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Request to map a node.
 #[derive(Clone, Debug)]
@@ -27,12 +29,13 @@ pub struct MapRequest {
 /// # Errors
 /// When there is no place for it, the project keeps no trail, or the state cannot be written.
 pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutcome, Failure> {
-    kept(ctx)?;
-    let text = checked_line(&request.text)?;
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
-    let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
-    let parent = parent_for(request.level, &trail.path)?.clone();
+    require_trail(ctx)?;
+    let text = validate_trail_line(&request.text)?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
+    let (mut change, trail) =
+        open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
+    let parent = find_parent_node(request.level, &trail.path)?.clone();
     // The children of every node on the path are loaded, so the siblings need no second query.
     let depth = trail
         .path
@@ -43,13 +46,13 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
         .iter()
         // The newest first: an older one with the same text may be complete.
         .rev()
-        .find(|node| content(node) == text);
+        .find(|node| node_text(node) == text);
     let node = match known {
         Some(node) => {
-            change.progress(node, request.status);
+            change.set_progress(node, request.status);
             node.clone()
         }
-        None => change.add(
+        None => change.add_stamped_node(
             ctx,
             &*tx,
             request.level,
@@ -60,27 +63,27 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     };
     change.session.cursor = cursor_after(node.id, parent.id, request.status);
     let kind = match (request.status, request.level) {
-        (Progress::Complete, _) => EntryKind::Done,
-        (Progress::Blocked, _) => EntryKind::Blocked,
-        (_, TrailLevel::Action) => EntryKind::Action,
-        (_, TrailLevel::Tactic | TrailLevel::Trajectory) => EntryKind::Tactic,
+        (Progress::Complete, _) => LogEntryKind::Done,
+        (Progress::Blocked, _) => LogEntryKind::Blocked,
+        (_, TrailLevel::Action) => LogEntryKind::Action,
+        (_, TrailLevel::Tactic | TrailLevel::Trajectory) => LogEntryKind::Tactic,
     };
-    change.log(ctx, kind, &text, stamp::in_name(&node.alias));
+    change.append_log(ctx, kind, &text, stamp::stamp_in_name(&node.alias));
     let summary = format!(
         "map {} {}: {text} ({})",
-        request.level.word(),
+        request.level.as_str(),
         node.alias,
         request.status
     );
-    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Map, summary)?;
-    let mut counters = counters_of(&*tx, &ctx.session)?;
+    let (session, _) = change.record_operation(ctx, &mut *tx, &planned, Verb::Map, summary)?;
+    let mut counters = load_counters(&*tx, &ctx.session)?;
     // Only starting a tactic is compared with the last one; completing it would otherwise count as
     // going round in the same section.
     let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete)
         .then_some(text.as_str());
-    counters.mapped(tactic, &ctx.policy.signals, ctx.clock.now());
-    keep_counters(ctx, &mut *tx, &counters)?;
-    let outcome = place(&*tx, session)?;
-    planned.commit(ctx, tx)?;
+    counters.start_section(tactic, &ctx.policy.signals, ctx.clock.now());
+    store_counters(ctx, &mut *tx, &counters)?;
+    let outcome = describe_place(&*tx, session)?;
+    planned.commit_and_write(ctx, tx)?;
     Ok(outcome)
 }

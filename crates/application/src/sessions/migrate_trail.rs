@@ -6,22 +6,23 @@
 use domain::ids::NodeId;
 use domain::node::Progress;
 use domain::operation::Verb;
-use domain::ports::Reading;
-use domain::session::{EntryKind, Mode, Session};
+use domain::ports::FileReadResult;
+use domain::session::{LogEntryKind, Session, SessionMode};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use domain::trail::{
-    FlatBrain, HierarchyNode, HierarchyTree, NewTrailNode, Summary, from_flat, one_line,
+    BranchSummary, FlatTrail, HierarchyNode, HierarchyTree, NewTrailNode, normalize_trail_line,
+    tree_from_flat,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use super::change::{Change, who};
-use super::declare_intent::place;
-use super::trail_state::{OLDER, free_session_stamp, kept, own_session};
+use super::declare_intent::describe_place;
+use super::session_change::{SessionChange, acting_session};
+use super::trail_state::{OLDER_TRAIL_PATHS, free_session_stamp, own_session, require_trail};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// The migrated trail.
 #[derive(Clone, Debug, Serialize)]
@@ -37,7 +38,7 @@ pub struct MigrateOutcome {
 }
 
 /// Logs of older formats, next to the trail.
-const OLD_LOGS: [&str; 4] = [
+const OLD_LOG_PATHS: [&str; 4] = [
     ".hivemind/active.md",
     ".hivemind/sessions/active.md",
     ".hivemind/index.md",
@@ -45,64 +46,67 @@ const OLD_LOGS: [&str; 4] = [
 ];
 
 /// Maximum number of imported log lines; the last ones win.
-const MOST_LINES: usize = 500;
+const MAX_LOG_LINES: usize = 500;
 
 /// Imports an older trail as a session of its own.
 ///
 /// # Errors
 /// When there is none, this session already has a trail, or the state cannot be written.
 pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
-    kept(ctx)?;
+    require_trail(ctx)?;
     let now = ctx.clock.now();
-    let lines = old_log(ctx);
-    let (from, tree) = match older(ctx, now)? {
+    let lines = read_old_logs(ctx);
+    let (from, tree) = match read_older_trail(ctx, now)? {
         Some(found) => found,
         // A project may have kept only a log; its first line then becomes the trajectory.
         None if !lines.is_empty() => {
-            let flat = FlatBrain {
-                trajectory: title_of(&lines),
-                ..FlatBrain::default()
+            let flat = FlatTrail {
+                trajectory: title_from_log(&lines),
+                ..FlatTrail::default()
             };
-            let tree = from_flat(&flat, now);
-            (OLD_LOGS[0].to_owned(), tree.ok_or_else(nothing)?)
+            let tree = tree_from_flat(&flat, now);
+            (
+                OLD_LOG_PATHS[0].to_owned(),
+                tree.ok_or_else(no_older_trail)?,
+            )
         }
-        None => return Err(nothing()),
+        None => return Err(no_older_trail()),
     };
-    let root = tree.root.clone().ok_or_else(nothing)?;
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+    let root = tree.root.clone().ok_or_else(no_older_trail)?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     // Merging two trails would need decisions that only the user can make.
     if let Some(known) = own_session(ctx, &*tx)? {
         return Err(Failure::new(
             FailureKind::Refused,
             format!("this session already has a trail: {}", known.stamp),
         )
-        .step("tl scan")
-        .step("tl compact   # ends it; then tl migrate"));
+        .with_step("tl scan")
+        .with_step("tl compact   # ends it; then tl migrate"));
     }
-    let session = Session::begin(
+    let session = Session::begin_session(
         free_session_stamp(ctx, &*tx)?,
-        &who(ctx),
-        Mode::PlanDriven,
-        tx.next_node()?,
+        &acting_session(ctx),
+        SessionMode::PlanDriven,
+        tx.next_node_id()?,
         now,
     );
-    let mut change = Change::begin(&*tx, session)?;
-    let mut taken = Taken {
+    let mut change = SessionChange::for_new_session(&*tx, session)?;
+    let mut taken = TrailImport {
         cursor: tree.cursor.as_deref(),
         at: None,
         newest: 0,
         nodes: 0,
     };
-    let id = taken.node(&mut change, &*tx, &root, None)?;
+    let id = taken.import_node(&mut change, &*tx, &root, None)?;
     change.session.trajectory = id;
     change.session.cursor = taken.at.unwrap_or(id);
     for line in &lines {
-        change.log(ctx, EntryKind::Note, line, None);
+        change.append_log(ctx, LogEntryKind::Note, line, None);
     }
-    change.log(
+    change.append_log(
         ctx,
-        EntryKind::Migration,
+        LogEntryKind::Migration,
         &format!("{} taken over from {from}", root.content),
         None,
     );
@@ -111,15 +115,15 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     change.updated = Some(Timestamp::from_millis(
         taken.newest.clamp(0, now.as_millis()),
     ));
-    let (session, _) = change.finish(
+    let (session, _) = change.record_operation(
         ctx,
         &mut *tx,
         &planned,
         Verb::Migrate,
         format!("migrate the trail of {from}"),
     )?;
-    let outcome = place(&*tx, session)?;
-    planned.commit(ctx, tx)?;
+    let outcome = describe_place(&*tx, session)?;
+    planned.commit_and_write(ctx, tx)?;
     Ok(MigrateOutcome {
         from,
         nodes: taken.nodes,
@@ -131,23 +135,26 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     })
 }
 
-fn nothing() -> Failure {
-    let places: Vec<&str> = OLDER.into_iter().chain(OLD_LOGS).collect();
+fn no_older_trail() -> Failure {
+    let places: Vec<&str> = OLDER_TRAIL_PATHS.into_iter().chain(OLD_LOG_PATHS).collect();
     Failure::new(
         FailureKind::NotFound,
         format!("there is no older trail: looked for {}", places.join(", ")),
     )
-    .step("tl intent \"what this session is for\"")
+    .with_step("tl intent \"what this session is for\"")
 }
 
 /// Reads the first older trail that exists.
-fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyTree)>, Failure> {
-    for path in OLDER {
-        let text = match ctx.files.read(path, ctx.policy.max_plan_bytes) {
-            Reading::Text { text, .. } => text,
-            Reading::Missing => continue,
+fn read_older_trail(
+    ctx: &Context<'_>,
+    now: Timestamp,
+) -> Result<Option<(String, HierarchyTree)>, Failure> {
+    for path in OLDER_TRAIL_PATHS {
+        let text = match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
+            FileReadResult::Text { text, .. } => text,
+            FileReadResult::Missing => continue,
             // An unreadable trail is an error, not a reason to import a lesser file without notice.
-            Reading::Unreadable { why, .. } => {
+            FileReadResult::Unreadable { why, .. } => {
                 return Err(Failure::new(
                     FailureKind::Invalid,
                     format!("`{path}` cannot be read: {why}"),
@@ -167,8 +174,8 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
             None => {
                 // One older version nests the fields, another has them at the top.
                 let flat = value.get("hierarchy").unwrap_or(&value).clone();
-                from_flat(
-                    &serde_json::from_value::<FlatBrain>(flat).map_err(wrong)?,
+                tree_from_flat(
+                    &serde_json::from_value::<FlatTrail>(flat).map_err(wrong)?,
                     now,
                 )
             }
@@ -181,52 +188,57 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
 }
 
 /// Returns the lines of the old logs, without headings, front matter and comments.
-fn old_log(ctx: &Context<'_>) -> Vec<String> {
+fn read_old_logs(ctx: &Context<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    for path in OLD_LOGS {
-        let Reading::Text { text, .. } = ctx.files.read(path, ctx.policy.max_plan_bytes) else {
+    for path in OLD_LOG_PATHS {
+        let FileReadResult::Text { text, .. } =
+            ctx.files.read_file(path, ctx.policy.max_plan_bytes)
+        else {
             continue;
         };
-        let body = domain::front_matter::split(&text).1;
+        let body = domain::front_matter::split_front_matter(&text).1;
         let lines = body
             .lines()
-            .map(|line| one_line(line.trim_start_matches(['-', '*', '#', ' '])));
+            .map(|line| normalize_trail_line(line.trim_start_matches(['-', '*', '#', ' '])));
         found.extend(lines.filter(|line| !line.is_empty() && !line.starts_with("<!--")));
     }
-    let first = found.len().saturating_sub(MOST_LINES);
+    let first = found.len().saturating_sub(MAX_LOG_LINES);
     found.drain(..first);
     found
 }
 
 /// Returns the title for a log without a trail: its first line.
-fn title_of(lines: &[String]) -> String {
+fn title_from_log(lines: &[String]) -> String {
     lines
         .first()
-        .map(|line| line.chars().take(domain::trail::LONGEST).collect())
+        .map(|line| line.chars().take(domain::trail::MAX_LINE_CHARS).collect())
         .unwrap_or_default()
 }
 
-struct Taken<'a> {
+struct TrailImport<'a> {
     cursor: Option<&'a str>,
     at: Option<NodeId>,
     newest: i64,
     nodes: usize,
 }
 
-impl Taken<'_> {
-    fn node(
+impl TrailImport<'_> {
+    fn import_node(
         &mut self,
-        change: &mut Change,
+        change: &mut SessionChange,
         tx: &dyn domain::ports::Transaction,
         node: &HierarchyNode,
         parent: Option<NodeId>,
     ) -> Result<NodeId, Failure> {
         let created = Timestamp::from_millis(node.created);
         // Old stamps are kept, so that notes and commits that name them can still be traced.
-        let wanted: Stamp = node.stamp.parse().unwrap_or_else(|_| Stamp::at(created));
+        let wanted: Stamp = node
+            .stamp
+            .parse()
+            .unwrap_or_else(|_| Stamp::from_timestamp(created));
         let stamp = change.free_stamp(tx, node.level, wanted, created)?;
         // A node needs a text: empty ones occur in old files and would be unreadable in the tree.
-        let mut content = one_line(&node.content);
+        let mut content = normalize_trail_line(&node.content);
         if content.is_empty() {
             content = "(nothing was said)".to_owned();
         }
@@ -256,13 +268,15 @@ impl Taken<'_> {
             self.at = Some(id);
         }
         if let Some(text) = &node.summary {
-            let summary = Summary {
+            let summary = BranchSummary {
                 text: text.clone(),
                 branches: text.lines().count(),
             };
-            change
-                .facts
-                .extend(domain::record::changed(&alias, None, Some(&summary)));
+            change.facts.extend(domain::record::record_changed_fact(
+                &alias,
+                None,
+                Some(&summary),
+            ));
         }
         for child in node
             .children
@@ -270,7 +284,7 @@ impl Taken<'_> {
             // A child that is not on a lower level than its parent would break the profile's rules.
             .filter(|child| child.level > node.level)
         {
-            self.node(change, tx, child, Some(id))?;
+            self.import_node(change, tx, child, Some(id))?;
         }
         Ok(id)
     }

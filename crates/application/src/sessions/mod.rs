@@ -4,8 +4,8 @@
 //! [`trail_state`] loads a session's position on the trail, [`change`] records one step of it,
 //! [`files`] renders its files.
 
-mod change;
-mod files;
+mod session_change;
+mod session_files;
 mod trail_briefing;
 mod trail_state;
 
@@ -26,9 +26,11 @@ pub mod self_rate;
 pub mod think_back;
 pub mod trace_stamp;
 
-pub(crate) use compact_session::conversation_compacts;
-pub(crate) use files::render_session;
-pub(crate) use trail_briefing::{log_with_earlier, material, places, trail_briefing};
+pub(crate) use compact_session::record_conversation_compaction;
+pub(crate) use session_files::render_session;
+pub(crate) use trail_briefing::{
+    compaction_material, gather_trail_briefing, log_with_earlier, trail_places,
+};
 pub(crate) use trail_state::{
-    counters_of, keep_counters, own_session, session_before, signals, standing,
+    detect_signals, load_counters, load_current_trail, own_session, session_before, store_counters,
 };

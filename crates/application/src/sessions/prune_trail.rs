@@ -4,17 +4,17 @@ use domain::fact::Fact;
 use domain::memory::Mem;
 use domain::operation::Verb;
 use domain::record;
-use domain::session::EntryKind;
+use domain::session::LogEntryKind;
 use domain::time::Timestamp;
-use domain::trail::{Summary, prune};
+use domain::trail::{BranchSummary, plan_branch_pruning};
 use domain::tree::Tree;
 use serde::Serialize;
 
-use super::change::open;
-use super::trail_state::kept;
+use super::session_change::open_session;
+use super::trail_state::require_trail;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// The pruned branches and notes.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,33 +31,37 @@ pub struct PruneOutcome {
 /// # Errors
 /// When the project keeps no trail, or the state cannot be written.
 pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
-    kept(ctx)?;
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
+    require_trail(ctx)?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
     let mut outcome = PruneOutcome::default();
-    let old = old_notes(ctx, &*tx)?;
+    let old = expired_notes(ctx, &*tx)?;
     outcome.notes = old.len();
     // Notes expire also in projects where no trail is open.
-    let Some((mut change, trail)) = open(ctx, &*tx)? else {
+    let Some((mut change, trail)) = open_session(ctx, &*tx)? else {
         if !old.is_empty() {
-            let mut operation = ctx.operation(Verb::Prune, format!("prune {} notes", old.len()));
+            let mut operation =
+                ctx.new_operation(Verb::Prune, format!("prune {} notes", old.len()));
             operation.facts = old;
-            tx.record(operation)?;
-            planned.commit(ctx, tx)?;
+            tx.record_operation(operation)?;
+            planned.commit_and_write(ctx, tx)?;
         }
         return Ok(outcome);
     };
-    let tree = Tree::new(tx.subtree(trail.root().id)?);
-    let pruned = prune(&tree, trail.root().id, Some(trail.cursor().id));
-    outcome.branches = pruned.branches();
+    let tree = Tree::new(tx.load_subtree(trail.root().id)?);
+    let pruned = plan_branch_pruning(&tree, trail.root().id, Some(trail.cursor().id));
+    outcome.branches = pruned.branch_count();
     outcome.nodes = pruned.removed.len();
     for (parent, lines) in &pruned.lines {
         let Some(parent) = tree.get(*parent) else {
             continue;
         };
-        let before = record::read::<Summary>(&*tx, &parent.alias)?;
-        let after = before.clone().unwrap_or_default().with(lines.clone());
-        change.facts.extend(record::changed(
+        let before = record::read_record::<BranchSummary>(&*tx, &parent.alias)?;
+        let after = before
+            .clone()
+            .unwrap_or_default()
+            .with_branches(lines.clone());
+        change.facts.extend(record::record_changed_fact(
             &parent.alias,
             before.as_ref(),
             Some(&after),
@@ -66,10 +70,12 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     }
     for node in pruned.removed.iter().filter_map(|id| tree.get(*id)) {
         // The node's own summary became part of its branch's line.
-        let summary = record::read::<Summary>(&*tx, &node.alias)?;
-        change
-            .facts
-            .extend(record::changed(&node.alias, summary.as_ref(), None));
+        let summary = record::read_record::<BranchSummary>(&*tx, &node.alias)?;
+        change.facts.extend(record::record_changed_fact(
+            &node.alias,
+            summary.as_ref(),
+            None,
+        ));
         change.facts.push(Fact::NodeRemoved {
             node: Box::new(node.clone()),
         });
@@ -80,28 +86,36 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     }
     change.facts.extend(old);
     if outcome.branches > 0 {
-        change.log(ctx, EntryKind::Prune, &outcome.summaries.join("; "), None);
+        change.append_log(
+            ctx,
+            LogEntryKind::Prune,
+            &outcome.summaries.join("; "),
+            None,
+        );
     }
     let summary = format!(
         "prune {} branches, {} notes",
         outcome.branches, outcome.notes
     );
-    change.finish(ctx, &mut *tx, &planned, Verb::Prune, summary)?;
-    planned.commit(ctx, tx)?;
+    change.record_operation(ctx, &mut *tx, &planned, Verb::Prune, summary)?;
+    planned.commit_and_write(ctx, tx)?;
     Ok(outcome)
 }
 
 /// Returns the facts that delete notes older than `notes_kept_days`.
-fn old_notes(ctx: &Context<'_>, tx: &dyn domain::ports::Transaction) -> Result<Vec<Fact>, Failure> {
+fn expired_notes(
+    ctx: &Context<'_>,
+    tx: &dyn domain::ports::Transaction,
+) -> Result<Vec<Fact>, Failure> {
     let days = i64::from(ctx.policy.notes_kept_days);
     // Zero means: keep forever.
     if days == 0 {
         return Ok(Vec::new());
     }
     let limit = Timestamp::from_millis(ctx.clock.now().as_millis() - days * 24 * 60 * 60 * 1000);
-    let notes = record::read_all::<Mem>(tx, "")?;
+    let notes = record::read_records::<Mem>(tx, "")?;
     let old = notes.into_iter().filter(|(_, note)| note.at < limit);
     Ok(old
-        .filter_map(|(key, note)| record::changed(&key, Some(&note), None))
+        .filter_map(|(key, note)| record::record_changed_fact(&key, Some(&note), None))
         .collect())
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::memory::{Mem, shelf_name};
+use domain::memory::{Mem, parse_shelf_name};
 use domain::record::{self, Recorded};
-use domain::search::{Matching, Query};
+use domain::search::{MatchMode, SearchQuery};
 use serde::Serialize;
 
 use super::keep_mem::MemView;
@@ -31,16 +31,16 @@ pub struct ShelfView {
 /// # Errors
 /// When the query is empty, or the state cannot be read.
 pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<MemView>, Failure> {
-    let shelf = request.shelf.as_deref().map(shelf_name).transpose()?;
-    let query = Query::read(&request.query);
+    let shelf = request.shelf.as_deref().map(parse_shelf_name).transpose()?;
+    let query = SearchQuery::parse_query(&request.query);
     if query.is_empty() {
         return Err(Failure::new(
             FailureKind::Invalid,
             "empty query: expected words to search for",
         )
-        .step("tl mem shelves"));
+        .with_step("tl mem shelves"));
     }
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     // The index knows no shelves: hits are filtered afterwards, so more of them are fetched.
     let most = if shelf.is_some() {
         request.most.saturating_mul(20)
@@ -48,12 +48,12 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
         request.most
     };
     let mut found = Vec::new();
-    for key in state.search(&[Mem::KIND], &query, Matching::AllElseAny, most)? {
+    for key in state.search_records(&[Mem::KIND], &query, MatchMode::AllElseAny, most)? {
         // The index may name a note that was pruned meanwhile.
-        if let Some(mem) = record::read::<Mem>(&*state, &key.key)?
+        if let Some(mem) = record::read_record::<Mem>(&*state, &key.key)?
             && shelf.as_ref().is_none_or(|shelf| mem.shelf == *shelf)
         {
-            found.push(MemView::of(mem));
+            found.push(MemView::from_mem(mem));
         }
         if found.len() == request.most {
             break;
@@ -67,9 +67,9 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
 /// # Errors
 /// When the state cannot be read.
 pub fn list_shelves(ctx: &Context<'_>) -> Result<Vec<ShelfView>, Failure> {
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     let mut shelves: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, mem) in record::read_all::<Mem>(&*state, "")? {
+    for (_, mem) in record::read_records::<Mem>(&*state, "")? {
         *shelves.entry(mem.shelf).or_default() += 1;
     }
     Ok(shelves

@@ -1,14 +1,14 @@
 //! Shows the trail of a session: the whole tree, with a mark at the cursor.
 
-use domain::trail::{Gap, GapSeverity, HierarchyTree, draw_some, gaps};
+use domain::trail::{Gap, GapSeverity, HierarchyTree, find_time_gaps, render_limited_tree};
 use serde::Serialize;
 
-use super::trail_state::{kept, standing, whole};
+use super::trail_state::{load_current_trail, load_whole_tree, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// Maximum number of children drawn per node.
-pub(crate) const MOST_DRAWN: usize = 40;
+pub(crate) const MAX_DRAWN_CHILDREN: usize = 40;
 
 /// A trail.
 #[derive(Clone, Debug, Serialize)]
@@ -30,9 +30,9 @@ pub struct ScanView {
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
 pub fn scan_hierarchy(ctx: &Context<'_>) -> Result<ScanView, Failure> {
-    kept(ctx)?;
-    let state = ctx.store.read()?;
-    let Some(trail) = standing(ctx, &*state)? else {
+    require_trail(ctx)?;
+    let state = ctx.store.begin_read()?;
+    let Some(trail) = load_current_trail(ctx, &*state)? else {
         // An empty tree rather than an error: before the first intent this is the normal state.
         let hierarchy = HierarchyTree {
             version: 1,
@@ -47,11 +47,11 @@ pub fn scan_hierarchy(ctx: &Context<'_>) -> Result<ScanView, Failure> {
             gaps: Vec::new(),
         });
     };
-    let hierarchy = whole(&*state, &trail.session)?;
-    let mut found = gaps(&hierarchy, ctx.policy.signals.gap_limits());
+    let hierarchy = load_whole_tree(&*state, &trail.session)?;
+    let mut found = find_time_gaps(&hierarchy, ctx.policy.signals.gap_limits());
     found.retain(|gap| gap.severity != GapSeverity::Healthy);
     Ok(ScanView {
-        tree: draw_some(&hierarchy, MOST_DRAWN),
+        tree: render_limited_tree(&hierarchy, MAX_DRAWN_CHILDREN),
         hierarchy,
         session: Some(trail.session.stamp.to_string()),
         own: trail.own,

@@ -1,15 +1,15 @@
 //! Stores a session's rating of its own work.
 
 use domain::operation::Verb;
-use domain::session::{EntryKind, MOST_RATINGS, Rating};
-use domain::trail::{MapRefused, TrailLevel, one_line};
+use domain::session::{LogEntryKind, MAX_RATINGS, Rating};
+use domain::trail::{MapRefused, TrailLevel, normalize_trail_line};
 use serde::Serialize;
 
-use super::change::open;
-use super::trail_state::kept;
+use super::session_change::open_session;
+use super::trail_state::require_trail;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Request to rate a session.
 #[derive(Clone, Debug)]
@@ -32,20 +32,21 @@ pub struct RateOutcome {
 /// # Errors
 /// When the score is not 1 to 10, there is no trail, or the state cannot be written.
 pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome, Failure> {
-    kept(ctx)?;
+    require_trail(ctx)?;
     if !(1..=10).contains(&request.score) {
         return Err(Failure::new(
             FailureKind::Invalid,
             format!("`{}` is not a rating: expected 1 to 10", request.score),
         ));
     }
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
-    let (mut change, _) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
+    let (mut change, _) =
+        open_session(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let note = request
         .note
         .as_deref()
-        .map(one_line)
+        .map(normalize_trail_line)
         .filter(|note| !note.is_empty());
     let ratings = &mut change.session.ratings;
     ratings.push(Rating {
@@ -53,20 +54,20 @@ pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome
         score: request.score,
         note: note.clone(),
     });
-    let first = ratings.len().saturating_sub(MOST_RATINGS);
+    let first = ratings.len().saturating_sub(MAX_RATINGS);
     // The ratings are part of the session's record, which every step writes again: bounded. The log
     // keeps all of them.
     ratings.drain(..first);
     let words = note.map(|note| format!(", {note}")).unwrap_or_default();
-    change.log(
+    change.append_log(
         ctx,
-        EntryKind::Rating,
+        LogEntryKind::Rating,
         &format!("{} of 10{words}", request.score),
         None,
     );
     let summary = format!("rate session {}: {}", change.session.stamp, request.score);
-    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
-    planned.commit(ctx, tx)?;
+    let (session, _) = change.record_operation(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
+    planned.commit_and_write(ctx, tx)?;
     let total: f64 = session
         .ratings
         .iter()

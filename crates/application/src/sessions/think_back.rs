@@ -1,12 +1,12 @@
 //! Retrospective of a session: its position, turning points, gaps, signals and the last log lines.
 
-use domain::compaction::{point_line, turning_points};
+use domain::compaction::{extract_turning_points, format_turning_point};
 use domain::detection::Signal;
 use domain::trail::Gap;
 use serde::Serialize;
 
 use super::scan_hierarchy::scan_hierarchy;
-use super::trail_state::{counters_of, kept, signals, standing};
+use super::trail_state::{detect_signals, load_counters, load_current_trail, require_trail};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -28,26 +28,26 @@ pub struct LookBack {
 }
 
 /// Maximum number of log lines shown.
-const MOST_LINES: usize = 12;
+const MAX_LOG_LINES: usize = 12;
 
 /// Returns the retrospective of the current session.
 ///
 /// # Errors
 /// When the project keeps no trail, or the state cannot be read.
 pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
-    kept(ctx)?;
+    require_trail(ctx)?;
     let scan = scan_hierarchy(ctx)?;
-    let state = ctx.store.read()?;
-    let trail = standing(ctx, &*state)?;
-    let counters = counters_of(&*state, &ctx.session)?;
-    let signals = signals(ctx, trail.as_ref(), &counters);
+    let state = ctx.store.begin_read()?;
+    let trail = load_current_trail(ctx, &*state)?;
+    let counters = load_counters(&*state, &ctx.session)?;
+    let signals = detect_signals(ctx, trail.as_ref(), &counters);
     // The same data as the briefing, so that both never contradict each other.
-    let briefing = super::trail_briefing(ctx, &*state)?;
+    let briefing = super::gather_trail_briefing(ctx, &*state)?;
     let log = match &trail {
-        Some(trail) => super::trail_state::log_of(&*state, &trail.session)?,
+        Some(trail) => super::trail_state::load_log(&*state, &trail.session)?,
         None => Vec::new(),
     };
-    let last = &log[log.len().saturating_sub(MOST_LINES)..];
+    let last = &log[log.len().saturating_sub(MAX_LOG_LINES)..];
     Ok(LookBack {
         session: scan.session,
         tree: scan.tree,
@@ -55,12 +55,15 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
         turning_points: if log.is_empty() {
             Vec::new()
         } else {
-            turning_points(&log).iter().map(point_line).collect()
+            extract_turning_points(&log)
+                .iter()
+                .map(format_turning_point)
+                .collect()
         },
         next_action: briefing.next_action,
         anchors: briefing.anchors,
         gaps: scan.gaps,
         signals,
-        log: last.iter().map(point_line).collect(),
+        log: last.iter().map(format_turning_point).collect(),
     })
 }

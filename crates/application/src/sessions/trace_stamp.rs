@@ -2,17 +2,17 @@
 
 use domain::memory::{Anchor, Mem};
 use domain::node::Node;
-use domain::ports::{EntryKind, Snapshot};
+use domain::ports::{FolderEntryKind, Snapshot};
 use domain::record;
-use domain::session::{ARCHIVE, LogEntry, Session};
-use domain::session_log::line;
+use domain::session::{ARCHIVE_FOLDER, LogEntry, Session};
+use domain::session_log::format_log_entry;
 use domain::stamp::{self, Stamp};
-use domain::trail::{TrailLevel, content};
+use domain::trail::{TrailLevel, node_text};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::path_of;
+use crate::locate::load_node_path;
 
 /// Everything with a stamp.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -69,44 +69,44 @@ impl TraceView {
 /// When the text is not a stamp, or the state cannot be read.
 pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> {
     let stamp: Stamp = text.parse()?;
-    let state = ctx.store.read()?;
+    let state = ctx.store.begin_read()?;
     let mut view = TraceView {
         stamp: stamp.to_string(),
-        at: stamp.moment(),
+        at: stamp.to_timestamp(),
         ..TraceView::default()
     };
-    for node in nodes(&*state, &stamp)? {
-        let children = state.children(node.id)?;
+    for node in nodes_with_stamp(&*state, &stamp)? {
+        let children = state.load_children(node.id)?;
         view.nodes.push(TracedNode {
-            path: path_of(&*state, &node)?,
+            path: load_node_path(&*state, &node)?,
             level: node.level.clone(),
             status: node.progress.to_string(),
-            content: content(&node).to_owned(),
+            content: node_text(&node).to_owned(),
             children: children.iter().map(|child| child.alias.clone()).collect(),
             id: node.alias,
         });
     }
-    let finds = |other: Option<Stamp>| other.is_some_and(|other| stamp.finds(&other));
+    let finds = |other: Option<Stamp>| other.is_some_and(|other| stamp.matches_search(&other));
     let mut own: Vec<Session> = Vec::new();
-    for (_, session) in record::read_all::<Session>(&*state, "")? {
+    for (_, session) in record::read_records::<Session>(&*state, "")? {
         // A session that resumed a trajectory has another stamp than its root; both should find it.
         let about_it = state
-            .node(session.trajectory)?
-            .is_some_and(|root| finds(stamp::in_name(&root.alias)));
+            .load_node(session.trajectory)?
+            .is_some_and(|root| finds(stamp::stamp_in_name(&root.alias)));
         if finds(Some(session.stamp)) || finds(session.from) || about_it {
             view.sessions.push(Traced {
                 stamp: session.stamp.to_string(),
-                text: session.file(),
+                text: session.file_path(),
             });
             own.push(session);
         }
     }
-    for (key, entry) in record::read_all::<LogEntry>(&*state, "")? {
+    for (key, entry) in record::read_records::<LogEntry>(&*state, "")? {
         if finds(entry.about) {
             let session = key.split('/').next().unwrap_or_default();
             view.log.push(Traced {
                 stamp: session.to_owned(),
-                text: line(&entry),
+                text: format_log_entry(&entry),
             });
         }
     }
@@ -114,7 +114,7 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
     let linked = |saved: Option<Stamp>| {
         finds(saved) || own.iter().any(|session| Some(session.stamp) == saved)
     };
-    for (_, anchor) in record::read_all::<Anchor>(&*state, "")? {
+    for (_, anchor) in record::read_records::<Anchor>(&*state, "")? {
         if finds(Some(anchor.stamp)) || linked(anchor.session_stamp) {
             view.anchors.push(Traced {
                 stamp: anchor.stamp.to_string(),
@@ -122,7 +122,7 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
             });
         }
     }
-    for (_, mem) in record::read_all::<Mem>(&*state, "")? {
+    for (_, mem) in record::read_records::<Mem>(&*state, "")? {
         if finds(Some(mem.stamp)) || linked(mem.context) {
             view.notes.push(Traced {
                 stamp: mem.stamp.to_string(),
@@ -132,9 +132,9 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
     }
     for entry in ctx
         .files
-        .list(ARCHIVE)
+        .list_folder(ARCHIVE_FOLDER)
         .into_iter()
-        .filter(|entry| entry.kind == EntryKind::File)
+        .filter(|entry| entry.kind == FolderEntryKind::File)
     {
         if finds(
             entry
@@ -143,13 +143,14 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
                 .next()
                 .and_then(|name| name.parse().ok()),
         ) {
-            view.archives.push(format!("{ARCHIVE}/{}", entry.name));
+            view.archives
+                .push(format!("{ARCHIVE_FOLDER}/{}", entry.name));
         }
     }
     // Tracing also works without a repository, so a git error is an empty list here.
     let commits = ctx
         .git
-        .commits_naming(&stamp.to_string())
+        .find_commits_mentioning(&stamp.to_string())
         .unwrap_or_default();
     view.commits = commits
         .into_iter()
@@ -162,18 +163,20 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
 }
 
 /// Returns the nodes of all levels with the stamp.
-fn nodes(state: &dyn Snapshot, stamp: &Stamp) -> Result<Vec<Node>, Failure> {
+fn nodes_with_stamp(state: &dyn Snapshot, stamp: &Stamp) -> Result<Vec<Node>, Failure> {
     let mut found = Vec::new();
     for level in TrailLevel::ALL {
-        found.extend(state.nodes_by_alias(&level.alias(stamp))?);
+        found.extend(state.nodes_by_alias(&level.node_alias(stamp))?);
         // Suffixes are assigned without gaps, but pruned nodes leave some behind.
         const MOST_MISSING: u32 = 8;
-        let (mut next, mut missing) = (stamp.following(), 0);
-        while let Some(more) = next.filter(|more| stamp.finds(more) && missing < MOST_MISSING) {
-            let nodes = state.nodes_by_alias(&level.alias(&more))?;
+        let (mut next, mut missing) = (stamp.next_in_minute(), 0);
+        while let Some(more) =
+            next.filter(|more| stamp.matches_search(more) && missing < MOST_MISSING)
+        {
+            let nodes = state.nodes_by_alias(&level.node_alias(&more))?;
             missing = if nodes.is_empty() { missing + 1 } else { 0 };
             found.extend(nodes);
-            next = more.following();
+            next = more.next_in_minute();
         }
     }
     Ok(found)

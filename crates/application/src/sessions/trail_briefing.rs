@@ -1,42 +1,42 @@
 //! Gathers what a briefing and a compaction report say about a session's trail.
 
 use domain::briefing::{TrailBriefing, TrailPlace};
-use domain::compaction::{Material, point_line, turning_points};
-use domain::detection::Counters;
+use domain::compaction::{ReportInputs, extract_turning_points, format_turning_point};
+use domain::detection::SessionCounters;
 use domain::memory::{Anchor, Mem};
 use domain::node::{Node, Progress};
 use domain::policy::Governance;
 use domain::ports::Snapshot;
 use domain::record::{self, Recorded};
-use domain::search::{Matching, Query};
+use domain::search::{MatchMode, SearchQuery};
 use domain::session::{LogEntry, Session};
-use domain::trail::{content, draw_some};
+use domain::trail::{node_text, render_limited_tree};
 
-use super::trail_state::{Trail, counters_of, log_of, signals, standing};
+use super::trail_state::{Trail, detect_signals, load_counters, load_current_trail, load_log};
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// Maximum number of children drawn per node in a briefing.
-const MOST_DRAWN: usize = 5;
+const MAX_DRAWN_CHILDREN: usize = 5;
 /// Maximum number of notes in a briefing.
-const MOST_NOTES: usize = 3;
+const MAX_BRIEFING_NOTES: usize = 3;
 /// Maximum number of anchors in a briefing; the newest win.
-const MOST_ANCHORS: usize = 12;
+const MAX_BRIEFING_ANCHORS: usize = 12;
 
 /// Returns the briefing data of the acting session's position.
-pub(crate) fn trail_briefing(
+pub(crate) fn gather_trail_briefing(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<TrailBriefing, Failure> {
-    let trail = standing(ctx, state)?;
-    let own = counters_of(state, &ctx.session)?;
+    let trail = load_current_trail(ctx, state)?;
+    let own = load_counters(state, &ctx.session)?;
     let told = match ctx.policy.governance {
         // Permissive sessions are counted but never interrupted.
         Governance::Permissive => Vec::new(),
-        Governance::Assisted | Governance::Strict => signals(ctx, trail.as_ref(), &own),
+        Governance::Assisted | Governance::Strict => detect_signals(ctx, trail.as_ref(), &own),
     };
     let strict = ctx.policy.governance == Governance::Strict;
-    let anchors = anchors(state)?;
+    let anchors = newest_anchors(state)?;
     let Some(trail) = trail else {
         return Ok(TrailBriefing {
             anchors,
@@ -47,7 +47,7 @@ pub(crate) fn trail_briefing(
     };
     // The trail may belong to an earlier session; the gap is measured from its last activity, not
     // from ours.
-    let theirs = counters_of(state, &trail.session.name)?;
+    let theirs = load_counters(state, &trail.session.name)?;
     // Tool calls touch only the counters, which are cheap notes; the session's record has the time
     // of its last step.
     let last = theirs
@@ -57,39 +57,45 @@ pub(crate) fn trail_briefing(
         .max();
     let log = log_with_earlier(state, &trail.session)?;
     Ok(TrailBriefing {
-        path: places(&trail.path),
+        path: trail_places(&trail.path),
         own: trail.own,
-        gap_ms: last.map(|last| ctx.clock.now().since(last)),
-        drawing: draw_some(&trail.excerpt(state)?, MOST_DRAWN),
+        gap_ms: last.map(|last| ctx.clock.now().millis_since(last)),
+        drawing: render_limited_tree(&trail.excerpt(state)?, MAX_DRAWN_CHILDREN),
         next_action: Some(next_action(&trail)),
-        blocked: blocked(&trail),
-        turning_points: turning_points(&log).iter().map(point_line).collect(),
+        blocked: blocked_nodes(&trail),
+        turning_points: extract_turning_points(&log)
+            .iter()
+            .map(format_turning_point)
+            .collect(),
         anchors,
-        notes: notes(state, &trail)?,
+        notes: relevant_notes(state, &trail)?,
         signals: told,
         strict,
     })
 }
 
 /// Returns what a compaction report of this trail keeps.
-pub(crate) fn material(
+pub(crate) fn compaction_material(
     state: &dyn Snapshot,
     trail: &Trail,
-    counters: &Counters,
-) -> Result<Material, Failure> {
+    counters: &SessionCounters,
+) -> Result<ReportInputs, Failure> {
     let log = log_with_earlier(state, &trail.session)?;
     let finished = trail
         .below
         .iter()
         .flatten()
         .filter(|node| node.progress == Progress::Complete);
-    Ok(Material {
-        path: places(&trail.path),
+    Ok(ReportInputs {
+        path: trail_places(&trail.path),
         next_action: Some(next_action(trail)),
-        blocked: blocked(trail),
-        decisions: anchors(state)?.into_iter().rev().collect(),
-        turning_points: turning_points(&log).iter().map(point_line).collect(),
-        finished: finished.map(|node| content(node).to_owned()).collect(),
+        blocked: blocked_nodes(trail),
+        decisions: newest_anchors(state)?.into_iter().rev().collect(),
+        turning_points: extract_turning_points(&log)
+            .iter()
+            .map(format_turning_point)
+            .collect(),
+        finished: finished.map(|node| node_text(node).to_owned()).collect(),
         files: counters.files_touched.iter().cloned().collect(),
     })
 }
@@ -101,24 +107,24 @@ pub(crate) fn log_with_earlier(
 ) -> Result<Vec<LogEntry>, Failure> {
     // Older sessions are history rather than turning points of the current work.
     const MOST_SESSIONS: usize = 4;
-    let mut logs = vec![log_of(state, session)?];
+    let mut logs = vec![load_log(state, session)?];
     let mut from = session.from;
     while let Some(stamp) = from.filter(|_| logs.len() < MOST_SESSIONS) {
-        let Some(earlier) = record::read::<Session>(state, &stamp.to_string())? else {
+        let Some(earlier) = record::read_record::<Session>(state, &stamp.to_string())? else {
             break;
         };
-        logs.push(log_of(state, &earlier)?);
+        logs.push(load_log(state, &earlier)?);
         from = earlier.from;
     }
     Ok(logs.into_iter().rev().flatten().collect())
 }
 
-pub(crate) fn places(path: &[Node]) -> Vec<TrailPlace> {
+pub(crate) fn trail_places(path: &[Node]) -> Vec<TrailPlace> {
     path.iter()
         .map(|node| TrailPlace {
             level: node.level.clone(),
             stamp: node.alias.rsplit('_').next().unwrap_or_default().to_owned(),
-            content: content(node).to_owned(),
+            content: node_text(node).to_owned(),
             status: node.progress.to_string(),
         })
         .collect()
@@ -128,7 +134,7 @@ pub(crate) fn places(path: &[Node]) -> Vec<TrailPlace> {
 fn next_action(trail: &Trail) -> String {
     let cursor = trail.cursor();
     let open = |node: &&Node| matches!(node.progress, Progress::Pending | Progress::Active);
-    let what = |node: &Node| format!("“{}”", content(node));
+    let what = |node: &Node| format!("“{}”", node_text(node));
     match cursor.progress {
         Progress::Blocked => format!(
             "{} is blocked: decide, or map another {}",
@@ -156,7 +162,7 @@ fn next_action(trail: &Trail) -> String {
     }
 }
 
-fn blocked(trail: &Trail) -> Vec<String> {
+fn blocked_nodes(trail: &Trail) -> Vec<String> {
     let all = trail.path.iter().chain(trail.below.iter().flatten());
     let mut found: Vec<&Node> = all
         .filter(|node| node.progress == Progress::Blocked)
@@ -166,32 +172,32 @@ fn blocked(trail: &Trail) -> Vec<String> {
     found.dedup_by_key(|node| node.id);
     found
         .into_iter()
-        .map(|node| content(node).to_owned())
+        .map(|node| node_text(node).to_owned())
         .collect()
 }
 
 /// Returns the anchors, the newest first.
-fn anchors(state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
-    let mut found: Vec<Anchor> = record::read_all::<Anchor>(state, "")?
+fn newest_anchors(state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
+    let mut found: Vec<Anchor> = record::read_records::<Anchor>(state, "")?
         .into_iter()
         .map(|(_, anchor)| anchor)
         .collect();
     found.sort_by_key(|anchor| std::cmp::Reverse((anchor.at, anchor.stamp.to_string())));
     Ok(found
         .into_iter()
-        .take(MOST_ANCHORS)
+        .take(MAX_BRIEFING_ANCHORS)
         .map(|anchor| anchor.text)
         .collect())
 }
 
 /// Returns the notes that match the current work best.
-fn notes(state: &dyn Snapshot, trail: &Trail) -> Result<Vec<(String, String)>, Failure> {
+fn relevant_notes(state: &dyn Snapshot, trail: &Trail) -> Result<Vec<(String, String)>, Failure> {
     let text = trail
         .path
         .iter()
         .rev()
         .take(2)
-        .map(content)
+        .map(node_text)
         .collect::<Vec<_>>()
         .join(" ");
     // Short words match every note. Non-ASCII words are kept: in Chinese or Japanese two characters
@@ -200,15 +206,15 @@ fn notes(state: &dyn Snapshot, trail: &Trail) -> Result<Vec<(String, String)>, F
         .split_whitespace()
         .filter(|word| word.chars().count() > 3 || !word.is_ascii())
         .collect();
-    let found = state.search(
+    let found = state.search_records(
         &[Mem::KIND],
-        &Query::read(&words.join(" ")),
-        Matching::Any,
-        MOST_NOTES,
+        &SearchQuery::parse_query(&words.join(" ")),
+        MatchMode::Any,
+        MAX_BRIEFING_NOTES,
     )?;
     let mut notes = Vec::with_capacity(found.len());
     for key in found {
-        if let Some(mem) = record::read::<Mem>(state, &key.key)? {
+        if let Some(mem) = record::read_record::<Mem>(state, &key.key)? {
             notes.push((mem.stamp.to_string(), mem.text));
         }
     }

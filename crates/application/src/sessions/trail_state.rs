@@ -2,14 +2,14 @@
 //!
 //! Never the whole tree: a trail grows with every session, and this runs in hooks.
 
-use domain::detection::{Counters, Signal, Surroundings, detect};
+use domain::detection::{SessionCounters, Signal, SignalContext, detect_session_signals};
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
-use domain::ports::{FileLook, Snapshot, Transaction};
+use domain::ports::{FileStatResult, Snapshot, Transaction};
 use domain::record;
-use domain::session::{CurrentSession, LogEntry, Session, host_of};
+use domain::session::{CurrentSession, LogEntry, Session, host_of_principal};
 use domain::stamp::Stamp;
-use domain::trail::{self, HierarchyTree, Summaries, Summary};
+use domain::trail::{self, BranchSummaries, BranchSummary, HierarchyTree};
 use domain::tree::Tree;
 
 use crate::context::Context;
@@ -45,14 +45,14 @@ impl Trail {
     }
 
     /// Returns whether the current action is declared.
-    pub(crate) fn action_declared(&self) -> bool {
+    pub(crate) fn has_declared_action(&self) -> bool {
         self.path.len() > 2 && self.cursor().progress != Progress::Complete
     }
 
     /// Counts the complete branches next to the path.
     pub(crate) fn complete_branches(&self) -> usize {
         let on_the_way: Vec<NodeId> = self.path.iter().map(|node| node.id).collect();
-        trail::complete_branches(
+        trail::count_complete_branches(
             self.below
                 .iter()
                 .flatten()
@@ -62,14 +62,14 @@ impl Trail {
 
     /// Returns the loaded part of the tree.
     pub(crate) fn excerpt(&self, state: &dyn Snapshot) -> Result<HierarchyTree, Failure> {
-        let mut summaries = Summaries::new();
+        let mut summaries = BranchSummaries::new();
         for node in &self.path {
-            if let Some(summary) = record::read::<Summary>(state, &node.alias)? {
+            if let Some(summary) = record::read_record::<BranchSummary>(state, &node.alias)? {
                 summaries.insert(node.alias.clone(), summary);
             }
         }
         let nodes = self.path.iter().chain(self.below.iter().flatten()).cloned();
-        Ok(HierarchyTree::of(
+        Ok(HierarchyTree::from_tree(
             &Tree::new(nodes),
             self.root().id,
             Some(self.cursor().id),
@@ -79,8 +79,8 @@ impl Trail {
 }
 
 /// Refuses in a project that keeps no trail.
-pub(crate) fn kept(ctx: &Context<'_>) -> Result<(), Failure> {
-    if trail::is_kept(ctx.profiles) {
+pub(crate) fn require_trail(ctx: &Context<'_>) -> Result<(), Failure> {
+    if trail::has_trail_profile(ctx.profiles) {
         return Ok(());
     }
     let known: Vec<String> = ctx
@@ -92,17 +92,20 @@ pub(crate) fn kept(ctx: &Context<'_>) -> Result<(), Failure> {
         FailureKind::Refused,
         "this project keeps no trail: the profile `trail` is not enabled",
     )
-    .step(format!(
+    .with_step(format!(
         "set `profiles = [{}, \"trail\"]` in .throughline/config.toml",
         known.join(", ")
     )))
 }
 
-fn session_at(state: &dyn Snapshot, key: &str) -> Result<Option<Session>, Failure> {
-    let Some(current) = record::read::<CurrentSession>(state, key)? else {
+fn load_session_at(state: &dyn Snapshot, key: &str) -> Result<Option<Session>, Failure> {
+    let Some(current) = record::read_record::<CurrentSession>(state, key)? else {
         return Ok(None);
     };
-    Ok(record::read::<Session>(state, &current.stamp.to_string())?)
+    Ok(record::read_record::<Session>(
+        state,
+        &current.stamp.to_string(),
+    )?)
 }
 
 /// Returns the acting session, if it has declared an intent and is active.
@@ -110,7 +113,10 @@ pub(crate) fn own_session(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Option<Session>, Failure> {
-    Ok(session_at(state, &CurrentSession::own(&ctx.session))?.filter(Session::is_active))
+    Ok(
+        load_session_at(state, &CurrentSession::session_key(&ctx.session))?
+            .filter(Session::is_active),
+    )
 }
 
 /// Returns the session whose trail would be resumed: the host's latest, or the project's.
@@ -118,26 +124,29 @@ pub(crate) fn session_before(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Option<Session>, Failure> {
-    let host = CurrentSession::of_host(host_of(&ctx.actor));
-    match session_at(state, &host)? {
+    let host = CurrentSession::host_key(host_of_principal(&ctx.actor));
+    match load_session_at(state, &host)? {
         Some(session) => Ok(Some(session)),
-        None => session_at(state, CurrentSession::LAST),
+        None => load_session_at(state, CurrentSession::LATEST_KEY),
     }
 }
 
 /// Returns the acting session's trail: its own, or the unfinished one of the last session.
-pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Trail>, Failure> {
+pub(crate) fn load_current_trail(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Option<Trail>, Failure> {
     if let Some(session) = own_session(ctx, state)? {
-        return trail_of(state, session, true);
+        return load_trail(state, session, true);
     }
     // The host's last session comes first; the project's may belong to another agent that works in
     // parallel.
     let mut candidates = vec![
         session_before(ctx, state)?,
-        session_at(state, CurrentSession::LAST)?,
+        load_session_at(state, CurrentSession::LATEST_KEY)?,
     ];
     for session in candidates.drain(..).flatten() {
-        let trail = trail_of(state, session, false)?;
+        let trail = load_trail(state, session, false)?;
         // A finished trajectory is never offered again: a new session would resume work that is
         // done.
         if let Some(trail) = trail.filter(|trail| trail.root().progress != Progress::Complete) {
@@ -148,22 +157,22 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option
 }
 
 /// Loads a session's trail; `None` if its trajectory is gone.
-pub(crate) fn trail_of(
+pub(crate) fn load_trail(
     state: &dyn Snapshot,
     session: Session,
     own: bool,
 ) -> Result<Option<Trail>, Failure> {
     let mut path = Vec::new();
     // A pruned or undone node leaves a dangling cursor; it falls back to the trajectory.
-    let cursor = match state.node(session.cursor)? {
+    let cursor = match state.load_node(session.cursor)? {
         Some(node) => Some(node),
-        None => state.node(session.trajectory)?,
+        None => state.load_node(session.trajectory)?,
     };
     let mut next = cursor;
     while let Some(node) = next {
         next = match node.parent {
             // The bound ends the walk in a damaged store, where parents may form a cycle.
-            Some(parent) if path.len() < trail::TrailLevel::ALL.len() => state.node(parent)?,
+            Some(parent) if path.len() < trail::TrailLevel::ALL.len() => state.load_node(parent)?,
             _ => None,
         };
         path.push(node);
@@ -174,7 +183,7 @@ pub(crate) fn trail_of(
     }
     let mut below = Vec::with_capacity(path.len());
     for node in &path {
-        let mut children = state.children(node.id)?;
+        let mut children = state.load_children(node.id)?;
         children.sort_by(domain::tree::sibling_order);
         below.push(children);
     }
@@ -187,17 +196,20 @@ pub(crate) fn trail_of(
 }
 
 /// Loads the whole tree of a trajectory.
-pub(crate) fn whole(state: &dyn Snapshot, session: &Session) -> Result<HierarchyTree, Failure> {
-    let tree = Tree::new(state.subtree(session.trajectory)?);
-    let mut summaries = Summaries::new();
+pub(crate) fn load_whole_tree(
+    state: &dyn Snapshot,
+    session: &Session,
+) -> Result<HierarchyTree, Failure> {
+    let tree = Tree::new(state.load_subtree(session.trajectory)?);
+    let mut summaries = BranchSummaries::new();
     // All summaries in one query instead of one per node.
-    for (alias, summary) in record::read_all::<Summary>(state, "")? {
+    for (alias, summary) in record::read_records::<BranchSummary>(state, "")? {
         summaries.insert(alias, summary);
     }
     let cursor = tree
         .get(session.cursor)
         .map_or(session.trajectory, |node| node.id);
-    Ok(HierarchyTree::of(
+    Ok(HierarchyTree::from_tree(
         &tree,
         session.trajectory,
         Some(cursor),
@@ -206,14 +218,18 @@ pub(crate) fn whole(state: &dyn Snapshot, session: &Session) -> Result<Hierarchy
 }
 
 /// Returns a session's log, oldest first.
-pub(crate) fn log_of(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogEntry>, Failure> {
-    let entries = record::read_all::<LogEntry>(state, &LogEntry::prefix(&session.stamp))?;
+pub(crate) fn load_log(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogEntry>, Failure> {
+    let entries =
+        record::read_records::<LogEntry>(state, &LogEntry::session_key_prefix(&session.stamp))?;
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// Loads the counters of a session.
-pub(crate) fn counters_of(state: &dyn Snapshot, session: &str) -> Result<Counters, Failure> {
-    let note = state.note(&Counters::key(session))?;
+pub(crate) fn load_counters(
+    state: &dyn Snapshot,
+    session: &str,
+) -> Result<SessionCounters, Failure> {
+    let note = state.load_note(&SessionCounters::note_key(session))?;
     // A note written by another version counts as lost: counters only feed signals.
     Ok(note
         .and_then(|body| serde_json::from_str(&body).ok())
@@ -221,42 +237,46 @@ pub(crate) fn counters_of(state: &dyn Snapshot, session: &str) -> Result<Counter
 }
 
 /// Stores the counters of the acting session.
-pub(crate) fn keep_counters(
+pub(crate) fn store_counters(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    counters: &Counters,
+    counters: &SessionCounters,
 ) -> Result<(), Failure> {
     let body = serde_json::to_string(counters).unwrap_or_default();
-    Ok(tx.keep_note(&Counters::key(&ctx.session), Some(&body), ctx.clock.now())?)
+    Ok(tx.save_note(
+        &SessionCounters::note_key(&ctx.session),
+        Some(&body),
+        ctx.clock.now(),
+    )?)
 }
 
 /// Detects the signals of a session.
-pub(crate) fn signals(
+pub(crate) fn detect_signals(
     ctx: &Context<'_>,
     trail: Option<&Trail>,
-    counters: &Counters,
+    counters: &SessionCounters,
 ) -> Vec<Signal> {
-    let around = Surroundings {
-        section: trail.map(|trail| trail::content(trail.cursor())),
-        gap_ms: trail.map(|trail| ctx.clock.now().since(trail.session.updated)),
+    let around = SignalContext {
+        section: trail.map(|trail| trail::node_text(trail.cursor())),
+        gap_ms: trail.map(|trail| ctx.clock.now().millis_since(trail.session.updated)),
         completed_branches: trail.map_or(0, Trail::complete_branches),
         // Only then, because it needs up to three `stat` calls.
-        older_trail: trail.is_none() && older_trail(ctx),
+        older_trail: trail.is_none() && has_older_trail(ctx),
     };
-    detect(counters, &around, &ctx.policy.signals)
+    detect_session_signals(counters, &around, &ctx.policy.signals)
 }
 
 /// Paths of trails in older formats.
-pub(crate) const OLDER: [&str; 3] = [
+pub(crate) const OLDER_TRAIL_PATHS: [&str; 3] = [
     ".hivemind/hierarchy.json",
     ".hivemind/brain.json",
     "brain.json",
 ];
 
-fn older_trail(ctx: &Context<'_>) -> bool {
-    OLDER
+fn has_older_trail(ctx: &Context<'_>) -> bool {
+    OLDER_TRAIL_PATHS
         .iter()
-        .any(|path| matches!(ctx.files.look(path), FileLook::Present(_)))
+        .any(|path| matches!(ctx.files.stat_file(path), FileStatResult::Present(_)))
 }
 
 /// Returns a stamp that no session has.
@@ -266,7 +286,7 @@ pub(crate) fn free_session_stamp(
 ) -> Result<Stamp, Failure> {
     free_stamp(ctx, |digits| {
         Ok(state
-            .records("session", digits)?
+            .records_by_prefix("session", digits)?
             .into_iter()
             .map(|(key, _)| key)
             .collect())
@@ -280,6 +300,8 @@ pub(crate) fn free_stamp(
 ) -> Result<Stamp, Failure> {
     let now = ctx.clock.now();
     // Only names of this minute are read; the stamp's digits are a prefix of them.
-    let taken = names(&Stamp::at(now).digits())?;
-    Ok(Stamp::free(now, |stamp| taken.contains(&stamp.to_string())))
+    let taken = names(&Stamp::from_timestamp(now).minute_digits())?;
+    Ok(Stamp::first_free_from(now, |stamp| {
+        taken.contains(&stamp.to_string())
+    }))
 }

@@ -1,24 +1,24 @@
 //! Begins a tick: returns the request to the planner, or the plan that an interrupted tick resumes.
 
 use domain::ids::VersionHash;
-use domain::ports::{Reading, Snapshot};
-use domain::tick::context::{TEMPLATE, TEMPLATE_TEXT};
+use domain::ports::{FileReadResult, Snapshot};
+use domain::tick::context::{DEFAULT_TEMPLATE, TEMPLATE_PATH};
 use domain::tick::{ContextUsed, TickStatus, offline, plan};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::gather::{Surroundings, named};
-use super::run_tick::catch_up;
+use super::run_tick::write_missing_files;
+use super::story_state::{StoryState, names_in_plans};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::memory::files;
-use crate::observe::observed_plans;
+use crate::memory::memory_files;
+use crate::observe::observe_plans;
 
-const SYSTEM: &str = "You plan stories. You answer with one JSON object and nothing else.";
+const SYSTEM_PROMPT: &str = "You plan stories. You answer with one JSON object and nothing else.";
 /// Maximum size of a prompt template.
-const MOST_TEMPLATE: u64 = 256 * 1024;
+const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 /// Token limit of an answer: a plan of six actions, with room for a model that reasons first.
-const MOST_ANSWER: u32 = 4_000;
+const MAX_ANSWER_TOKENS: u32 = 4_000;
 
 /// The next step of the loop.
 #[derive(Clone, Debug, Serialize)]
@@ -50,8 +50,8 @@ pub struct TickAsk {
 /// # Errors
 /// When the state cannot be read.
 pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
-    let (state, tree) = looked(ctx)?;
-    let around = Surroundings::gather(ctx, &*state, &tree, None)?;
+    let (state, tree) = observe_story(ctx)?;
+    let around = StoryState::gather(ctx, &*state, &tree, None)?;
     let tick = around.state.current_tick + 1;
     around
         .ticks
@@ -60,10 +60,10 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
         // The two newest ticks; older files were checked when earlier ticks began.
         .take(2)
         .filter(|it| it.status != TickStatus::Planned)
-        .for_each(|it| catch_up(ctx, it));
+        .for_each(|it| write_missing_files(ctx, it));
     // A plan that was paid for is run before another one is requested.
     if let Some(begun) = around
-        .begun()
+        .begun_tick()
         .filter(|record| record.status == TickStatus::Planned)
     {
         return Ok(NextTick::Run {
@@ -71,16 +71,16 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
             from_action: begun.next_action(),
         });
     }
-    let context = around.view(ctx).planner_context();
-    let prompt = context.prompt(&template(ctx));
+    let context = around.story_view(ctx).planner_context();
+    let prompt = context.render_prompt(&load_template(ctx));
     Ok(NextTick::Ask(TickAsk {
         tick,
-        attempt: around.begun().map_or(0, |record| record.failures) + 1,
-        nonce: nonce(&*state, &around)?,
-        system: SYSTEM.to_owned(),
+        attempt: around.begun_tick().map_or(0, |record| record.failures) + 1,
+        nonce: request_nonce(&*state, &around)?,
+        system: SYSTEM_PROMPT.to_owned(),
         prompt,
-        schema: plan::schema(&around.memory),
-        max_output_tokens: MOST_ANSWER,
+        schema: plan::plan_schema(&around.memory),
+        max_output_tokens: MAX_ANSWER_TOKENS,
         context_used: context.used,
     }))
 }
@@ -90,48 +90,50 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
 /// # Errors
 /// When the state cannot be read.
 pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
-    let (state, tree) = looked(ctx)?;
-    let around = Surroundings::gather(ctx, &*state, &tree, None)?;
-    Ok(offline::plan(
-        &around.view(ctx),
-        &named(ctx, &*state, &tree),
+    let (state, tree) = observe_story(ctx)?;
+    let around = StoryState::gather(ctx, &*state, &tree, None)?;
+    Ok(offline::plan_offline(
+        &around.story_view(ctx),
+        &names_in_plans(ctx, &*state, &tree),
     ))
 }
 
-fn looked<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, domain::tree::Tree), Failure> {
-    let (_, tree) = observed_plans(ctx)?;
-    Ok((files::observed(ctx)?, tree))
+fn observe_story<'s>(
+    ctx: &Context<'s>,
+) -> Result<(Box<dyn Snapshot + 's>, domain::tree::Tree), Failure> {
+    let (_, tree) = observe_plans(ctx)?;
+    Ok((memory_files::observe_memory(ctx)?, tree))
 }
 
 /// Returns the id of a request: a hash of store, tick and attempt. If any of them differs, the
 /// answer is stale.
-pub(super) fn nonce(state: &dyn Snapshot, around: &Surroundings) -> Result<String, Failure> {
-    let failures = around.begun().map_or(0, |record| record.failures);
+pub(super) fn request_nonce(state: &dyn Snapshot, around: &StoryState) -> Result<String, Failure> {
+    let failures = around.begun_tick().map_or(0, |record| record.failures);
     let text = format!(
         "{}/{}/{failures}",
         state.store_id()?,
         around.state.current_tick + 1
     );
-    Ok(VersionHash::of(text.as_bytes())
+    Ok(VersionHash::of_bytes(text.as_bytes())
         .to_string()
         .chars()
         .take(16)
         .collect())
 }
 
-pub(super) fn late() -> Failure {
+pub(super) fn stale_answer() -> Failure {
     Failure::new(
         FailureKind::Conflict,
         "stale answer: the story has moved on, or it answers another request",
     )
-    .step("begin the tick again")
+    .with_step("begin the tick again")
 }
 
 /// Returns the project's template; an unreadable one is replaced by the default.
-fn template(ctx: &Context<'_>) -> String {
-    match ctx.files.read(TEMPLATE, MOST_TEMPLATE) {
-        Reading::Text { text, .. } => text,
+fn load_template(ctx: &Context<'_>) -> String {
+    match ctx.files.read_file(TEMPLATE_PATH, MAX_TEMPLATE_BYTES) {
+        FileReadResult::Text { text, .. } => text,
         // The loop runs unattended; a broken template must not stop it.
-        Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => DEFAULT_TEMPLATE.to_owned(),
     }
 }

@@ -3,8 +3,8 @@
 //! The model belongs to the edge: [`begin_tick`] returns the request, [`submit_plan`] handles the
 //! answer. No network call happens while a transaction is open.
 
-pub(crate) mod gather;
-mod stage;
+mod action_stage;
+pub(crate) mod story_state;
 
 pub mod begin_tick;
 pub mod run_tick;

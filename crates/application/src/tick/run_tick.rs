@@ -2,30 +2,30 @@
 
 use domain::memory::EntryKind;
 use domain::operation::Verb;
-use domain::ports::{Reading, Snapshot};
+use domain::ports::{FileReadResult, Snapshot};
 use domain::record;
-use domain::secrets::mask;
-use domain::tick::execute::Executed;
-use domain::tick::plan::Plan;
+use domain::secrets::mask_secrets;
+use domain::tick::execute::ExecutedAction;
+use domain::tick::plan::TickPlan;
 use domain::tick::tools;
-use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
+use domain::tick::{MAX_TICK_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::begin_tick::late;
-use super::gather::{KnownMemory, Surroundings};
-use super::stage::on_stage;
-use crate::context::{Context, Noticed};
+use super::action_stage::run_actions;
+use super::begin_tick::stale_answer;
+use super::story_state::{KnownMemory, StoryState};
+use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, begin};
-use crate::memory::files;
-use crate::observe::{observe_within, observed_plans, record_planned};
-use crate::survey::Scope;
+use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::memory::memory_files;
+use crate::observe::{observe_plans, observe_within, record_planned};
+use crate::scan::ScanScope;
 
 /// Maximum size of a plan file.
-const MOST_PLAN: u64 = 4 * 1024 * 1024;
+const MAX_PLAN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The outcome of a tick.
 #[derive(Clone, Debug, Serialize)]
@@ -33,8 +33,8 @@ pub struct TickOutcome {
     pub tick: u64,
     pub status: TickStatus,
     pub planner: String,
-    pub plan: Plan,
-    pub executed: Vec<Executed>,
+    pub plan: TickPlan,
+    pub executed: Vec<ExecutedAction>,
     pub errors: Vec<String>,
     pub warnings: Vec<String>,
     pub failures: u32,
@@ -45,9 +45,9 @@ pub struct TickOutcome {
 
 impl TickOutcome {
     /// Builds the outcome from a tick's record.
-    pub(super) fn of(record: TickRecord) -> Self {
+    pub(super) fn from_record(record: TickRecord) -> Self {
         let failed = matches!(record.status, TickStatus::Failed | TickStatus::Parked);
-        let error_file = failed.then(|| tick_files::error_path(record.tick, false));
+        let error_file = failed.then(|| tick_files::tick_error_path(record.tick, false));
         Self {
             tick: record.tick,
             status: record.status,
@@ -57,7 +57,7 @@ impl TickOutcome {
             errors: record.errors,
             warnings: record.warnings,
             failures: record.failures,
-            plan_file: tick_files::plan_path(record.tick),
+            plan_file: tick_files::tick_plan_path(record.tick),
             error_file,
         }
     }
@@ -65,67 +65,69 @@ impl TickOutcome {
 
 /// Writes the files of a tick that are missing, or that a process left behind after the notes were
 /// lost. A plan that somebody edited is kept.
-pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
+pub(super) fn write_missing_files(ctx: &Context<'_>, record: &TickRecord) {
     let is_behind = match ctx
         .files
-        .read(&tick_files::plan_path(record.tick), MOST_PLAN)
+        .read_file(&tick_files::tick_plan_path(record.tick), MAX_PLAN_BYTES)
     {
-        Reading::Missing => true,
-        Reading::Unreadable { .. } => false,
-        Reading::Text { text, .. } => serde_json::from_str::<Value>(&text).is_ok_and(|file| {
-            // The same plan with another status is an outdated file of ours; another plan is an
-            // edit, which `retry_tick` uses.
-            file["status"] != record.status.word()
-                && serde_json::from_value::<Plan>(file["plan"].clone())
-                    .is_ok_and(|plan| plan == record.plan)
-        }),
+        FileReadResult::Missing => true,
+        FileReadResult::Unreadable { .. } => false,
+        FileReadResult::Text { text, .. } => {
+            serde_json::from_str::<Value>(&text).is_ok_and(|file| {
+                // The same plan with another status is an outdated file of ours; another plan is an
+                // edit, which `retry_tick` uses.
+                file["status"] != record.status.as_str()
+                    && serde_json::from_value::<TickPlan>(file["plan"].clone())
+                        .is_ok_and(|plan| plan == record.plan)
+            })
+        }
     };
     if is_behind {
         let what = format!(
             "tick {} was {} when a process ended; its files are written now",
             record.tick,
-            record.status.word()
+            record.status.as_str()
         );
-        ctx.notice(Noticed::CaughtUp { what });
-        for (path, text) in files_of(record) {
-            write(ctx, &path, &text);
+        ctx.push_notice(Notice::CaughtUp { what });
+        for (path, text) in tick_files_of(record) {
+            write_copy(ctx, &path, &text);
         }
     }
 }
 
 /// Returns the files of a tick: its plan, and the error report.
-fn files_of(record: &TickRecord) -> Vec<(String, String)> {
+fn tick_files_of(record: &TickRecord) -> Vec<(String, String)> {
     let mut files = vec![(
-        tick_files::plan_path(record.tick),
-        tick_files::plan_file(record),
+        tick_files::tick_plan_path(record.tick),
+        tick_files::render_plan_file(record),
     )];
     if matches!(record.status, TickStatus::Failed | TickStatus::Parked) {
         files.push((
-            tick_files::error_path(record.tick, false),
-            tick_files::error_file(record),
+            tick_files::tick_error_path(record.tick, false),
+            tick_files::render_error_file(record),
         ));
         files.push((
-            tick_files::error_path(record.tick, true),
-            tick_files::error_log(record),
+            tick_files::tick_error_path(record.tick, true),
+            tick_files::render_error_log(record),
         ));
     }
     files
 }
 
 /// Plans to write the files of a tick.
-pub(super) fn plan_files_of(
+pub(super) fn plan_tick_files(
     planned: &PlannedFiles<'_>,
     record: &TickRecord,
 ) -> Result<(), Failure> {
-    files_of(record)
+    tick_files_of(record)
         .into_iter()
-        .try_for_each(|(path, text)| planned.put(&path, Some(&text)))
+        .try_for_each(|(path, text)| planned.put_file(&path, Some(&text)))
 }
 
 /// Writes a file. The store has its content, so a failure is only a notice.
-fn write(ctx: &Context<'_>, path: &str, text: &str) {
-    if let Err(fault) = ctx.files.replace(path, &mask(text)) {
-        ctx.notice(Noticed::NotWritten {
+fn write_copy(ctx: &Context<'_>, path: &str, text: &str) {
+    if let Err(fault) = ctx.files.replace_file(path, &mask_secrets(text)) {
+        ctx.push_notice(Notice::NotWritten {
             path: path.to_owned(),
             why: Failure::from(fault).message,
         });
@@ -138,16 +140,16 @@ fn write(ctx: &Context<'_>, path: &str, text: &str) {
 /// When there is no such plan, or the state cannot be written. A failed action is a regular
 /// outcome.
 pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
-    run(ctx, tick, None, None, None)
+    run_plan(ctx, tick, None, None, None)
 }
 
 /// Runs a plan that was recorded a moment ago, with the memory it was validated against.
-pub(super) fn run_kept(
+pub(super) fn run_recorded_plan(
     ctx: &Context<'_>,
     tick: u64,
     memory: KnownMemory,
 ) -> Result<TickOutcome, Failure> {
-    run(ctx, tick, None, Some(memory), None)
+    run_plan(ctx, tick, None, Some(memory), None)
 }
 
 /// Retries a failed tick from the failed action, with the plan in its file if somebody edited it.
@@ -160,8 +162,8 @@ pub fn retry_tick(
     tick: u64,
     shown: Option<Timestamp>,
 ) -> Result<TickOutcome, Failure> {
-    let state = ctx.store.read()?;
-    let record = known(&*state, tick)?;
+    let state = ctx.store.begin_read()?;
+    let record = load_tick(&*state, tick)?;
     let again = matches!(
         record.status,
         TickStatus::Failed | TickStatus::Parked | TickStatus::Planned
@@ -169,21 +171,21 @@ pub fn retry_tick(
     if !again {
         return Err(Failure::new(
             FailureKind::Refused,
-            format!("tick {tick} is {}", record.status.word()),
+            format!("tick {tick} is {}", record.status.as_str()),
         )
-        .step("tl tick"));
+        .with_step("tl tick"));
     }
     drop(state);
-    run(ctx, tick, edited(ctx, tick)?, None, shown)
+    run_plan(ctx, tick, read_edited_plan(ctx, tick)?, None, shown)
 }
 
 /// Returns the plan in the tick's file; `None` if there is no file.
-fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
-    let path = tick_files::plan_path(tick);
-    let text = match ctx.files.read(&path, MOST_PLAN) {
-        Reading::Text { text, .. } => text,
-        Reading::Missing => return Ok(None),
-        Reading::Unreadable { why, .. } => {
+fn read_edited_plan(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
+    let path = tick_files::tick_plan_path(tick);
+    let text = match ctx.files.read_file(&path, MAX_PLAN_BYTES) {
+        FileReadResult::Text { text, .. } => text,
+        FileReadResult::Missing => return Ok(None),
+        FileReadResult::Unreadable { why, .. } => {
             return Err(Failure::new(
                 FailureKind::Invalid,
                 format!("`{path}`: {why}"),
@@ -205,9 +207,9 @@ fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     }
 }
 
-pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failure> {
-    record::read::<TickRecord>(state, &TickRecord::key(tick))?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick")
+pub(super) fn load_tick(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failure> {
+    record::read_record::<TickRecord>(state, &TickRecord::record_key(tick))?.ok_or_else(|| {
+        Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).with_step("tl tick")
     })
 }
 
@@ -219,19 +221,19 @@ pub(super) fn refuse_changed(record: &TickRecord, shown: Option<Timestamp>) -> R
     let what = format!(
         "tick {} changed since it was shown: it is {} now",
         record.tick,
-        record.status.word()
+        record.status.as_str()
     );
-    Err(Failure::new(FailureKind::Conflict, what).step("tl tick --status"))
+    Err(Failure::new(FailureKind::Conflict, what).with_step("tl tick --status"))
 }
 
-fn run(
+fn run_plan(
     ctx: &Context<'_>,
     tick: u64,
     edited: Option<Value>,
     memory: Option<KnownMemory>,
     shown: Option<Timestamp>,
 ) -> Result<TickOutcome, Failure> {
-    let before = known(&*ctx.store.read()?, tick)?;
+    let before = load_tick(&*ctx.store.begin_read()?, tick)?;
     // A cheap early check; the record is compared again inside the transaction.
     refuse_changed(&before, shown)?;
     // Plan files are scanned only if an action reads them; most actions need the memory alone. An
@@ -241,21 +243,21 @@ fn run(
             .plan
             .actions
             .iter()
-            .any(|action| tools::reads_plans(&action.tool));
+            .any(|action| tools::tool_reads_plans(&action.tool));
     let tree = if stands_on_plans {
-        observed_plans(ctx)?.1
+        observe_plans(ctx)?.1
     } else {
         Tree::new([])
     };
-    let mut tx = begin(ctx)?;
-    let planned = PlannedFiles::of(ctx, None);
-    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
+    let mut tx = begin_transaction(ctx)?;
+    let planned = PlannedFiles::new(ctx, None);
+    let mut memory_files = memory_files::import_edits_within(ctx, &mut *tx)?;
     // Another process may have run or edited the tick since it was read; running it twice would
     // apply its actions twice.
-    if known(&*tx, tick)? != before {
-        return Err(late());
+    if load_tick(&*tx, tick)? != before {
+        return Err(stale_answer());
     }
-    let around = Surroundings::gather(ctx, &*tx, &tree, memory)?;
+    let around = StoryState::gather(ctx, &*tx, &tree, memory)?;
     let mut record = before.clone();
     if let Some(plan) = edited {
         let refused = |why: String| {
@@ -263,18 +265,19 @@ fn run(
                 FailureKind::Invalid,
                 format!(
                     "the plan in `{}` cannot be run: {why}",
-                    tick_files::plan_path(tick)
+                    tick_files::tick_plan_path(tick)
                 ),
             )
         };
         // An edited plan is validated like a model's: its ids may name entries that do not exist.
-        record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
+        record.plan =
+            TickPlan::read_plan(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
     }
-    let (executed, memory, drafts) = on_stage(ctx, &*tx, &tree, &around, &record);
+    let (executed, memory, drafts) = run_actions(ctx, &*tx, &tree, &around, &record);
     record.executed = executed;
     for draft in &drafts {
         // Drafts are written with the operation: a tick whose commit fails leaves no plan behind.
-        planned.put(&draft.file, Some(&draft.text))?;
+        planned.put_file(&draft.file, Some(&draft.text))?;
     }
     let failed = record.executed.last().filter(|action| !action.success);
     record.errors = failed
@@ -294,38 +297,38 @@ fn run(
         None => TickStatus::Done,
         // Parked ticks are left to a person: the loop goes on with the next one instead of paying
         // for the same failure again.
-        Some(_) if record.failures < MOST_ATTEMPTS => TickStatus::Failed,
+        Some(_) if record.failures < MAX_TICK_ATTEMPTS => TickStatus::Failed,
         Some(_) => TickStatus::Parked,
     };
-    let mut facts = memory.changes();
-    facts.extend(record::changed(
-        &TickRecord::key(tick),
+    let mut facts = memory.change_facts();
+    facts.extend(record::record_changed_fact(
+        &TickRecord::record_key(tick),
         Some(&before),
         Some(&record),
     ));
-    facts.extend(advanced(&*tx, &around.state, &record)?);
-    let summary = format!("tick {tick}: {}", record.status.word());
+    facts.extend(advance_story(&*tx, &around.state, &record)?);
+    let summary = format!("tick {tick}: {}", record.status.as_str());
     if drafts.is_empty() {
-        plan_files_of(&planned, &record)?;
-        let mut operation = ctx.operation(Verb::Tick, summary);
+        plan_tick_files(&planned, &record)?;
+        let mut operation = ctx.new_operation(Verb::Tick, summary);
         operation.facts = facts;
-        planned.record(&mut *tx, operation)?;
+        planned.record_operation(&mut *tx, operation)?;
     } else {
         // Plans may have been edited since the actions read them; such edits are recorded
         // first, as an operation of their own.
-        observe_within(ctx, &mut *tx, Scope::Everything)?;
-        plan_files_of(&planned, &record)?;
+        observe_within(ctx, &mut *tx, ScanScope::Everything)?;
+        plan_tick_files(&planned, &record)?;
         record_planned(ctx, &mut *tx, &planned, Verb::Tick, summary, facts)?;
     }
-    memory_files.expect(ctx, &mut *tx, &memory)?;
+    memory_files.register_changes(ctx, &mut *tx, &memory)?;
     tx.commit()?;
-    memory_files.write(ctx);
-    planned.write(ctx)?;
-    Ok(TickOutcome::of(record))
+    memory_files.write_files(ctx);
+    planned.write_committed(ctx)?;
+    Ok(TickOutcome::from_record(record))
 }
 
 /// Returns the fact that the story moved on; a failed tick stays where it is.
-fn advanced(
+fn advance_story(
     state: &dyn Snapshot,
     before: &TickState,
     record: &TickRecord,
@@ -347,11 +350,11 @@ fn advanced(
             .plan
             .pov_character
             .clone()
-            .filter(|pov| EntryKind::of_id(pov).is_some());
+            .filter(|pov| EntryKind::parse_id(pov).is_some());
         after.active_character = chosen.or(made);
     }
-    let was_kept = record::read::<TickState>(state, TickState::KEY)?;
-    Ok(record::changed(
+    let was_kept = record::read_record::<TickState>(state, TickState::KEY)?;
+    Ok(record::record_changed_fact(
         TickState::KEY,
         was_kept.as_ref(),
         Some(&after),

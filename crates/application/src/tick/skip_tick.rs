@@ -5,10 +5,10 @@ use domain::record;
 use domain::tick::{TickRecord, TickState, TickStatus};
 use domain::time::Timestamp;
 
-use super::run_tick::{TickOutcome, known, plan_files_of, refuse_changed};
+use super::run_tick::{TickOutcome, load_tick, plan_tick_files, refuse_changed};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, begin};
+use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Skips a tick that was begun and is not done; actions that were run stay. `shown` is the time of
 /// the record that was shown, if any.
@@ -21,39 +21,39 @@ pub fn skip_tick(
     tick: u64,
     shown: Option<Timestamp>,
 ) -> Result<TickOutcome, Failure> {
-    let mut tx = begin(ctx)?;
-    let before = known(&*tx, tick)?;
+    let mut tx = begin_transaction(ctx)?;
+    let before = load_tick(&*tx, tick)?;
     refuse_changed(&before, shown)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
         return Err(Failure::new(
             FailureKind::Refused,
-            format!("tick {tick} is {}", before.status.word()),
+            format!("tick {tick} is {}", before.status.as_str()),
         )
-        .step("tl tick"));
+        .with_step("tl tick"));
     }
     let record = TickRecord {
         status: TickStatus::Skipped,
         at: ctx.clock.now(),
         ..before.clone()
     };
-    let state = record::read::<TickState>(&*tx, TickState::KEY)?;
+    let state = record::read_record::<TickState>(&*tx, TickState::KEY)?;
     let mut after = state.clone().unwrap_or_default();
     // An older tick can be skipped too, which must not move the story back.
     after.current_tick = after.current_tick.max(tick);
-    let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: skipped"));
-    operation.facts.extend(record::changed(
-        &TickRecord::key(tick),
+    let mut operation = ctx.new_operation(Verb::Tick, format!("tick {tick}: skipped"));
+    operation.facts.extend(record::record_changed_fact(
+        &TickRecord::record_key(tick),
         Some(&before),
         Some(&record),
     ));
-    operation.facts.extend(record::changed(
+    operation.facts.extend(record::record_changed_fact(
         TickState::KEY,
         state.as_ref(),
         Some(&after),
     ));
-    let planned = PlannedFiles::of(ctx, None);
-    plan_files_of(&planned, &record)?;
-    planned.record(&mut *tx, operation)?;
-    planned.commit(ctx, tx)?;
-    Ok(TickOutcome::of(record))
+    let planned = PlannedFiles::new(ctx, None);
+    plan_tick_files(&planned, &record)?;
+    planned.record_operation(&mut *tx, operation)?;
+    planned.commit_and_write(ctx, tx)?;
+    Ok(TickOutcome::from_record(record))
 }

@@ -6,20 +6,23 @@ use domain::fact::Fact;
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
 use domain::record;
-use domain::tick::Spending;
+use domain::tick::ModelSpending;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
 
 /// Returns the facts that record the calls.
-pub(crate) fn spent(tx: &dyn Transaction, calls: &[Spending]) -> Result<Vec<Fact>, Failure> {
-    let operation = tx.next_operation()?;
+pub(crate) fn spending_facts(
+    tx: &dyn Transaction,
+    calls: &[ModelSpending],
+) -> Result<Vec<Fact>, Failure> {
+    let operation = tx.next_operation_id()?;
     let keyed = calls.iter().enumerate();
     Ok(keyed
         .filter_map(|(index, call)| {
             // Keyed by operation, so that two processes cannot claim the same key.
-            record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call))
+            record::record_changed_fact(&format!("{:08}-{index:03}", operation.0), None, Some(call))
         })
         .collect())
 }
@@ -28,17 +31,17 @@ pub(crate) fn spent(tx: &dyn Transaction, calls: &[Spending]) -> Result<Vec<Fact
 ///
 /// # Errors
 /// When the state cannot be written.
-pub fn keep_spending(ctx: &Context<'_>, calls: &[Spending]) -> Result<(), Failure> {
+pub fn record_spending(ctx: &Context<'_>, calls: &[ModelSpending]) -> Result<(), Failure> {
     if calls.is_empty() {
         return Ok(());
     }
-    let mut tx = ctx.store.write()?;
-    let mut operation = ctx.operation(
+    let mut tx = ctx.store.begin_write()?;
+    let mut operation = ctx.new_operation(
         Verb::Tick,
         "record the cost of failed model calls".to_owned(),
     );
-    operation.facts = spent(&*tx, calls)?;
-    tx.record(operation)?;
+    operation.facts = spending_facts(&*tx, calls)?;
+    tx.record_operation(operation)?;
     Ok(tx.commit()?)
 }
 
@@ -57,9 +60,11 @@ pub struct SpendingView {
 }
 
 /// Returns the sums per tick and scene.
-pub(crate) fn spending(state: &dyn Snapshot) -> Result<BTreeMap<String, SpendingView>, Failure> {
+pub(crate) fn spending_by_account(
+    state: &dyn Snapshot,
+) -> Result<BTreeMap<String, SpendingView>, Failure> {
     let mut sums: BTreeMap<String, SpendingView> = BTreeMap::new();
-    for (_, call) in record::read_all::<Spending>(state, "")? {
+    for (_, call) in record::read_records::<ModelSpending>(state, "")? {
         let sum = sums.entry(call.account.clone()).or_default();
         sum.calls += 1;
         sum.input_tokens += call.input_tokens.unwrap_or(0);

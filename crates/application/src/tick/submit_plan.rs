@@ -3,19 +3,19 @@
 
 use domain::operation::Verb;
 use domain::record;
-use domain::tick::plan::Plan;
-use domain::tick::{MOST_ATTEMPTS, Spending, TickRecord, TickState, TickStatus};
+use domain::tick::plan::TickPlan;
+use domain::tick::{MAX_TICK_ATTEMPTS, ModelSpending, TickRecord, TickState, TickStatus};
 use domain::tree::Tree;
 use serde_json::Value;
 
-use super::begin_tick::{late, nonce};
-use super::gather::{KnownMemory, Surroundings};
-use super::run_tick::{TickOutcome, plan_files_of, run_kept};
-use super::spending::spent;
+use super::begin_tick::{request_nonce, stale_answer};
+use super::run_tick::{TickOutcome, plan_tick_files, run_recorded_plan};
+use super::spending::spending_facts;
+use super::story_state::{KnownMemory, StoryState};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::file_writes::{PlannedFiles, begin};
-use crate::memory::files;
+use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::memory::memory_files;
 
 /// A planner's answer.
 #[derive(Clone, Debug, Default)]
@@ -24,24 +24,24 @@ pub struct PlanAnswer {
     pub plan: Value,
     /// Name of the planner.
     pub planner: String,
-    pub spent: Vec<Spending>,
+    pub spent: Vec<ModelSpending>,
 }
 
 /// Validates a plan without recording it.
 ///
 /// # Errors
 /// The reason why it cannot be run, for the planner to fix.
-pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<Plan, Failure> {
-    let memory = files::stored(&*ctx.store.read()?)?;
-    Plan::read(plan, &memory).map_err(|refused| refused_plan(&refused.to_string()))
+pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<TickPlan, Failure> {
+    let memory = memory_files::load_memory(&*ctx.store.begin_read()?)?;
+    TickPlan::read_plan(plan, &memory).map_err(|refused| invalid_plan(&refused.to_string()))
 }
 
-fn refused_plan(why: &str) -> Failure {
+fn invalid_plan(why: &str) -> Failure {
     Failure::new(
         FailureKind::Invalid,
         format!("the plan cannot be run: {why}"),
     )
-    .step("answer again with this fixed")
+    .with_step("answer again with this fixed")
 }
 
 /// Records a plan and runs it.
@@ -50,23 +50,26 @@ fn refused_plan(why: &str) -> Failure {
 /// When the answer is stale or not a plan (then nothing is recorded), or the state cannot be
 /// written. A plan whose actions fail is an outcome, not an error.
 pub fn submit_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<TickOutcome, Failure> {
-    let (record, memory) = kept(ctx, answer)?;
-    run_kept(ctx, record.tick, memory)
+    let (record, memory) = record_valid_plan(ctx, answer)?;
+    run_recorded_plan(ctx, record.tick, memory)
 }
 
 /// Records a plan; the next call of `begin_tick` returns it to be run.
 ///
 /// # Errors
 /// As [`submit_plan`].
-pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure> {
-    Ok(kept(ctx, answer)?.0.tick)
+pub fn record_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure> {
+    Ok(record_valid_plan(ctx, answer)?.0.tick)
 }
 
-fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemory), Failure> {
-    keep(ctx, answer, |around| {
-        let plan = Plan::read(&answer.plan, &around.memory)
-            .map_err(|refused| refused_plan(&refused.to_string()))?;
-        let failures = around.begun().map_or(0, |record| record.failures);
+fn record_valid_plan(
+    ctx: &Context<'_>,
+    answer: &PlanAnswer,
+) -> Result<(TickRecord, KnownMemory), Failure> {
+    record_tick(ctx, answer, |around| {
+        let plan = TickPlan::read_plan(&answer.plan, &around.memory)
+            .map_err(|refused| invalid_plan(&refused.to_string()))?;
+        let failures = around.begun_tick().map_or(0, |record| record.failures);
         Ok(TickRecord {
             tick: around.state.current_tick + 1,
             status: TickStatus::Planned,
@@ -77,7 +80,7 @@ fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemo
             executed: Vec::new(),
             errors: Vec::new(),
             failures,
-            context_used: around.view(ctx).used(),
+            context_used: around.story_view(ctx).context_used(),
         })
     })
 }
@@ -86,19 +89,19 @@ fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemo
 ///
 /// # Errors
 /// When the answer is stale, or the state cannot be written.
-pub fn plan_failed(
+pub fn record_failed_plan(
     ctx: &Context<'_>,
     answer: &PlanAnswer,
     why: &str,
 ) -> Result<TickOutcome, Failure> {
-    let (record, _) = keep(ctx, answer, |around| {
-        let failures = around.begun().map_or(0, |record| record.failures) + 1;
+    let (record, _) = record_tick(ctx, answer, |around| {
+        let failures = around.begun_tick().map_or(0, |record| record.failures) + 1;
         // The rejected answer is kept if it parses as a plan, so that a person can edit and retry
         // it.
         let plan = serde_json::from_value(answer.plan.clone()).unwrap_or_default();
         Ok(TickRecord {
             tick: around.state.current_tick + 1,
-            status: if failures < MOST_ATTEMPTS {
+            status: if failures < MAX_TICK_ATTEMPTS {
                 TickStatus::Failed
             } else {
                 TickStatus::Parked
@@ -109,34 +112,34 @@ pub fn plan_failed(
             executed: Vec::new(),
             errors: vec![why.to_owned()],
             failures,
-            context_used: around.view(ctx).used(),
+            context_used: around.story_view(ctx).context_used(),
             warnings: Vec::new(),
         })
     })?;
-    Ok(TickOutcome::of(record))
+    Ok(TickOutcome::from_record(record))
 }
 
-fn keep(
+fn record_tick(
     ctx: &Context<'_>,
     answer: &PlanAnswer,
-    make: impl FnOnce(&Surroundings) -> Result<TickRecord, Failure>,
+    make: impl FnOnce(&StoryState) -> Result<TickRecord, Failure>,
 ) -> Result<(TickRecord, KnownMemory), Failure> {
-    let mut tx = begin(ctx)?;
+    let mut tx = begin_transaction(ctx)?;
     // A plan is validated against the memory alone; the tree is scanned when it is run.
-    let around = Surroundings::gather(ctx, &*tx, &Tree::new([]), None)?;
+    let around = StoryState::gather(ctx, &*tx, &Tree::new([]), None)?;
     // The model may have taken minutes; meanwhile another process may have finished this tick.
-    if nonce(&*tx, &around)? != answer.nonce {
-        return Err(late());
+    if request_nonce(&*tx, &around)? != answer.nonce {
+        return Err(stale_answer());
     }
     let record = make(&around)?;
-    let mut operation = ctx.operation(
+    let mut operation = ctx.new_operation(
         Verb::Tick,
-        format!("tick {}: {}", record.tick, record.status.word()),
+        format!("tick {}: {}", record.tick, record.status.as_str()),
     );
-    operation.facts = spent(&*tx, &answer.spent)?;
-    operation.facts.extend(record::changed(
-        &TickRecord::key(record.tick),
-        around.begun(),
+    operation.facts = spending_facts(&*tx, &answer.spent)?;
+    operation.facts.extend(record::record_changed_fact(
+        &TickRecord::record_key(record.tick),
+        around.begun_tick(),
         Some(&record),
     ));
     // A parked tick counts as passed, or the loop would ask for it forever.
@@ -146,14 +149,16 @@ fn keep(
             ..around.state.clone()
         };
         let before = (around.state != TickState::default()).then_some(&around.state);
-        operation
-            .facts
-            .extend(record::changed(TickState::KEY, before, Some(&after)));
+        operation.facts.extend(record::record_changed_fact(
+            TickState::KEY,
+            before,
+            Some(&after),
+        ));
     }
-    let planned = PlannedFiles::of(ctx, None);
-    plan_files_of(&planned, &record)?;
-    let head = planned.record(&mut *tx, operation)?;
-    planned.commit(ctx, tx)?;
+    let planned = PlannedFiles::new(ctx, None);
+    plan_tick_files(&planned, &record)?;
+    let head = planned.record_operation(&mut *tx, operation)?;
+    planned.commit_and_write(ctx, tx)?;
     Ok((
         record,
         KnownMemory {

@@ -3,7 +3,7 @@
 use domain::operation::Verb;
 use domain::workflow::FlowState;
 
-use super::{FlowView, Which, changed, find, under_way};
+use super::{FlowView, RunSelector, find_run, find_workflow, run_changed};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -11,25 +11,26 @@ use crate::failure::Failure;
 ///
 /// # Errors
 /// When there is no active run.
-pub fn abort(ctx: &Context<'_>, which: &Which) -> Result<FlowView, Failure> {
-    let mut tx = ctx.store.write()?;
-    let run = under_way(ctx, &*tx, which)?;
+pub fn abort_run(ctx: &Context<'_>, which: &RunSelector) -> Result<FlowView, Failure> {
+    let mut tx = ctx.store.begin_write()?;
+    let run = find_run(ctx, &*tx, which)?;
     let mut after = run.clone();
     after.state = FlowState::Aborted;
-    let mut operation = ctx.operation(
+    let mut operation = ctx.new_operation(
         Verb::Flow,
         format!("abort {} on {}", run.workflow, run.subject),
     );
-    operation.facts = changed(Some(&run), &after).into_iter().collect();
-    tx.record(operation)?;
+    operation.facts = run_changed(Some(&run), &after).into_iter().collect();
+    tx.record_operation(operation)?;
     tx.commit()?;
     // A run whose definition was deleted can be aborted too; it could not be ended otherwise.
-    let workflow = find(ctx, &run.workflow).unwrap_or_else(|_| domain::workflow::Workflow {
-        name: run.workflow.clone(),
-        title: run.workflow.clone(),
-        subject: domain::workflow::SubjectKind::Anything,
-        roles: Vec::new(),
-        steps: Vec::new(),
-    });
-    Ok(FlowView::of(&workflow, &after))
+    let workflow =
+        find_workflow(ctx, &run.workflow).unwrap_or_else(|_| domain::workflow::Workflow {
+            name: run.workflow.clone(),
+            title: run.workflow.clone(),
+            subject: domain::workflow::SubjectKind::Anything,
+            roles: Vec::new(),
+            steps: Vec::new(),
+        });
+    Ok(FlowView::from_run(&workflow, &after))
 }

@@ -3,34 +3,34 @@
 
 use domain::ids::{OperationId, VersionHash};
 use domain::operation::Verb;
-use domain::plan_document::{file, read, render};
+use domain::plan_document::{document_file_path, read_plan, render_markdown};
 use domain::record;
-use domain::review::{Concluded, Said};
+use domain::review::{IterationOutcome, ReviewActor};
 use domain::workflow::{
-    FlowRun, FlowState, Move, MoveRefused, Moved, Requirement, StepEffect, StepKind, Workflow,
-    next_step,
+    FlowMove, FlowRun, FlowState, MoveRefused, RecordedMove, Requirement, StepEffect, StepKind,
+    Workflow, next_step,
 };
 use serde::Serialize;
 
-use super::gather::{Ground, ground};
-use super::{FlowView, Which, changed, find, present, under_way};
+use super::step_context::{StepContext, gather_context};
+use super::{FlowView, RunSelector, current_step, find_run, find_workflow, run_changed};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
 use crate::observe::observe_within;
-use crate::plan_documents::{Staged, staged_freeze, with_files};
+use crate::plan_documents::{StagedDocument, run_with_files, stage_freeze};
 use crate::reviews;
-use crate::survey::Scope;
+use crate::scan::ScanScope;
 
 /// The result of a move.
 #[derive(Clone, Debug, Serialize)]
-pub struct Advanced {
+pub struct AdvanceOutcome {
     pub success: bool,
     #[serde(flatten)]
     pub flow: FlowView,
     /// The conclusion of the review, at a gate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub review: Option<Concluded>,
+    pub review: Option<IterationOutcome>,
     /// Checks that wait for a person; the run stays at its step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for_person: Vec<String>,
@@ -42,50 +42,54 @@ pub struct Advanced {
 /// # Errors
 /// When the step is not done, the review does not allow it, or an effect is refused; then nothing
 /// is changed.
-pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, Failure> {
-    with_files(ctx, &("flow", which, how), |tx, planned| {
-        let run = under_way(ctx, &*tx, which)?;
-        let workflow = find(ctx, &run.workflow)?;
-        let (at, step) = present(&workflow, &run)?;
+pub fn advance_run(
+    ctx: &Context<'_>,
+    which: &RunSelector,
+    how: FlowMove,
+) -> Result<AdvanceOutcome, Failure> {
+    run_with_files(ctx, &("flow", which, how), |tx, planned| {
+        let run = find_run(ctx, &*tx, which)?;
+        let workflow = find_workflow(ctx, &run.workflow)?;
+        let (at, step) = current_step(&workflow, &run)?;
         // A plan that was written a moment ago has to be recorded before it can count.
         if step.requires.contains(&Requirement::NodeWritten) {
-            observe_within(ctx, tx, Scope::Everything)?;
+            observe_within(ctx, tx, ScanScope::Everything)?;
         }
-        let ground = ground(ctx, &*tx, &workflow, step, &run)?;
+        let ground = gather_context(ctx, &*tx, &workflow, step, &run)?;
         let now = ctx.clock.now();
-        let said = Said {
+        let said = ReviewActor {
             by: &ctx.actor,
             at: now,
         };
         let before = ground.review.clone();
         let mut review = ground.review.clone();
         let concluded = match (&mut review, step.kind, how) {
-            (Some(review), StepKind::Gate, Move::Pass | Move::Fail) => {
-                Some(review.conclude(said, &ctx.policy.review)?)
+            (Some(review), StepKind::Gate, FlowMove::Pass | FlowMove::Fail) => {
+                Some(review.conclude_iteration(said, &ctx.policy.review)?)
             }
             _ => None,
         };
-        let mut operation = ctx.operation(Verb::Flow, String::new());
+        let mut operation = ctx.new_operation(Verb::Flow, String::new());
         operation.at = now;
-        if let Some(Concluded::NeedsPerson { escalated }) = &concluded {
+        if let Some(IterationOutcome::NeedsPerson { escalated }) = &concluded {
             // The conclusion is recorded although the run does not move: the escalation must not
             // depend on the next attempt.
             operation.summary = format!("{} of {} waits for a person", step.name, run.subject);
             operation.facts =
-                reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
-            let operation = planned.record(tx, operation)?;
-            return Ok(Advanced {
+                reviews::stage_review(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
+            let operation = planned.record_operation(tx, operation)?;
+            return Ok(AdvanceOutcome {
                 success: false,
-                flow: FlowView::of(&workflow, &run),
+                flow: FlowView::from_run(&workflow, &run),
                 waits_for_person: escalated.clone(),
                 review: concluded,
                 operation,
             });
         }
-        let missing = ground.missing(ctx, &*tx, step, &run)?;
+        let missing = ground.unmet_requirements(ctx, &*tx, step, &run)?;
         let onward = next_step(&workflow, at, how, missing, concluded.as_ref())
-            .map_err(|refused| refusal(&run, refused))?;
-        let mut after = moved(ctx, &workflow, &run, step.kind, how, onward, now);
+            .map_err(|refused| refusal_failure(&run, refused))?;
+        let mut after = moved_run(ctx, &workflow, &run, step.kind, how, onward, now);
         // A complete wave leads to the next wave in the same step; only the last one leaves the
         // step.
         let more_waves = usize::try_from(run.wave).is_ok_and(|wave| wave < ground.waves.len());
@@ -94,7 +98,7 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
             after.state = FlowState::Active;
             after.wave += 1;
         }
-        let staged = effects(ctx, tx, planned, &step.effects, &ground, how, now)?;
+        let staged = stage_effects(ctx, tx, planned, &step.effects, &ground, how, now)?;
         operation.facts = staged.facts;
         operation.texts = staged.texts;
         // Authors join the running review, so that none of them can judge their own work in a later
@@ -108,14 +112,14 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
                 }
             });
         }
-        let facts = reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
+        let facts = reviews::stage_review(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
         operation.facts.extend(facts);
-        operation.facts.extend(changed(Some(&run), &after));
-        operation.summary = format!("{} of {}: {}", step.name, run.subject, how.word());
-        let operation = planned.record(tx, operation)?;
-        Ok(Advanced {
+        operation.facts.extend(run_changed(Some(&run), &after));
+        operation.summary = format!("{} of {}: {}", step.name, run.subject, how.as_str());
+        let operation = planned.record_operation(tx, operation)?;
+        Ok(AdvanceOutcome {
             success: true,
-            flow: FlowView::of(&workflow, &after),
+            flow: FlowView::from_run(&workflow, &after),
             review: concluded,
             waits_for_person: Vec::new(),
             operation,
@@ -124,17 +128,17 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
 }
 
 /// Returns the run after a move.
-fn moved(
+fn moved_run(
     ctx: &Context<'_>,
     workflow: &Workflow,
     run: &FlowRun,
     kind: StepKind,
-    how: Move,
+    how: FlowMove,
     onward: Option<&str>,
     now: domain::time::Timestamp,
 ) -> FlowRun {
     let mut after = run.clone();
-    after.moves.push(Moved {
+    after.moves.push(RecordedMove {
         step: run.step.clone(),
         how,
         by: ctx.actor.clone(),
@@ -145,31 +149,31 @@ fn moved(
         None => after.state = FlowState::Finished,
     }
     let leads_to_review = onward
-        .and_then(|step| workflow.step(step))
+        .and_then(|step| workflow.find_step(step))
         .is_some_and(|(_, next)| next.kind == StepKind::Review);
     match (kind, how) {
         // Submitting work for review counts as authorship, even without an edit.
-        (StepKind::Work, _) if leads_to_review => after.worked(&ctx.actor),
+        (StepKind::Work, _) if leads_to_review => after.add_author(&ctx.actor),
         // After a passed gate new work begins, and its authors are recorded from scratch.
-        (StepKind::Gate, Move::Pass) => after.authors.clear(),
+        (StepKind::Gate, FlowMove::Pass) => after.authors.clear(),
         (StepKind::Work | StepKind::Review | StepKind::Gate, _) => {}
     }
     after
 }
 
 /// Stages the effects of leaving a step: freezing and rendering.
-fn effects(
+fn stage_effects(
     ctx: &Context<'_>,
     tx: &mut dyn domain::ports::Transaction,
     planned: &PlannedFiles<'_>,
     effects: &[StepEffect],
-    ground: &Ground,
-    how: Move,
+    ground: &StepContext,
+    how: FlowMove,
     now: domain::time::Timestamp,
-) -> Result<Staged, Failure> {
-    let mut all = Staged::default();
+) -> Result<StagedDocument, Failure> {
+    let mut all = StagedDocument::default();
     // A failed gate sends the work back; freezing it then would end the loop.
-    let Some(document) = ground.document.as_ref().filter(|_| how != Move::Fail) else {
+    let Some(document) = ground.document.as_ref().filter(|_| how != FlowMove::Fail) else {
         return Ok(all);
     };
     let mut record = document.record.clone();
@@ -178,21 +182,24 @@ fn effects(
         && let Some((text, _)) = &ground.context
     {
         // The text is stored, not only its hash: a revision copies the context from here.
-        record.context = Some(VersionHash::of(text.as_bytes()));
+        record.context = Some(VersionHash::of_bytes(text.as_bytes()));
         all.texts.push(text.clone());
     }
     if effects.contains(&StepEffect::Freeze) {
-        let mut staged = staged_freeze(ctx, &*tx, document, &mut record, now)?;
-        planned.put(&file(&document.id, "plan.json"), Some(&staged.text))?;
-        plan = read(&staged.text).unwrap_or(plan);
+        let mut staged = stage_freeze(ctx, &*tx, document, &mut record, now)?;
+        planned.put_file(
+            &document_file_path(&document.id, "plan.json"),
+            Some(&staged.text),
+        )?;
+        plan = read_plan(&staged.text).unwrap_or(plan);
         all.facts.append(&mut staged.facts);
         all.texts.append(&mut staged.texts);
     }
     if effects.contains(&StepEffect::Render) {
-        let page = render(&plan, &record.written.short());
-        planned.put(&file(&document.id, "plan.md"), Some(&page))?;
+        let page = render_markdown(&plan, &record.written.short_hex());
+        planned.put_file(&document_file_path(&document.id, "plan.md"), Some(&page))?;
     }
-    all.facts.extend(record::changed(
+    all.facts.extend(record::record_changed_fact(
         &document.id,
         Some(&document.record),
         Some(&record),
@@ -200,20 +207,20 @@ fn effects(
     Ok(all)
 }
 
-fn refusal(run: &FlowRun, refused: MoveRefused) -> Failure {
+fn refusal_failure(run: &FlowRun, refused: MoveRefused) -> Failure {
     let failure = Failure::new(FailureKind::Refused, refused.to_string());
     let subject = &run.subject;
     match refused {
         MoveRefused::IsAGate { .. } => failure
-            .step(format!("tl flow pass --for {subject}"))
-            .step(format!("tl flow fail --for {subject}")),
-        MoveRefused::NoGate { .. } => failure.step(format!("tl flow done --for {subject}")),
-        MoveRefused::NotYet { .. } => failure.step(format!("tl flow next --for {subject}")),
+            .with_step(format!("tl flow pass --for {subject}"))
+            .with_step(format!("tl flow fail --for {subject}")),
+        MoveRefused::NoGate { .. } => failure.with_step(format!("tl flow done --for {subject}")),
+        MoveRefused::NotYet { .. } => failure.with_step(format!("tl flow next --for {subject}")),
         MoveRefused::Blocked { .. } => failure
-            .step(format!(
+            .with_step(format!(
                 "tl flow fail --for {subject}   # the findings go back"
             ))
-            .step("tl review status"),
-        MoveRefused::NothingFails => failure.step(format!("tl flow pass --for {subject}")),
+            .with_step("tl review status"),
+        MoveRefused::NothingFails => failure.with_step(format!("tl flow pass --for {subject}")),
     }
 }

@@ -1,7 +1,7 @@
 //! Workflow runs: find, start, show the next step, advance, abort. One use case per file.
 
-mod gather;
-mod load;
+mod definitions;
+mod step_context;
 
 pub mod abort;
 pub mod advance;
@@ -13,18 +13,18 @@ pub mod take;
 use domain::fact::Fact;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
-use domain::workflow::{FlowRun, FlowState, Step, Workflow};
+use domain::workflow::{FlowRun, FlowState, Workflow, WorkflowStep};
 use serde::Serialize;
 
-pub use self::gather::WaveMilestone;
-pub(crate) use self::load::find;
-pub use self::load::{WorkflowLine, list};
+pub(crate) use self::definitions::find_workflow;
+pub use self::definitions::{WorkflowLine, list_workflows};
+pub use self::step_context::WaveMilestone;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// Selects a workflow run.
 #[derive(Clone, Debug, Default)]
-pub struct Which {
+pub struct RunSelector {
     /// The subject; without it the current document.
     pub subject: Option<String>,
     /// The workflow's name, where a subject has several.
@@ -49,8 +49,8 @@ pub struct FlowView {
 }
 
 impl FlowView {
-    pub(crate) fn of(workflow: &Workflow, run: &FlowRun) -> Self {
-        let found = workflow.step(&run.step);
+    pub(crate) fn from_run(workflow: &Workflow, run: &FlowRun) -> Self {
+        let found = workflow.find_step(&run.step);
         let in_waves = found.is_some_and(|(_, step)| {
             step.requires
                 .contains(&domain::workflow::Requirement::Waves)
@@ -73,12 +73,12 @@ impl FlowView {
 }
 
 /// Returns the active runs on a subject.
-pub(crate) fn active(
+pub(crate) fn active_runs(
     state: &dyn Snapshot,
     subject: &str,
 ) -> Result<Vec<(String, FlowRun)>, StoreFault> {
     // The key prefix also matches subjects below this one, hence the filter.
-    let found = record::read_all::<FlowRun>(state, &format!("{subject}/"))?;
+    let found = record::read_records::<FlowRun>(state, &format!("{subject}/"))?;
     Ok(found
         .into_iter()
         .filter(|(_, run)| run.subject == subject && run.state == FlowState::Active)
@@ -86,10 +86,10 @@ pub(crate) fn active(
 }
 
 /// Finds the selected run.
-pub(crate) fn under_way(
+pub(crate) fn find_run(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    which: &Which,
+    which: &RunSelector,
 ) -> Result<FlowRun, Failure> {
     let named = |run: &FlowRun| {
         which
@@ -98,17 +98,17 @@ pub(crate) fn under_way(
             .is_none_or(|name| *name == run.workflow)
     };
     let all = match &which.subject {
-        Some(subject) => active(state, subject)?,
+        Some(subject) => active_runs(state, subject)?,
         None => {
             // The current document first, else the only run of the project: most projects have one,
             // and a person should not have to name it.
-            let current = crate::plan_documents::chosen(ctx, state, None).ok();
+            let current = crate::plan_documents::resolve_document(ctx, state, None).ok();
             let own = current
-                .map(|current| active(state, &current))
+                .map(|current| active_runs(state, &current))
                 .transpose()?
                 .unwrap_or_default();
             if own.is_empty() {
-                let every = record::read_all::<FlowRun>(state, "")?;
+                let every = record::read_records::<FlowRun>(state, "")?;
                 every
                     .into_iter()
                     .filter(|(_, run)| run.state == FlowState::Active)
@@ -123,12 +123,12 @@ pub(crate) fn under_way(
         1 => Ok(fitting.remove(0)),
         0 => Err(
             Failure::new(FailureKind::NotFound, "no workflow is under way here")
-                .step("tl flow list"),
+                .with_step("tl flow list"),
         ),
         _ => {
             let failure = Failure::new(FailureKind::Invalid, "several workflows are under way");
             Err(fitting.iter().fold(failure, |failure, run| {
-                failure.step(format!(
+                failure.with_step(format!(
                     "name one of them: --for {} --flow {}",
                     run.subject, run.workflow
                 ))
@@ -138,11 +138,11 @@ pub(crate) fn under_way(
 }
 
 /// Returns the current step of a run.
-pub(crate) fn present<'w>(
+pub(crate) fn current_step<'w>(
     workflow: &'w Workflow,
     run: &FlowRun,
-) -> Result<(usize, &'w Step), Failure> {
-    workflow.step(&run.step).ok_or_else(|| {
+) -> Result<(usize, &'w WorkflowStep), Failure> {
+    workflow.find_step(&run.step).ok_or_else(|| {
         Failure::new(
             // Workflows are files that users edit: a step may have been renamed while a run was at
             // it.
@@ -152,7 +152,7 @@ pub(crate) fn present<'w>(
                 run.subject, run.step, run.workflow
             ),
         )
-        .step(format!(
+        .with_step(format!(
             "tl flow abort --for {} --flow {}",
             run.subject, run.workflow
         ))
@@ -160,6 +160,6 @@ pub(crate) fn present<'w>(
 }
 
 /// Returns the fact that a run changed.
-pub(crate) fn changed(before: Option<&FlowRun>, after: &FlowRun) -> Option<Fact> {
-    record::changed(&after.key(), before, Some(after))
+pub(crate) fn run_changed(before: Option<&FlowRun>, after: &FlowRun) -> Option<Fact> {
+    record::record_changed_fact(&after.record_key(), before, Some(after))
 }

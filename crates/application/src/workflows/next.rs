@@ -1,10 +1,12 @@
 //! Shows the current step of a run: its prompt, with the material its role needs.
 
-use domain::workflow::{Given, Material, StepPrompt, compose, plain_after, section};
+use domain::workflow::{
+    Given, SectionSources, StepPrompt, build_section, describe_moves, render_step_prompt,
+};
 use serde::Serialize;
 
-use super::gather::{WaveMilestone, ground};
-use super::{FlowView, Which, find, present, under_way};
+use super::step_context::{WaveMilestone, gather_context};
+use super::{FlowView, RunSelector, current_step, find_run, find_workflow};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -28,11 +30,11 @@ pub struct NextStep {
 ///
 /// # Errors
 /// When there is no active run, or its document cannot be read.
-pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
-    let state = ctx.store.read()?;
-    let run = under_way(ctx, &*state, which)?;
-    let workflow = find(ctx, &run.workflow)?;
-    let (at, step) = present(&workflow, &run)?;
+pub fn show_next_step(ctx: &Context<'_>, which: &RunSelector) -> Result<NextStep, Failure> {
+    let state = ctx.store.begin_read()?;
+    let run = find_run(ctx, &*state, which)?;
+    let workflow = find_workflow(ctx, &run.workflow)?;
+    let (at, step) = current_step(&workflow, &run)?;
     // The planning prompt observes plan files and may write; an open snapshot would then be
     // outdated.
     drop(state);
@@ -41,11 +43,11 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     } else {
         None
     };
-    let state = ctx.store.read()?;
-    let ground = ground(ctx, &*state, &workflow, step, &run)?;
-    let missing = ground.missing(ctx, &*state, step, &run)?;
+    let state = ctx.store.begin_read()?;
+    let ground = gather_context(ctx, &*state, &workflow, step, &run)?;
+    let missing = ground.unmet_requirements(ctx, &*state, step, &run)?;
     let wave = if step.gives.contains(&Given::Wave) {
-        ground.wave(ctx, &*state, run.wave)?
+        ground.wave_milestones(ctx, &*state, run.wave)?
     } else {
         Vec::new()
     };
@@ -60,7 +62,7 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
             (one.milestone.clone(), format!("{}{holder}", one.progress))
         })
         .collect();
-    let material = Material {
+    let material = SectionSources {
         plan: ground.document.as_ref().map(|document| &document.plan),
         context: ground.context.as_ref().map(|(text, _)| text.as_str()),
         review: ground.review.as_ref(),
@@ -70,11 +72,11 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     let sections: Vec<_> = step
         .gives
         .iter()
-        .filter_map(|given| section(*given, &material))
+        .filter_map(|given| build_section(*given, &material))
         .collect();
     let iteration = ground.review.as_ref().map_or(1, |review| review.iteration);
-    let after = plain_after(&workflow, at, &run.subject);
-    let prompt = compose(&StepPrompt {
+    let after = describe_moves(&workflow, at, &run.subject);
+    let prompt = render_step_prompt(&StepPrompt {
         workflow: &workflow,
         step: at,
         subject: &run.subject,
@@ -84,11 +86,11 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
         after: &after,
     });
     Ok(NextStep {
-        flow: FlowView::of(&workflow, &run),
+        flow: FlowView::from_run(&workflow, &run),
         iteration,
         prompt,
         may: workflow
-            .role(&step.role)
+            .find_role(&step.role)
             .map(|role| role.may.clone())
             .unwrap_or_default(),
         missing,

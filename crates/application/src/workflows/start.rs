@@ -6,27 +6,27 @@ use domain::ports::Snapshot;
 use domain::record;
 use domain::workflow::{FlowRun, FlowState, SubjectKind, Workflow};
 
-use super::{FlowView, changed, find};
+use super::{FlowView, find_workflow, run_changed};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::plan_documents::create::{checked_title, stage_new};
-use crate::plan_documents::{chosen, known_document, with_files};
+use crate::plan_documents::create::{stage_new_document, trim_title};
+use crate::plan_documents::{load_document, resolve_document, run_with_files};
 
 /// Starts a workflow. Without a subject, on the current document.
 ///
 /// # Errors
 /// When there is no such workflow or subject, or it is already under way.
-pub fn start(
+pub fn start_run(
     ctx: &Context<'_>,
     workflow: &str,
     subject: Option<&str>,
 ) -> Result<FlowView, Failure> {
-    let workflow = find(ctx, workflow)?;
+    let workflow = find_workflow(ctx, workflow)?;
     let subject = match (workflow.subject, subject) {
         (SubjectKind::Document, subject) => {
-            let state = ctx.store.read()?;
-            let id = chosen(ctx, &*state, subject)?;
-            let record = known_document(ctx, &*state, &id)?;
+            let state = ctx.store.begin_read()?;
+            let id = resolve_document(ctx, &*state, subject)?;
+            let record = load_document(ctx, &*state, &id)?;
             // Executing a frozen plan is fine; only a workflow that would freeze it again has
             // nothing to do.
             let writes = workflow
@@ -39,88 +39,93 @@ pub fn start(
                     workflow.name
                 );
                 return Err(Failure::new(FailureKind::Refused, what)
-                    .step(format!("tl doc revise --doc {id}"))
-                    .step(format!("tl flow start executor --for {id}")));
+                    .with_step(format!("tl doc revise --doc {id}"))
+                    .with_step(format!("tl flow start executor --for {id}")));
             }
             id
         }
-        (SubjectKind::Node, Some(subject)) => named_node(ctx, subject)?,
+        (SubjectKind::Node, Some(subject)) => resolve_node_path(ctx, subject)?,
         (SubjectKind::Anything, Some(subject)) if !subject.trim().is_empty() => {
             subject.trim().to_owned()
         }
         (SubjectKind::Node | SubjectKind::Anything, _) => {
             let what = format!("the workflow `{}` needs a subject", workflow.name);
             return Err(Failure::new(FailureKind::Invalid, what)
-                .step(format!("tl flow start {} --for NAME", workflow.name)));
+                .with_step(format!("tl flow start {} --for NAME", workflow.name)));
         }
     };
     // Only now: resolving a node may observe files and needs the lock itself.
-    let mut tx = ctx.store.write()?;
-    let (run, facts) = started(&*tx, &workflow, &subject)?;
-    let mut operation = ctx.operation(Verb::Flow, format!("start {} on {subject}", workflow.name));
+    let mut tx = ctx.store.begin_write()?;
+    let (run, facts) = new_run(&*tx, &workflow, &subject)?;
+    let mut operation =
+        ctx.new_operation(Verb::Flow, format!("start {} on {subject}", workflow.name));
     operation.facts = facts;
-    tx.record(operation)?;
+    tx.record_operation(operation)?;
     tx.commit()?;
-    Ok(FlowView::of(&workflow, &run))
+    Ok(FlowView::from_run(&workflow, &run))
 }
 
 /// Creates a plan document and starts a workflow on it, as one operation.
 ///
 /// # Errors
 /// When there is no such workflow, it is not about documents, or the title is empty.
-pub fn start_new(ctx: &Context<'_>, workflow: &str, title: &str) -> Result<FlowView, Failure> {
-    let workflow = find(ctx, workflow)?;
+pub fn start_run_on_new_document(
+    ctx: &Context<'_>,
+    workflow: &str,
+    title: &str,
+) -> Result<FlowView, Failure> {
+    let workflow = find_workflow(ctx, workflow)?;
     if workflow.subject != SubjectKind::Document {
         let what = format!(
             "the workflow `{}` is not about a plan document",
             workflow.name
         );
         return Err(Failure::new(FailureKind::Invalid, what)
-            .step(format!("tl flow start {} --for NAME", workflow.name)));
+            .with_step(format!("tl flow start {} --for NAME", workflow.name)));
     }
-    let title = checked_title(title)?;
-    with_files(
+    let title = trim_title(title)?;
+    run_with_files(
         ctx,
         &("flow start", &workflow.name, title),
         |tx, planned| {
-            let (made, mut operation) = stage_new(ctx, &*tx, planned, title)?;
-            let (run, facts) = started(&*tx, &workflow, &made.document)?;
+            let (made, mut operation) = stage_new_document(ctx, &*tx, planned, title)?;
+            let (run, facts) = new_run(&*tx, &workflow, &made.document)?;
             operation.verb = Verb::Flow;
             operation.summary = format!(
                 "start {} on the new plan document {}",
                 workflow.name, made.document
             );
             operation.facts.extend(facts);
-            planned.record(tx, operation)?;
-            Ok(FlowView::of(&workflow, &run))
+            planned.record_operation(tx, operation)?;
+            Ok(FlowView::from_run(&workflow, &run))
         },
     )
 }
 
 /// Returns the run of a workflow that starts on a subject, with its facts.
-fn started(
+fn new_run(
     state: &dyn Snapshot,
     workflow: &Workflow,
     subject: &str,
 ) -> Result<(FlowRun, Vec<Fact>), Failure> {
-    let run = FlowRun::start(workflow, subject);
-    let before = record::read::<FlowRun>(state, &run.key())?;
+    let run = FlowRun::start_run(workflow, subject);
+    let before = record::read_record::<FlowRun>(state, &run.record_key())?;
     if before
         .as_ref()
         .is_some_and(|before| before.state == FlowState::Active)
     {
         let what = format!("{} is already under way on `{subject}`", workflow.name);
         return Err(Failure::new(FailureKind::Refused, what)
-            .step(format!("tl flow next --for {subject}"))
-            .step(format!("tl flow abort --for {subject}")));
+            .with_step(format!("tl flow next --for {subject}"))
+            .with_step(format!("tl flow abort --for {subject}")));
     }
-    let facts = changed(before.as_ref(), &run).into_iter().collect();
+    let facts = run_changed(before.as_ref(), &run).into_iter().collect();
     Ok((run, facts))
 }
 
 /// Returns the path of a node that exists or could be planned: `chapter 2` and `act-1/chapter-02`
 /// are the same.
-fn named_node(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
+fn resolve_node_path(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
     let words: Vec<String> = subject.split_whitespace().map(str::to_owned).collect();
     if let Ok(view) = crate::show_node::show_node(ctx, &words) {
         return Ok(view.path);
@@ -136,7 +141,7 @@ fn named_node(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
         _ => {
             return Err(
                 Failure::new(FailureKind::Invalid, format!("`{subject}` is not a node"))
-                    .step("tl plan"),
+                    .with_step("tl plan"),
             );
         }
     };

@@ -1,10 +1,10 @@
 //! Shows the position of every workflow run.
 
 use domain::record;
-use domain::workflow::{FlowRun, FlowState, Moved};
+use domain::workflow::{FlowRun, FlowState, RecordedMove};
 use serde::Serialize;
 
-use super::{FlowView, find};
+use super::{FlowView, find_workflow};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -13,17 +13,17 @@ use crate::failure::Failure;
 pub struct FlowLine {
     #[serde(flatten)]
     pub flow: FlowView,
-    pub way: Vec<Moved>,
+    pub way: Vec<RecordedMove>,
 }
 
 /// Returns the runs on a subject, or all active ones.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn status(ctx: &Context<'_>, subject: Option<&str>) -> Result<Vec<FlowLine>, Failure> {
-    let state = ctx.store.read()?;
+pub fn list_runs(ctx: &Context<'_>, subject: Option<&str>) -> Result<Vec<FlowLine>, Failure> {
+    let state = ctx.store.begin_read()?;
     let mut lines = Vec::new();
-    for (_, run) in record::read_all::<FlowRun>(&*state, "")? {
+    for (_, run) in record::read_records::<FlowRun>(&*state, "")? {
         let wanted = match subject {
             Some(subject) => run.subject == subject,
             None => run.state == FlowState::Active,
@@ -31,8 +31,8 @@ pub fn status(ctx: &Context<'_>, subject: Option<&str>) -> Result<Vec<FlowLine>,
         if !wanted {
             continue;
         }
-        let flow = match find(ctx, &run.workflow) {
-            Ok(workflow) => FlowView::of(&workflow, &run),
+        let flow = match find_workflow(ctx, &run.workflow) {
+            Ok(workflow) => FlowView::from_run(&workflow, &run),
             // A run whose definition cannot be loaded is listed with the reason, so that it can be
             // aborted.
             Err(failure) => FlowView {

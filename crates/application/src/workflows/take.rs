@@ -3,15 +3,15 @@
 use domain::node::Progress;
 use serde::Serialize;
 
-use super::gather::ground;
-use super::{Which, find, present, under_way};
+use super::step_context::gather_context;
+use super::{RunSelector, current_step, find_run, find_workflow};
 use crate::claim_node::{self, ClaimView};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// The assigned milestone.
 #[derive(Clone, Debug, Serialize)]
-pub struct Taken {
+pub struct TakenMilestone {
     pub milestone: String,
     pub wave: u32,
     #[serde(flatten)]
@@ -23,19 +23,19 @@ pub struct Taken {
 ///
 /// # Errors
 /// When the step has no wave, or every open milestone is claimed.
-pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
+pub fn take_milestone(ctx: &Context<'_>, which: &RunSelector) -> Result<TakenMilestone, Failure> {
     // Choosing and claiming in one transaction: parallel sessions must not get the same milestone.
-    let mut tx = ctx.store.write()?;
-    let run = under_way(ctx, &*tx, which)?;
-    let workflow = find(ctx, &run.workflow)?;
-    let (_, step) = present(&workflow, &run)?;
-    let ground = ground(ctx, &*tx, &workflow, step, &run)?;
+    let mut tx = ctx.store.begin_write()?;
+    let run = find_run(ctx, &*tx, which)?;
+    let workflow = find_workflow(ctx, &run.workflow)?;
+    let (_, step) = current_step(&workflow, &run)?;
+    let ground = gather_context(ctx, &*tx, &workflow, step, &run)?;
     let wave = if step.requires.contains(&domain::workflow::Requirement::Wave) {
-        ground.wave(ctx, &*tx, run.wave)?
+        ground.wave_milestones(ctx, &*tx, run.wave)?
     } else {
         let what = format!("step `{}` hands out no milestones", step.name);
         return Err(Failure::new(FailureKind::Refused, what)
-            .step(format!("tl flow next --for {}", run.subject)));
+            .with_step(format!("tl flow next --for {}", run.subject)));
     };
     let open: Vec<_> = wave
         .into_iter()
@@ -52,21 +52,22 @@ pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
     });
     let Some((one, node)) = free.and_then(|one| one.node.as_ref().map(|node| (one, node))) else {
         let what = format!("no milestone of wave {} is free", run.wave);
-        let failure = Failure::new(FailureKind::Refused, what).step("tl claim   # who has what");
+        let failure =
+            Failure::new(FailureKind::Refused, what).with_step("tl claim   # who has what");
         return Err(if open.is_empty() {
-            failure.step(format!("tl flow done --for {}", run.subject))
+            failure.with_step(format!("tl flow done --for {}", run.subject))
         } else {
             failure
         });
     };
-    let claim = claim_node::take(
+    let claim = claim_node::claim_within(
         ctx,
         &mut *tx,
         node,
         &format!("{}/{}", run.subject, one.milestone),
     )?;
     tx.commit()?;
-    Ok(Taken {
+    Ok(TakenMilestone {
         milestone: one.milestone.clone(),
         wave: run.wave,
         claim,

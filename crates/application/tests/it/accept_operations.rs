@@ -2,18 +2,18 @@
 
 use application::Context;
 use application::accept_operations::accept_operations;
-use domain::access::{Admitted, Scope};
 use domain::approval::Approval;
-use domain::cascade::StandingGroup;
-use domain::exchange::{MOST_MILLIS_OFF, Receipt, Sending, SharedNote};
+use domain::authorization::{AuthenticatedPrincipal, Scope};
+use domain::cascade::StatusChangeGroup;
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
-use domain::node::{Content, Node, Progress, Standing, Status};
+use domain::node::{Content, Node, NodeStatus, Progress, Status};
 use domain::operation::{Channel, Verb};
 use domain::policy::Policy;
 use domain::ports::{Clock, NewOperation, Store};
-use domain::profile::built_in;
+use domain::profile::built_in_profile;
 use domain::record::RecordKey;
+use domain::sync_protocol::{MAX_CLOCK_SKEW_MS, PushHeader, PushOutcome, SharedNote};
 use domain::time::Timestamp;
 use domain::version::canonical_hash;
 use serde_json::json;
@@ -61,8 +61,8 @@ impl World {
             act: act.clone(),
         };
         for store in [&world.server, &world.client] {
-            let mut tx = store.write().unwrap();
-            tx.record(operation(
+            let mut tx = store.begin_write().unwrap();
+            tx.record_operation(operation(
                 Verb::Observe,
                 "system",
                 vec![added(&act), added(&chapter)],
@@ -74,17 +74,17 @@ impl World {
     }
 
     /// Decides something elsewhere, and returns it as it is sent.
-    fn decided(&self, mut new: NewOperation) -> (Sending, Vec<String>) {
+    fn decided(&self, mut new: NewOperation) -> (PushHeader, Vec<String>) {
         if new.at == Timestamp::from_millis(0) {
             new.at = self.clock.now();
         }
-        let mut tx = self.client.write().unwrap();
-        let after = tx.head().unwrap();
+        let mut tx = self.client.begin_write().unwrap();
+        let after = tx.last_operation_id().unwrap();
         let hash = tx.chain_hash(after).unwrap().unwrap();
-        tx.record(new).unwrap();
-        let lines = tx.lines(after, usize::MAX).unwrap();
+        tx.record_operation(new).unwrap();
+        let lines = tx.journal_lines(after, usize::MAX).unwrap();
         (
-            Sending {
+            PushHeader {
                 after,
                 hash,
                 notes: Vec::new(),
@@ -95,12 +95,12 @@ impl World {
 
     fn sent(
         &self,
-        admitted: &Admitted,
-        sending: &Sending,
+        admitted: &AuthenticatedPrincipal,
+        sending: &PushHeader,
         lines: &[String],
-    ) -> Result<Receipt, String> {
+    ) -> Result<PushOutcome, String> {
         let (files, policy) = (FakeFiles::default(), Policy::default());
-        let profiles = [built_in("story").unwrap()];
+        let profiles = [built_in_profile("story").unwrap()];
         let actor = admitted.principal.clone();
         let ctx = Context::new(
             &self.server,
@@ -120,29 +120,37 @@ impl World {
         })
     }
 
-    fn tried(&self, admitted: &Admitted, new: NewOperation) -> Result<Receipt, String> {
+    fn tried(
+        &self,
+        admitted: &AuthenticatedPrincipal,
+        new: NewOperation,
+    ) -> Result<PushOutcome, String> {
         let (sending, lines) = self.decided(new);
         self.sent(admitted, &sending, &lines)
     }
 
     fn head(&self) -> OperationId {
-        self.server.read().unwrap().head().unwrap()
+        self.server
+            .begin_read()
+            .unwrap()
+            .last_operation_id()
+            .unwrap()
     }
 }
 
-fn admitted(principal: &str, scope: Scope) -> Admitted {
-    Admitted {
+fn admitted(principal: &str, scope: Scope) -> AuthenticatedPrincipal {
+    AuthenticatedPrincipal {
         principal: principal.into(),
         scope,
         token: Some(7),
     }
 }
 
-fn person() -> Admitted {
+fn person() -> AuthenticatedPrincipal {
     admitted("human:Анна", Scope::Approve)
 }
 
-fn agent() -> Admitted {
+fn agent() -> AuthenticatedPrincipal {
     admitted("agent:ci/1", Scope::Agent)
 }
 
@@ -156,8 +164,8 @@ fn progress() -> Fact {
 
 fn approval(node: &Node, by: &str) -> Fact {
     let (version, canonical) = (
-        node.content.version().unwrap(),
-        node.content.canonical().unwrap(),
+        node.content.version_hash().unwrap(),
+        node.content.canonical_hash().unwrap(),
     );
     let at = Timestamp::from_millis(1);
     let after = Approval::from_record(version, canonical, None, by.into(), at, Vec::new());
@@ -169,9 +177,9 @@ fn approval(node: &Node, by: &str) -> Fact {
 }
 
 fn approved(id: u32) -> Fact {
-    let group = StandingGroup {
-        before: Standing::plain(Status::Draft),
-        after: Standing::plain(Status::Approved),
+    let group = StatusChangeGroup {
+        before: NodeStatus::without_cause(Status::Draft),
+        after: NodeStatus::without_cause(Status::Approved),
         nodes: vec![NodeId(id)],
     };
     Fact::StandingsChanged {
@@ -200,7 +208,7 @@ fn what_may_be_done_is_kept_and_sent_again_it_is_kept_once() {
         let kept = world.sent(&person(), &sending, &lines);
         assert_eq!(
             kept,
-            Ok(Receipt::Kept {
+            Ok(PushOutcome::Kept {
                 head: OperationId(2)
             })
         );
@@ -208,9 +216,9 @@ fn what_may_be_done_is_kept_and_sent_again_it_is_kept_once() {
     assert_eq!(
         world
             .server
-            .read()
+            .begin_read()
             .unwrap()
-            .node(NodeId(1))
+            .load_node(NodeId(1))
             .unwrap()
             .unwrap()
             .status(),
@@ -223,17 +231,17 @@ fn what_may_be_done_is_kept_and_sent_again_it_is_kept_once() {
     );
     assert_eq!(
         overtaken,
-        Ok(Receipt::Overtaken {
+        Ok(PushOutcome::Overtaken {
             head: OperationId(2)
         })
     );
-    let elsewhere = Sending {
-        hash: domain::ids::Digest32::of(b"another history"),
+    let elsewhere = PushHeader {
+        hash: domain::ids::Digest32::of_bytes(b"another history"),
         ..sending
     };
     assert_eq!(
         world.sent(&person(), &elsewhere, &lines),
-        Ok(Receipt::Diverged {
+        Ok(PushOutcome::Diverged {
             after: OperationId(1)
         })
     );
@@ -247,8 +255,8 @@ fn nobody_goes_further_than_their_token() {
     let approves = |by: &str| vec![approval(act, by), approved(1)];
     let text = "# Act, but another one\n";
     let forged = Content::Text {
-        version: VersionHash::of(text.as_bytes()),
-        canonical: act.content.canonical().unwrap(),
+        version: VersionHash::of_bytes(text.as_bytes()),
+        canonical: act.content.canonical_hash().unwrap(),
         basis: None,
     };
     let forged = Fact::ContentChanged {
@@ -257,7 +265,7 @@ fn nobody_goes_further_than_their_token() {
         after: forged,
     };
     let unsent = Content::Text {
-        version: VersionHash::of(b"x"),
+        version: VersionHash::of_bytes(b"x"),
         canonical: canonical_hash("x"),
         basis: None,
     };
@@ -276,7 +284,7 @@ fn nobody_goes_further_than_their_token() {
     };
     let far = node(900, None, "act-9", "# Act\n");
     let mut approved_node = node(3, None, "act-2", "# Act\n");
-    approved_node.standing = Standing::plain(Status::Approved);
+    approved_node.standing = NodeStatus::without_cause(Status::Approved);
     for (case, admitted, new, why) in [
         (
             "looks",
@@ -394,13 +402,13 @@ fn nobody_goes_further_than_their_token() {
         (
             "late",
             agent(),
-            dated(-MOST_MILLIS_OFF - 1_000),
+            dated(-MAX_CLOCK_SKEW_MS - 1_000),
             "it is dated",
         ),
         (
             "early",
             agent(),
-            dated(MOST_MILLIS_OFF + 60_000),
+            dated(MAX_CLOCK_SKEW_MS + 60_000),
             "it is dated",
         ),
     ] {
@@ -409,7 +417,7 @@ fn nobody_goes_further_than_their_token() {
         assert_eq!(world.head(), OperationId(1), "{case}");
     }
     for (case, admitted, new) in [
-        ("within", agent(), dated(-MOST_MILLIS_OFF + 1_000)),
+        ("within", agent(), dated(-MAX_CLOCK_SKEW_MS + 1_000)),
         (
             "another session of that host",
             agent(),
@@ -424,7 +432,7 @@ fn nobody_goes_further_than_their_token() {
         let kept = World::new().tried(&admitted, new);
         assert_eq!(
             kept,
-            Ok(Receipt::Kept {
+            Ok(PushOutcome::Kept {
                 head: OperationId(2)
             }),
             "{case}"
@@ -453,20 +461,20 @@ fn a_broken_chain_and_facts_that_do_not_fit_are_refused_without_harm() {
         before: Progress::Active,
         after: Progress::Complete,
     };
-    let mut tx = world.client.write().unwrap();
-    tx.record(operation(Verb::Progress, "system", vec![progress()]))
+    let mut tx = world.client.begin_write().unwrap();
+    tx.record_operation(operation(Verb::Progress, "system", vec![progress()]))
         .unwrap();
-    tx.record(NewOperation {
+    tx.record_operation(NewOperation {
         at: world.clock.now(),
         ..operation(Verb::Progress, "agent:ci/1", vec![active])
     })
     .unwrap();
-    let after_both = tx.lines(OperationId(2), usize::MAX).unwrap();
+    let after_both = tx.journal_lines(OperationId(2), usize::MAX).unwrap();
     assert!(world.sent(&agent(), &sending, &after_both).is_err());
     assert_eq!(world.head(), OperationId(1));
     assert_eq!(
         world.sent(&agent(), &sending, &lines),
-        Ok(Receipt::Kept {
+        Ok(PushOutcome::Kept {
             head: OperationId(2)
         })
     );
@@ -488,13 +496,18 @@ fn a_session_is_heard_of_by_the_clock_here() {
         note("session/s1", "1"),
     ];
     assert!(world.sent(&agent(), &sending, &[]).is_ok());
-    let state = world.server.read().unwrap();
-    let heard: i64 = state.note("heard/s1").unwrap().unwrap().parse().unwrap();
+    let state = world.server.begin_read().unwrap();
+    let heard: i64 = state
+        .load_note("heard/s1")
+        .unwrap()
+        .unwrap()
+        .parse()
+        .unwrap();
     assert!(heard <= world.clock.now().as_millis());
     assert_eq!(
         (
-            state.note("heard/s2").unwrap(),
-            state.note("session/s1").unwrap()
+            state.load_note("heard/s2").unwrap(),
+            state.load_note("session/s1").unwrap()
         ),
         (None, None)
     );

@@ -3,21 +3,21 @@
 use std::cell::Cell;
 
 use application::file_writes::complete_file_writes;
-use application::memory::edit_memory::{EditMemoryRequest, Target, edit_memory, forget_entry};
-use application::plan_documents::create::create;
+use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memory, forget_entry};
+use application::plan_documents::create::create_document;
 use application::restore_version::restore_version;
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
 use application::show_node::show_node;
-use application::tickets::{NewTicket, new_ticket, split_ticket};
-use application::undo::{UndoTarget, undo};
-use application::workflows::start::start_new;
+use application::tickets::{NewTicket, create_ticket, split_ticket};
+use application::undo::{UndoTarget, undo_operations};
+use application::workflows::start::start_run_on_new_document;
 use application::{Context, Failure, FailureKind};
 use domain::ids::{OperationId, Principal};
 use domain::memory::EntryKind as MemoryKind;
 use domain::operation::{Channel, Operation, Verb};
-use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading};
-use domain::profile::built_in;
-use domain::session::Mode;
+use domain::ports::{FileFault, FileReadResult, FileStatResult, FolderEntry, PlanFiles};
+use domain::profile::built_in_profile;
+use domain::session::SessionMode;
 use serde_json::json;
 use testkit::FakeFiles;
 
@@ -42,34 +42,34 @@ impl BreakableFiles<'_> {
 }
 
 impl PlanFiles for BreakableFiles<'_> {
-    fn look(&self, path: &str) -> FileLook {
-        self.files.look(path)
+    fn stat_file(&self, path: &str) -> FileStatResult {
+        self.files.stat_file(path)
     }
 
-    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
-        self.files.lead(directory, path)
+    fn resolve_path(&self, directory: Option<&str>, path: &str) -> Option<String> {
+        self.files.resolve_path(directory, path)
     }
 
-    fn read(&self, path: &str, max_bytes: u64) -> Reading {
-        self.files.read(path, max_bytes)
+    fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
+        self.files.read_file(path, max_bytes)
     }
 
-    fn list(&self, folder: &str) -> Vec<Entry> {
-        self.files.list(folder)
+    fn list_folder(&self, folder: &str) -> Vec<FolderEntry> {
+        self.files.list_folder(folder)
     }
 
-    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
+    fn replace_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
         self.fault(path)
-            .and_then(|()| self.files.replace(path, text))
+            .and_then(|()| self.files.replace_file(path, text))
     }
 
-    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
+    fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault> {
         self.fault(path)
-            .and_then(|()| self.files.create(path, text))
+            .and_then(|()| self.files.create_file(path, text))
     }
 
-    fn remove(&self, path: &str) -> Result<(), FileFault> {
-        self.fault(path).and_then(|()| self.files.remove(path))
+    fn remove_file(&self, path: &str) -> Result<(), FileFault> {
+        self.fault(path).and_then(|()| self.files.remove_file(path))
     }
 }
 
@@ -93,7 +93,12 @@ fn interrupted<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Fai
 }
 
 fn operations(world: &World) -> Vec<Operation> {
-    world.store.read().unwrap().operations(None, 1_000).unwrap()
+    world
+        .store
+        .begin_read()
+        .unwrap()
+        .load_operations(None, 1_000)
+        .unwrap()
 }
 
 /// An act that had two texts; the newer one is in its file.
@@ -130,7 +135,7 @@ fn an_interrupted_restore_is_completed_by_the_next_command() {
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert_eq!(world.files.text(ACT).as_deref(), Some("# One\n"));
-    assert!(format!("{:?}", ctx.take_noticed()).contains("its files are written now"));
+    assert!(format!("{:?}", ctx.take_notices()).contains("its files are written now"));
     show_node(&world.ctx(), &words("act-1")).unwrap();
     let newest = operations(&world);
     assert_eq!(
@@ -139,7 +144,7 @@ fn an_interrupted_restore_is_completed_by_the_next_command() {
         "nothing was taken for an edit: {newest:?}"
     );
     complete_file_writes(&ctx);
-    assert_eq!(ctx.take_noticed(), [], "it is done once");
+    assert_eq!(ctx.take_notices(), [], "it is done once");
 }
 
 #[test]
@@ -167,7 +172,7 @@ fn a_file_that_was_edited_before_its_write_is_left_alone() {
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert_eq!(world.files.text(ACT).as_deref(), Some("# Mine\n"));
-    assert!(format!("{:?}", ctx.take_noticed()).contains("is left as it is"));
+    assert!(format!("{:?}", ctx.take_notices()).contains("is left as it is"));
     show_node(&world.ctx(), &words("act-1")).unwrap();
     assert_eq!(operations(&world)[0].verb, Verb::Observe, "the edit counts");
 }
@@ -262,7 +267,7 @@ fn a_new_ticket_is_one_operation_that_the_scan_agrees_with() {
         parent: None,
         kind: "task".to_owned(),
     };
-    let made = new_ticket(&world.ctx(), &request).unwrap();
+    let made = create_ticket(&world.ctx(), &request).unwrap();
     assert_eq!(made.id, "018");
     let newest = operations(&world);
     assert_eq!(
@@ -286,13 +291,14 @@ fn undoing_a_new_ticket_takes_its_file_away() {
         parent: None,
         kind: "task".to_owned(),
     };
-    let made = new_ticket(&world.ctx(), &request).unwrap();
-    let undone = undo(&world.ctx(), UndoTarget::Operation(made.operation.unwrap())).unwrap();
+    let made = create_ticket(&world.ctx(), &request).unwrap();
+    let undone =
+        undo_operations(&world.ctx(), UndoTarget::Operation(made.operation.unwrap())).unwrap();
     assert_eq!(undone.files, std::slice::from_ref(&made.file_path));
     assert_eq!(world.files.text(&made.file_path), None);
     assert!(show_node(&world.ctx(), &words("018")).is_err());
     // And back.
-    undo(&world.ctx(), UndoTarget::Operation(undone.operation)).unwrap();
+    undo_operations(&world.ctx(), UndoTarget::Operation(undone.operation)).unwrap();
     assert!(
         world
             .files
@@ -321,7 +327,8 @@ fn undoing_a_split_keeps_the_child_that_was_edited() {
         &left.file_path,
         &format!("{}\nMine.\n", world.files.text(&left.file_path).unwrap()),
     );
-    let undone = undo(&world.ctx(), UndoTarget::Operation(left.operation.unwrap())).unwrap();
+    let undone =
+        undo_operations(&world.ctx(), UndoTarget::Operation(left.operation.unwrap())).unwrap();
     assert_eq!(undone.kept_files, std::slice::from_ref(&left.file_path));
     assert!(world.files.text(&left.file_path).unwrap().contains("Mine."));
     assert_eq!(world.files.text(&right.file_path), None);
@@ -335,7 +342,7 @@ fn undoing_a_split_keeps_the_child_that_was_edited() {
 fn a_workflow_on_a_new_document_starts_as_one_operation() {
     let world = World::new();
     let before = operations(&world).len();
-    let started = start_new(&world.ctx(), "planner", "Add search").unwrap();
+    let started = start_run_on_new_document(&world.ctx(), "planner", "Add search").unwrap();
     let newest = operations(&world);
     assert_eq!(newest.len(), before + 1, "{newest:?}");
     assert!(
@@ -345,7 +352,7 @@ fn a_workflow_on_a_new_document_starts_as_one_operation() {
             .is_some()
     );
     drop(started);
-    undo(
+    undo_operations(
         &world.ctx(),
         UndoTarget::Operation(OperationId(newest[0].id.0)),
     )
@@ -359,8 +366,10 @@ fn a_workflow_on_a_new_document_starts_as_one_operation() {
 #[test]
 fn an_interrupted_workflow_start_does_not_make_a_second_document() {
     let world = World::new();
-    interrupted(&world, |ctx| start_new(ctx, "planner", "Add search"));
-    let repeated = start_new(&world.ctx(), "planner", "Add search").unwrap_err();
+    interrupted(&world, |ctx| {
+        start_run_on_new_document(ctx, "planner", "Add search")
+    });
+    let repeated = start_run_on_new_document(&world.ctx(), "planner", "Add search").unwrap_err();
     assert!(
         repeated.message.contains("already done"),
         "{}",
@@ -378,9 +387,9 @@ fn an_interrupted_workflow_start_does_not_make_a_second_document() {
 #[test]
 fn a_document_whose_write_was_interrupted_is_not_locked() {
     let world = World::new();
-    interrupted(&world, |ctx| create(ctx, "Add search"));
+    interrupted(&world, |ctx| create_document(ctx, "Add search"));
     complete_file_writes(&world.ctx());
-    let shown = application::plan_documents::show::show(&world.ctx(), None);
+    let shown = application::plan_documents::show::show_document(&world.ctx(), None);
     assert!(shown.is_ok(), "{:?}", shown.err());
 }
 
@@ -391,7 +400,7 @@ fn undoing_everything_after_a_point_leaves_the_files_as_they_were_then() {
     restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap();
     world.files.edit(ACT, "# Three\n");
     show_node(&world.ctx(), &words("act-1")).unwrap();
-    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    undo_operations(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
     assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
 
     // There and back again: the last text is the first one, and nothing has to be written.
@@ -399,7 +408,7 @@ fn undoing_everything_after_a_point_leaves_the_files_as_they_were_then() {
     world.files.edit(ACT, "# Two\n");
     show_node(&world.ctx(), &words("act-1")).unwrap();
     let head = operations(&world)[2].id;
-    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    undo_operations(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
     assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
     let recorded = operations(&world).len();
     show_node(&world.ctx(), &words("act-1")).unwrap();
@@ -417,13 +426,13 @@ fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
         parent: None,
         kind: "task".to_owned(),
     };
-    let made = new_ticket(&world.ctx(), &request).unwrap();
+    let made = create_ticket(&world.ctx(), &request).unwrap();
     world.files.edit(
         &made.file_path,
         &format!("{}\nMine.\n", world.files.text(&made.file_path).unwrap()),
     );
     show_node(&world.ctx(), &words("018")).unwrap();
-    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    undo_operations(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
     assert_eq!(world.files.text(&made.file_path), None);
     assert!(show_node(&world.ctx(), &words("018")).is_err());
 }
@@ -431,7 +440,7 @@ fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
 #[test]
 fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command() {
     let world = World {
-        profiles: vec![built_in("trail").unwrap()],
+        profiles: vec![built_in_profile("trail").unwrap()],
         ..World::new()
     };
     let files = BreakableFiles {
@@ -450,12 +459,12 @@ fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command
     );
     let intent = |text: &str| IntentRequest {
         text: text.to_owned(),
-        mode: Mode::PlanDriven,
+        mode: SessionMode::PlanDriven,
     };
     let first = declare_intent(&ctx, &intent("First")).unwrap();
     // Another step is not held up, and the files of both sessions are still to be written.
     let second = declare_intent(&ctx, &intent("Second")).unwrap();
-    assert!(format!("{:?}", ctx.take_noticed()).contains("NotWritten"));
+    assert!(format!("{:?}", ctx.take_notices()).contains("NotWritten"));
     assert_eq!(world.files.text(&second.session_file), None);
 
     complete_file_writes(&world.ctx());
@@ -471,28 +480,28 @@ fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command
     assert_eq!(world.files.text(&first.session_file), None);
     let ctx = world.ctx();
     complete_file_writes(&ctx);
-    assert_eq!(ctx.take_noticed(), [], "it is done once");
+    assert_eq!(ctx.take_notices(), [], "it is done once");
 }
 
 const CHARACTER: &str = "memory/characters/C0.md";
 
-fn role(target: Target, role: &str) -> EditMemoryRequest {
+fn role(target: EditTarget, role: &str) -> EditMemoryRequest {
     let mut fields = serde_json::Map::from_iter([("role".to_owned(), json!(role))]);
-    if matches!(target, Target::New(_)) {
+    if matches!(target, EditTarget::New(_)) {
         fields.insert("name".to_owned(), json!("Mara"));
     }
     EditMemoryRequest { target, fields }
 }
 
-fn character() -> Target {
-    Target::Named("C0".to_owned())
+fn character() -> EditTarget {
+    EditTarget::Named("C0".to_owned())
 }
 
 /// Runs a change of the memory whose files cannot be written.
 fn unwritten_memory<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Failure>) {
     interrupted(world, |ctx| {
         act(ctx).unwrap();
-        assert!(format!("{:?}", ctx.take_noticed()).contains("no space left"));
+        assert!(format!("{:?}", ctx.take_notices()).contains("no space left"));
         Err::<(), _>(Failure::new(FailureKind::Refused, ""))
     });
 }
@@ -501,7 +510,7 @@ fn unwritten_memory<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T
 fn memory_files_of_an_interrupted_change_are_completed_by_the_next_command() {
     let world = World::new();
     unwritten_memory(&world, |ctx| {
-        edit_memory(ctx, &role(Target::New(MemoryKind::Character), "mentor"))
+        edit_memory(ctx, &role(EditTarget::New(MemoryKind::Character), "mentor"))
     });
     assert_eq!(world.files.text(CHARACTER), None);
     complete_file_writes(&world.ctx());
@@ -515,9 +524,9 @@ fn memory_files_of_an_interrupted_change_are_completed_by_the_next_command() {
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert!(world.files.text(CHARACTER).unwrap().contains("traitor"));
-    assert!(format!("{:?}", ctx.take_noticed()).contains("its files are written now"));
+    assert!(format!("{:?}", ctx.take_notices()).contains("its files are written now"));
     complete_file_writes(&ctx);
-    assert_eq!(ctx.take_noticed(), [], "it is done once");
+    assert_eq!(ctx.take_notices(), [], "it is done once");
 }
 
 #[test]
@@ -525,7 +534,7 @@ fn a_forgotten_entry_whose_file_could_not_go_does_not_come_back() {
     let world = World::new();
     edit_memory(
         &world.ctx(),
-        &role(Target::New(MemoryKind::Character), "mentor"),
+        &role(EditTarget::New(MemoryKind::Character), "mentor"),
     )
     .unwrap();
     unwritten_memory(&world, |ctx| forget_entry(ctx, "C0"));
@@ -541,7 +550,7 @@ fn a_memory_file_that_was_edited_before_its_write_is_left_alone_and_taken_over()
     let world = World::new();
     edit_memory(
         &world.ctx(),
-        &role(Target::New(MemoryKind::Character), "mentor"),
+        &role(EditTarget::New(MemoryKind::Character), "mentor"),
     )
     .unwrap();
     unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "rival")));
@@ -554,7 +563,7 @@ fn a_memory_file_that_was_edited_before_its_write_is_left_alone_and_taken_over()
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert_eq!(world.files.text(CHARACTER), Some(mine));
-    assert!(format!("{:?}", ctx.take_noticed()).contains("is left as it is"));
+    assert!(format!("{:?}", ctx.take_notices()).contains("is left as it is"));
     let shown = edit_memory(
         &world.ctx(),
         &EditMemoryRequest {

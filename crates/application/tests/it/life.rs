@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use application::invalidate::{InvalidateRequest, invalidate};
-use application::known_tree::KnownTree;
+use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::restore_version::restore_version;
 use application::revalidate::{KeepRequest, keep_all, keep_one};
 use application::set_progress::{ProgressRequest, set_progress};
-use application::undo::{UndoTarget, undo};
+use application::tree_cache::CachedTree;
+use application::undo::{UndoTarget, undo_operations};
 use domain::approval::Force;
 use domain::node::Progress;
 use domain::ports::{Clock, Store};
@@ -100,7 +100,7 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
                 reason: "no".to_owned(),
                 shown: None,
             };
-            invalidate(&ctx, &request).map(|_| ()).map_err(answer)
+            invalidate_node(&ctx, &request).map(|_| ()).map_err(answer)
         }
         Deed::Restore(plan, back) => {
             restore_version(&ctx, &words(&format!("{} -{back}", PLANS[*plan].0)), None)
@@ -114,8 +114,10 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
             };
             set_progress(&ctx, &request).map(|_| ()).map_err(answer)
         }
-        Deed::Undo => undo(&ctx, UndoTarget::Newest).map(|_| ()).map_err(answer),
-        Deed::Look => application::project_status::project_status(&ctx)
+        Deed::Undo => undo_operations(&ctx, UndoTarget::Newest)
+            .map(|_| ())
+            .map_err(answer),
+        Deed::Look => application::project_status::load_project_status(&ctx)
             .map(|_| ())
             .map_err(answer),
     }
@@ -138,9 +140,9 @@ pub(crate) fn engine(folder: &std::path::Path, storage: Storage) -> Box<dyn Stor
             ..Settings::default()
         },
     );
-    let known = KnownStores::in_directory(&folder.join("user"));
-    store::create(&layout, storage, &known).unwrap();
-    store::open(
+    let known = KnownStores::in_state_directory(&folder.join("user"));
+    store::create_store(&layout, storage, &known).unwrap();
+    store::open_store(
         &layout,
         storage,
         &EngineSettings::default(),
@@ -164,25 +166,25 @@ proptest! {
             World::on(engine(folders[1].path(), Storage::Json)),
             World::on(engine(folders[2].path(), Storage::Postgres)),
         ];
-        let mut known = Arc::new(KnownTree::read(&worlds[1].ctx()).unwrap());
-        let mut read = KnownTree::read(&worlds[1].ctx()).unwrap();
+        let mut known = Arc::new(CachedTree::read(&worlds[1].ctx()).unwrap());
+        let mut read = CachedTree::read(&worlds[1].ctx()).unwrap();
         for deed in &deeds {
             let outcomes: Vec<Result<(), String>> = worlds.iter().map(|world| act(world, deed)).collect();
             prop_assert_eq!(&outcomes[0], &outcomes[1], "{:?}", deed);
             prop_assert_eq!(&outcomes[0], &outcomes[2], "{:?}", deed);
             prop_assert_eq!(&outcomes[0], &outcomes[3], "{:?}", deed);
             // Who follows the operations knows the same tree as who reads everything.
-            let followed = known.followed(&worlds[1].ctx()).unwrap();
+            let followed = known.catch_up(&worlds[1].ctx()).unwrap();
             prop_assert!(*known == read, "who reads what was known sees {:?}", deed);
-            (known, read) = (followed, KnownTree::read(&worlds[1].ctx()).unwrap());
+            (known, read) = (followed, CachedTree::read(&worlds[1].ctx()).unwrap());
             prop_assert!(*known == read, "{:?}", deed);
         }
-        for node in worlds[0].store.read().unwrap().all_nodes().unwrap() {
-            let logs = worlds.each_ref().map(|world| world.store.read().unwrap().operation_heads_of(node.id, None, 99).unwrap());
+        for node in worlds[0].store.begin_read().unwrap().all_nodes().unwrap() {
+            let logs = worlds.each_ref().map(|world| world.store.begin_read().unwrap().operation_heads_of_node(node.id, None, 99).unwrap());
             let numbers = logs.map(|log| log.iter().map(|head| head.id).collect::<Vec<_>>());
             prop_assert!(numbers.iter().all(|one| *one == numbers[0]), "{:?}", numbers);
         }
-        let nodes: Vec<_> = worlds.iter().map(|world| world.store.read().unwrap().all_nodes().unwrap()).collect();
+        let nodes: Vec<_> = worlds.iter().map(|world| world.store.begin_read().unwrap().all_nodes().unwrap()).collect();
         let sorted = |index: usize| {
             let mut nodes = nodes[index].clone();
             nodes.sort_by_key(|node| node.id);
@@ -192,7 +194,7 @@ proptest! {
         prop_assert_eq!(sorted(0), sorted(2));
         prop_assert_eq!(sorted(0), sorted(3));
         for world in &worlds {
-            let damage: Vec<_> = world.store.verify().unwrap();
+            let damage: Vec<_> = world.store.verify_integrity().unwrap();
             prop_assert!(damage.is_empty(), "{:?}", damage);
             // Whatever happened, each status is what the facts make it.
             act(world, &Deed::Look).unwrap();
@@ -215,8 +217,8 @@ proptest! {
             _ => Deed::Keep(plan),
         };
         let before = state(&world);
-        let head = world.store.read().unwrap().head().unwrap();
-        if act(&world, &decision).is_err() || world.store.read().unwrap().head().unwrap() == head {
+        let head = world.store.begin_read().unwrap().last_operation_id().unwrap();
+        if act(&world, &decision).is_err() || world.store.begin_read().unwrap().last_operation_id().unwrap() == head {
             return Ok(());
         }
         act(&world, &Deed::Undo).unwrap();
@@ -225,7 +227,7 @@ proptest! {
 }
 
 fn state(world: &World) -> (Vec<domain::node::Node>, Vec<Option<String>>) {
-    let nodes = world.store.read().unwrap().all_nodes().unwrap();
+    let nodes = world.store.begin_read().unwrap().all_nodes().unwrap();
     // The time of the last change moves on; everything else must be as it was.
     let nodes = nodes
         .into_iter()

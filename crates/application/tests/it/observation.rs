@@ -128,12 +128,25 @@ fn the_precise_cascade_spares_what_did_not_change() {
 #[test]
 fn looking_leaves_no_trace() {
     let world = World::with_story();
-    let before = world.store.read().unwrap().head().unwrap();
+    let before = world
+        .store
+        .begin_read()
+        .unwrap()
+        .last_operation_id()
+        .unwrap();
     for _ in 0..3 {
         world.statuses();
-        application::project_status::project_status(&world.ctx()).unwrap();
+        application::project_status::load_project_status(&world.ctx()).unwrap();
         application::show_tree::show_tree(&world.ctx(), &[]).unwrap();
         application::check_state::check_state(&world.ctx()).unwrap();
     }
-    assert_eq!(world.store.read().unwrap().head().unwrap(), before);
+    assert_eq!(
+        world
+            .store
+            .begin_read()
+            .unwrap()
+            .last_operation_id()
+            .unwrap(),
+        before
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use application::handle_host_event::{Surroundings, handle_host_event};
+use application::handle_host_event::{EventContext, handle_host_event};
 use application::move_focus::{FocusMove, move_focus};
 use domain::host_event::{Happening, Host, HostEvent, ToolCall, ToolKind};
 use domain::ids::{Digest32, Principal, StoreId};
@@ -24,19 +24,19 @@ struct Interleaved {
 }
 
 impl Store for Interleaved {
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        self.inner.read()
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        self.inner.begin_read()
     }
 
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
         if let Some(act) = self.before_write.lock().unwrap().take() {
             act(&self.inner);
         }
-        self.inner.write()
+        self.inner.begin_write()
     }
 
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
-        self.inner.verify()
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        self.inner.verify_integrity()
     }
 
     fn finish_mirror(&self) {}
@@ -51,7 +51,11 @@ impl Store for Interleaved {
 }
 
 fn work_memory(store: &MemoryStore) -> WorkMemory {
-    let note = store.read().unwrap().note(&WorkMemory::key("s")).unwrap();
+    let note = store
+        .begin_read()
+        .unwrap()
+        .load_note(&WorkMemory::note_key("s"))
+        .unwrap();
     note.map(|body| serde_json::from_str(&body).unwrap())
         .unwrap_or_default()
 }
@@ -77,7 +81,7 @@ fn edit(world: &World) -> bool {
     };
     let person = Principal::Human("Ада".to_owned());
     let files = ["src/a.rs".to_owned()];
-    let surroundings = Surroundings {
+    let surroundings = EventContext {
         person: &person,
         plans: &[],
         files: &files,
@@ -85,7 +89,9 @@ fn edit(world: &World) -> bool {
         host_process: None,
     };
     let handled = handle_host_event(
-        &world.ctx().at_work(&NoRepository, "s".to_owned()),
+        &world
+            .ctx()
+            .with_git_and_session(&NoRepository, "s".to_owned()),
         &event,
         &surroundings,
     );
@@ -114,16 +120,16 @@ fn work_memory_written_by_a_parallel_call_survives_a_gate_that_read_it_before() 
         },
     )
     .unwrap();
-    let noted = Digest32::of(b"noted by the other call");
+    let noted = Digest32::of_bytes(b"noted by the other call");
     *before_write.lock().unwrap() = Some(Box::new(move |store: &MemoryStore| {
-        let mut tx = store.write().unwrap();
+        let mut tx = store.begin_write().unwrap();
         let memory = WorkMemory {
             followed_up: Some(noted),
             ..WorkMemory::default()
         };
         let body = serde_json::to_string(&memory).unwrap();
-        tx.keep_note(
-            &WorkMemory::key("s"),
+        tx.save_note(
+            &WorkMemory::note_key("s"),
             Some(&body),
             FakeClock::default().now(),
         )

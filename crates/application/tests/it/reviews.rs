@@ -1,19 +1,19 @@
 //! What only a person decides in a review, and what stays when something goes wrong on the way.
 
 use application::FailureKind;
-use application::plan_documents::create::create;
-use application::plan_documents::edit::{Edit, edit};
-use application::reviews::accept::accept;
-use application::reviews::add::{CheckRequest, add};
-use application::reviews::conclude::conclude;
-use application::reviews::judge::{VerdictRequest, judge};
-use application::reviews::status::{escalated, status};
-use domain::review::{Concluded, LoopState, ResolutionKind, Severity, Verdict};
+use application::plan_documents::create::create_document;
+use application::plan_documents::edit::{DocumentEdit, edit_document};
+use application::reviews::accept::accept_finding;
+use application::reviews::add::{CheckRequest, add_check};
+use application::reviews::conclude::conclude_iteration;
+use application::reviews::judge::{VerdictRequest, record_verdict};
+use application::reviews::status::{list_escalated, show_review};
+use domain::review::{CheckSeverity, CheckVerdict, IterationOutcome, LoopState, ResolutionKind};
 
 use crate::world::World;
 
 fn fail(world: &World, item: &str) {
-    let verdict = Verdict::Fail {
+    let verdict = CheckVerdict::Fail {
         finding: "no".to_owned(),
     };
     let request = VerdictRequest {
@@ -23,7 +23,7 @@ fn fail(world: &World, item: &str) {
         version: None,
         cost: 0,
     };
-    judge(&world.ctx(), &request).unwrap();
+    record_verdict(&world.ctx(), &request).unwrap();
 }
 
 #[test]
@@ -34,37 +34,40 @@ fn a_person_accepts_or_sends_back_what_was_escalated() {
         of: Some("prose".to_owned()),
         scope: String::new(),
         check: "POV".to_owned(),
-        severity: Severity::Must,
+        severity: CheckSeverity::Must,
         authors: Vec::new(),
     };
-    add(&world.ctx(), &request).unwrap();
+    add_check(&world.ctx(), &request).unwrap();
     fail(&world, "qa-001");
     let concluded = |world: &World| {
-        conclude(&world.ctx(), Some("prose"), None)
+        conclude_iteration(&world.ctx(), Some("prose"), None)
             .unwrap()
             .concluded
     };
     assert_eq!(
         concluded(&world),
-        Concluded::NeedsPerson {
+        IterationOutcome::NeedsPerson {
             escalated: vec!["qa-001".to_owned()]
         }
     );
-    assert_eq!(escalated(&world.ctx()).unwrap().len(), 1);
+    assert_eq!(list_escalated(&world.ctx()).unwrap().len(), 1);
     // The world acts as a person: a FAIL on what waits for them sends it back.
     fail(&world, "qa-001");
     assert_eq!(
         concluded(&world),
-        Concluded::Retry {
+        IterationOutcome::Retry {
             iteration: 2,
             blocking: vec!["qa-001".to_owned()]
         }
     );
     fail(&world, "qa-001");
-    assert!(matches!(concluded(&world), Concluded::NeedsPerson { .. }));
-    let shown = status(&world.ctx(), Some("prose")).unwrap();
+    assert!(matches!(
+        concluded(&world),
+        IterationOutcome::NeedsPerson { .. }
+    ));
+    let shown = show_review(&world.ctx(), Some("prose")).unwrap();
     let version = shown.items[0].version;
-    let late = accept(
+    let late = accept_finding(
         &world.ctx(),
         Some("prose"),
         "qa-001",
@@ -77,13 +80,14 @@ fn a_person_accepts_or_sends_back_what_was_escalated() {
         FailureKind::Conflict,
         "judged since it was shown: {late}"
     );
-    let late = conclude(&world.ctx(), Some("prose"), Some(shown.iteration - 1)).unwrap_err();
+    let late =
+        conclude_iteration(&world.ctx(), Some("prose"), Some(shown.iteration - 1)).unwrap_err();
     assert_eq!(
         late.kind,
         FailureKind::Conflict,
         "concluded since it was shown: {late}"
     );
-    let outcome = accept(
+    let outcome = accept_finding(
         &world.ctx(),
         Some("prose"),
         "qa-001",
@@ -98,12 +102,12 @@ fn a_person_accepts_or_sends_back_what_was_escalated() {
     );
     assert_eq!(
         concluded(&world),
-        Concluded::Complete {
+        IterationOutcome::Complete {
             accepted: vec!["qa-001".to_owned()]
         }
     );
     assert_eq!(
-        status(&world.ctx(), Some("prose")).unwrap().state,
+        show_review(&world.ctx(), Some("prose")).unwrap().state,
         LoopState::Complete
     );
 }
@@ -111,23 +115,24 @@ fn a_person_accepts_or_sends_back_what_was_escalated() {
 #[test]
 fn a_plan_that_would_not_be_read_again_is_not_written() {
     let mut world = World::new();
-    create(&world.ctx(), "Add search").unwrap();
+    create_document(&world.ctx(), "Add search").unwrap();
     let path = ".throughline/plans/add-search/plan.json";
     let before = world.files.text(path).unwrap();
     world.policy.max_plan_bytes = before.len() as u64 + 10;
-    let change = domain::plan_document::Change::AddDecision {
+    let change = domain::plan_document::PlanChange::AddDecision {
         decision: "d".repeat(50),
         reasoning: "r".to_owned(),
     };
-    let failure = edit(&world.ctx(), None, &Edit::One(Box::new(change))).unwrap_err();
+    let failure =
+        edit_document(&world.ctx(), None, &DocumentEdit::One(Box::new(change))).unwrap_err();
     assert!(
         failure.message.contains("more than policy.max_plan_bytes"),
         "{failure}"
     );
     assert_eq!(world.files.text(path).unwrap(), before);
-    let state = world.store.read().unwrap();
+    let state = world.store.begin_read().unwrap();
     assert_eq!(
-        state.operations(None, 10).unwrap().len(),
+        state.load_operations(None, 10).unwrap().len(),
         1,
         "nothing but the document's making is recorded"
     );

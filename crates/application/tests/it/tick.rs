@@ -2,7 +2,7 @@
 
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
 use application::tick::run_tick::run_tick;
-use application::tick::submit_plan::{PlanAnswer, keep_plan, submit_plan};
+use application::tick::submit_plan::{PlanAnswer, record_plan, submit_plan};
 use domain::tick::TickStatus;
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn a_plan_that_was_kept_is_run_by_the_next_process() {
     let world = World::with_story();
     let ask = asked(&world);
     // The process dies after the plan was kept.
-    keep_plan(&world.ctx(), &answer(&world, &ask)).unwrap();
+    record_plan(&world.ctx(), &answer(&world, &ask)).unwrap();
     let NextTick::Run { tick, from_action } = begin_tick(&world.ctx()).unwrap() else {
         panic!("it should go on")
     };

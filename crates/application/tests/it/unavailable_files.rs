@@ -2,7 +2,7 @@
 
 use application::check_state::check_state;
 use application::revalidate::{KeepRequest, keep_one};
-use application::{Failure, FailureKind, Noticed};
+use application::{Failure, FailureKind, Notice};
 use domain::approval::Force;
 
 use crate::world::{ACT, CHAPTER, SCENE, World, words};
@@ -12,9 +12,9 @@ const NEW_CHAPTER: &str = "acts/act-1/chapters/chapter-02/plan.md";
 fn operations(world: &World) -> usize {
     world
         .store
-        .read()
+        .begin_read()
         .unwrap()
-        .operations(None, usize::MAX)
+        .load_operations(None, usize::MAX)
         .unwrap()
         .len()
 }
@@ -22,12 +22,12 @@ fn operations(world: &World) -> usize {
 /// Looks at every file, as most commands do; returns the files that could not be read.
 fn look(world: &World) -> Vec<String> {
     let ctx = world.ctx();
-    application::project_status::project_status(&ctx).unwrap();
-    let path = |noticed: Noticed| match noticed {
-        Noticed::Unavailable { path, .. } => Some(path),
+    application::project_status::load_project_status(&ctx).unwrap();
+    let path = |noticed: Notice| match noticed {
+        Notice::Unavailable { path, .. } => Some(path),
         _ => None,
     };
-    ctx.take_noticed().into_iter().filter_map(path).collect()
+    ctx.take_notices().into_iter().filter_map(path).collect()
 }
 
 #[test]
@@ -148,8 +148,8 @@ fn of_many_unavailable_files_the_first_are_told_and_the_rest_is_counted() {
         world.files.fail_reads_of(&path);
     }
     let ctx = world.ctx();
-    application::project_status::project_status(&ctx).unwrap();
-    let told = ctx.take_noticed_in_short();
+    application::project_status::load_project_status(&ctx).unwrap();
+    let told = ctx.take_short_notices();
     assert_eq!(told.len(), 11, "{told:?}");
-    assert_eq!(told.last(), Some(&Noticed::MoreFiles { left: 40 }));
+    assert_eq!(told.last(), Some(&Notice::MoreFiles { left: 40 }));
 }

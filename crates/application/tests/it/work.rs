@@ -1,7 +1,7 @@
 //! What is proved, and what a person lets pass all the same.
 
 use application::evidence::add_evidence;
-use application::handle_host_event::{Surroundings, handle_host_event};
+use application::handle_host_event::{EventContext, handle_host_event};
 use application::move_focus::{FocusMove, move_focus};
 use application::override_gate::{OverrideRequest, override_gate};
 use application::set_progress::{ProgressRequest, set_progress};
@@ -12,7 +12,7 @@ use domain::host_event::{Happening, Host, HostEvent, ToolCall, ToolKind};
 use domain::ids::Principal;
 use domain::node::Progress;
 use domain::ports::NoRepository;
-use domain::work::evidence::Asks;
+use domain::work::evidence::ProofCheck;
 
 use crate::world::{World, words};
 
@@ -48,7 +48,7 @@ fn refused<T: std::fmt::Debug>(outcome: Result<T, Failure>) {
 #[test]
 fn an_override_lets_a_node_pass_once() {
     let world = World::with_tickets();
-    let asks = Asks::File {
+    let asks = ProofCheck::File {
         path: "report.md".to_owned(),
     };
     add_evidence(&world.ctx(), &words("017a"), asks).unwrap();
@@ -72,7 +72,7 @@ fn a_file_that_says_done_is_believed_when_it_is_proved() {
     add_evidence(
         &world.ctx(),
         &words("017a"),
-        Asks::File {
+        ProofCheck::File {
             path: "report.md".to_owned(),
         },
     )
@@ -102,7 +102,7 @@ fn a_file_that_says_done_is_believed_when_it_is_proved() {
 fn two_tickets_change_places_in_one_look() {
     let world = World::with_tickets();
     let path = |node: &str| show_node(&world.ctx(), &words(node)).unwrap().path;
-    application::project_status::project_status(&world.ctx()).unwrap();
+    application::project_status::load_project_status(&world.ctx()).unwrap();
     assert_eq!(path("017a"), "017/017a");
     world.files.edit(
         "tickets/017-quality/ticket.md",
@@ -112,7 +112,7 @@ fn two_tickets_change_places_in_one_look() {
         "tickets/017a-loc/ticket.md",
         "---\nid: 017a\n---\n# Lines\n",
     );
-    application::project_status::project_status(&world.ctx()).unwrap();
+    application::project_status::load_project_status(&world.ctx()).unwrap();
     assert_eq!(
         (path("017a"), path("017")),
         ("017a".to_owned(), "017a/017".to_owned())
@@ -148,7 +148,7 @@ fn an_override_counts_for_a_ticket_below_another() {
         };
         let person = Principal::Human("Ада".to_owned());
         let files = ["src/a.rs".to_owned()];
-        let surroundings = Surroundings {
+        let surroundings = EventContext {
             person: &person,
             plans: &[],
             files: &files,
@@ -156,7 +156,9 @@ fn an_override_counts_for_a_ticket_below_another() {
             host_process: None,
         };
         let handled = handle_host_event(
-            &world.ctx().at_work(&NoRepository, "s".to_owned()),
+            &world
+                .ctx()
+                .with_git_and_session(&NoRepository, "s".to_owned()),
             &event,
             &surroundings,
         );

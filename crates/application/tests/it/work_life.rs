@@ -1,13 +1,13 @@
 //! The work on tickets in any order, by two sessions: the engines agree, nobody disturbs the other, and what is undone
 //! is undone.
 
-use application::approve::{ApproveRequest, approve};
+use application::approve::{ApproveRequest, approve_node};
 use application::claim_node::{ReleaseRequest, claim_node, release_node};
 use application::evidence::{add_evidence, run_evidence};
 use application::move_focus::{FocusMove, move_focus};
 use application::set_progress::{ProgressRequest, set_progress};
-use application::tickets::{finish_scenario, set_level, set_phase};
-use application::undo::{UndoTarget, undo};
+use application::tickets::{finish_scenario, set_phase, set_work_level};
+use application::undo::{UndoTarget, undo_operations};
 use application::where_am_i::where_am_i;
 use application::{Context, Failure};
 use domain::approval::Force;
@@ -15,7 +15,7 @@ use domain::ids::Principal;
 use domain::node::{Node, Progress};
 use domain::operation::Channel;
 use domain::settings::Storage;
-use domain::work::evidence::Asks;
+use domain::work::evidence::ProofCheck;
 use domain::work::work_level::WorkLevel;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -142,12 +142,12 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
         )
         .map(drop),
         Deed::Level(ticket) => {
-            set_level(&ctx, &named(ticket), Some(WorkLevel::Task), None).map(drop)
+            set_work_level(&ctx, &named(ticket), Some(WorkLevel::Task), None).map(drop)
         }
         Deed::Evidence(ticket) => add_evidence(
             &ctx,
             &named(ticket),
-            Asks::File {
+            ProofCheck::File {
                 path: file(*ticket),
             },
         )
@@ -168,7 +168,7 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
             .map(drop)
         }
         Deed::Scenario => finish_scenario(&ctx, &[]).map(drop),
-        Deed::Approve(ticket) => approve(
+        Deed::Approve(ticket) => approve_node(
             &ctx,
             &ApproveRequest {
                 node: named(ticket),
@@ -184,7 +184,7 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
             let text = world.files.text(&file(*ticket)).unwrap();
             world.files.edit(
                 &file(*ticket),
-                &domain::front_matter::with_key(&text, "parent", &parent),
+                &domain::front_matter::set_key(&text, "parent", &parent),
             );
             Ok(())
         }
@@ -196,7 +196,7 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
                 .edit(&file(*ticket), &format!("{head}# It\n\nText {text}.\n"));
             Ok(())
         }
-        Deed::Undo => undo(&ctx, UndoTarget::Newest).map(drop),
+        Deed::Undo => undo_operations(&ctx, UndoTarget::Newest).map(drop),
     };
     done.map_err(|failure| {
         assert!(failure.damage.is_none(), "{failure}");
@@ -219,7 +219,7 @@ fn same(one: &State, other: &State) -> Result<(), TestCaseError> {
 
 /// Everything that is recorded: nodes without the time of their last change, and records.
 fn state(world: &World) -> State {
-    let state = world.store.read().unwrap();
+    let state = world.store.begin_read().unwrap();
     let mut nodes = state.all_nodes().unwrap();
     nodes.sort_by_key(|node| node.id);
     nodes
@@ -227,7 +227,7 @@ fn state(world: &World) -> State {
         .for_each(|node| node.updated_at = testkit::timestamp(0));
     let kinds = ["focus", "claim", "evidence", "tdd", "work-level"];
     let records = kinds.iter().flat_map(|kind| {
-        let found = state.records(kind, "").unwrap();
+        let found = state.records_by_prefix(kind, "").unwrap();
         found
             .into_iter()
             .map(move |(key, body)| (format!("{kind}/{key}"), body))
@@ -240,7 +240,7 @@ fn state(world: &World) -> State {
 fn place(world: &World, session: &str) -> Value {
     let body = world
         .store
-        .read()
+        .begin_read()
         .unwrap()
         .record_body("focus", session)
         .unwrap();
@@ -278,7 +278,7 @@ proptest! {
                 where_am_i(&ctx_of(world, session)).unwrap();
             }
             same(&state(world), &state(&worlds[0]))?;
-            let damage: Vec<_> = world.store.verify().unwrap();
+            let damage: Vec<_> = world.store.verify_integrity().unwrap();
             prop_assert!(damage.is_empty(), "{:?}", damage);
             let found = application::check_state::check_state(&world.ctx()).unwrap().findings;
             let lies: Vec<_> = found.iter().filter(|finding| finding.kind == "status-mismatch").collect();
@@ -305,12 +305,12 @@ proptest! {
         }
         where_am_i(&ctx_of(&world, "one")).unwrap();
         let before = state(&world);
-        let head = world.store.read().unwrap().head().unwrap();
-        if act(&world, "one", &last).is_err() || world.store.read().unwrap().head().unwrap() == head {
+        let head = world.store.begin_read().unwrap().last_operation_id().unwrap();
+        if act(&world, "one", &last).is_err() || world.store.begin_read().unwrap().last_operation_id().unwrap() == head {
             return Ok(());
         }
         let ctx = ctx_of(&world, "one");
-        undo(&ctx, UndoTarget::BackTo(head)).map_err(|failure| TestCaseError::fail(failure.message))?;
+        undo_operations(&ctx, UndoTarget::BackTo(head)).map_err(|failure| TestCaseError::fail(failure.message))?;
         same(&state(&world), &before)?;
     }
 }

@@ -1,6 +1,6 @@
 //! A project in memory: store, files and clock, and short ways to use them.
 
-use application::approve::{ApproveRequest, approve};
+use application::approve::{ApproveRequest, approve_node};
 use application::{Context, Failure};
 use domain::approval::Force;
 use domain::ids::{Principal, StoreId};
@@ -8,7 +8,7 @@ use domain::node::Status;
 use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::ports::Store;
-use domain::profile::{Profile, built_in};
+use domain::profile::{Profile, built_in_profile};
 use store::MemoryStore;
 use testkit::{FakeClock, FakeFiles};
 
@@ -39,7 +39,7 @@ impl World {
             store,
             files: FakeFiles::default(),
             clock: FakeClock::default(),
-            profiles: vec![built_in("story").unwrap()],
+            profiles: vec![built_in_profile("story").unwrap()],
             policy: Policy::default(),
         }
     }
@@ -47,7 +47,7 @@ impl World {
     /// The same world, for tickets.
     pub(crate) fn with_tickets_of(world: Self) -> Self {
         Self {
-            profiles: vec![built_in("tickets").unwrap()],
+            profiles: vec![built_in_profile("tickets").unwrap()],
             ..world
         }
     }
@@ -99,7 +99,7 @@ impl World {
             force: Force::No,
             shown: None,
         };
-        approve(&self.ctx(), &request).map(|_| ())
+        approve_node(&self.ctx(), &request).map(|_| ())
     }
 
     pub(crate) fn status(&self, node: &str) -> Status {
@@ -112,13 +112,13 @@ impl World {
     pub(crate) fn statuses(&self) -> String {
         ["act-1", "chapter-01", "scene-0101"]
             .iter()
-            .map(|node| &self.status(node).word()[..1])
+            .map(|node| &self.status(node).as_str()[..1])
             .collect()
     }
 
     /// The whole tree as text, from the recorded state.
     pub(crate) fn tree(&self) -> String {
-        let nodes = self.store.read().unwrap().all_nodes().unwrap();
+        let nodes = self.store.begin_read().unwrap().all_nodes().unwrap();
         testkit::render_tree(&domain::tree::Tree::new(nodes))
     }
 }

@@ -1,18 +1,18 @@
 //! `tl adopt`: trusts a state that came with a clone or copy, and connects to its shared database.
 
-use application::project_status::project_status;
+use application::project_status::load_project_status;
 use application::record_event::record_event;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
 use domain::ports::Clock;
 use domain::settings::Storage;
-use domain::text::count;
+use domain::text::count_with_noun;
 use store::SystemClock;
 
 use crate::exit_code::ExitCode;
 use crate::project_file;
-use crate::settings::{self, at_terminal};
+use crate::settings::{self, is_at_terminal};
 use crate::ui::{GOOD, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -29,37 +29,37 @@ pub(crate) struct AdoptArgs {
 
 impl AdoptArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = app.root()?;
+        let root = app.find_project_root()?;
         // An agent must not adopt: the approvals in the state may be ones it has written itself.
         // Settings that cannot be loaded do not stop us here, because adopting may be what repairs
         // them.
-        if let Ok(project) = Project::at(&root) {
-            project.refuse_agents(
+        if let Ok(project) = Project::load(&root) {
+            project.refuse_non_persons(
                 "adopting a state",
                 &["ask the person to run `tl adopt` in their own terminal"],
             )?;
         }
         if !self.yes {
-            if !at_terminal() {
+            if !is_at_terminal() {
                 return Err(Failure::new(FailureKind::Refused, "adopting a state needs a person's decision")
-                    .step("run `tl adopt` in a terminal")
-                    .step("tl adopt --yes   # if a person has decided it; not where only people may approve"));
+                    .with_step("run `tl adopt` in a terminal")
+                    .with_step("tl adopt --yes   # if a person has decided it; not where only people may approve"));
             }
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: approvals made by others will count as yours in {}. Go on? [y/N]",
                 styled(WARN, "adopt"),
                 root.display()
             ));
-            if !settings::answered_yes() {
+            if !settings::read_yes_or_no() {
                 return Err(Failure::new(FailureKind::Refused, "not adopted"));
             }
         }
         // Before the project is loaded: loading refuses a database in `config.toml` that was not
         // chosen.
-        settings::choose_named_database(&root)?;
-        let project = joined(Project::at(&root)?)?;
-        let engine = project.engine_settings();
-        let (store, told) = store::adopt(
+        settings::store_named_database_choice(&root)?;
+        let project = fill_in_project_id(Project::load(&root)?)?;
+        let engine = project.store_engine_settings();
+        let (store, told) = store::adopt_store(
             &project.layout,
             project.settings.storage,
             &engine,
@@ -72,20 +72,20 @@ impl AdoptArgs {
             .as_ref()
             .filter(|_| project.settings.storage == Storage::Postgres)
         {
-            settings::choose_database(&root, Some(&shared.url))?;
+            settings::store_database_choice(&root, Some(&shared.url))?;
         }
         // The store is passed on: opening it again would check the trust that was established just
         // now.
-        project.tell(app.ui, &told);
-        project.with(app.ui, &*store, &|ctx| {
+        project.report_recoveries(app.ui, &told);
+        project.run_on_store(app.ui, &*store, &|ctx| {
             record_event(ctx, Verb::Adopt, "adopt the state of this project")
         })?;
-        let view = project.with(app.ui, &*store, &project_status)?;
+        let view = project.run_on_store(app.ui, &*store, &load_project_status)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            let nodes = count(view.nodes, "node", "nodes");
-            app.ui.line(format_args!(
+            let nodes = count_with_noun(view.nodes, "node", "nodes");
+            app.ui.print_line(format_args!(
                 "{} adopted {nodes}, {} approved",
                 styled(GOOD, "✓"),
                 view.status_counts.approved
@@ -98,7 +98,7 @@ impl AdoptArgs {
 /// Returns the project with its id filled in from the project of the same name in the shared
 /// database. Settings without an id are from before there were ids, or written by hand; adopting is
 /// the user's confirmation that it is the same project.
-fn joined(project: Project) -> Result<Project, Failure> {
+fn fill_in_project_id(project: Project) -> Result<Project, Failure> {
     project.refuse_on_replica()?;
     if project.settings.storage != Storage::Postgres || !project.settings.project_id.is_empty() {
         return Ok(project);
@@ -107,7 +107,7 @@ fn joined(project: Project) -> Result<Project, Failure> {
         None => Ok(project),
         Some(id) => {
             project_file::write_keys(&project.root, &[("project_id", &id)])?;
-            Project::at(&project.root)
+            Project::load(&project.root)
         }
     }
 }

@@ -15,11 +15,11 @@ use crate::wiring::App;
 )]
 pub(crate) struct AnchorArgs {
     #[command(subcommand)]
-    what: What,
+    what: AnchorCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum AnchorCommand {
     /// Add an anchor
     Add {
         /// Text of the decision or constraint
@@ -33,25 +33,25 @@ enum What {
 impl AnchorArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let line = |anchor: &AnchorView| {
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{} {}",
                 styled(BOLD, &anchor.stamp),
                 anchor.text
             ));
         };
         match &self.what {
-            What::Add { text } => {
+            AnchorCommand::Add { text } => {
                 let anchor = app.run(|ctx| keep_anchor(ctx, &text.join(" ")))?;
                 if app.ui.json {
-                    app.ui.value(&anchor);
+                    app.ui.print_json(&anchor);
                 } else {
                     line(&anchor);
                 }
             }
-            What::List => {
+            AnchorCommand::List => {
                 let anchors = app.run(list_anchors)?;
                 if app.ui.json {
-                    app.ui.value(&anchors);
+                    app.ui.print_json(&anchors);
                 } else {
                     anchors.iter().for_each(line);
                 }

@@ -1,19 +1,19 @@
 //! `tl approve`: approves a plan at its current version, after confirmation where only people may.
 
-use application::approve::{ApproveRequest, approve};
+use application::approve::{ApproveRequest, approve_node};
 use application::show_node::show_node;
 use application::views::TransitionView;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
+use domain::expected_version::ExpectedVersions;
 use domain::settings::Storage;
-use domain::shown::Shown;
 
 use super::{NodeArgs, ShownArgs, show};
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::ui::{GOOD, Ui, WARN, status, styled};
-use crate::wiring::{App, is_person};
+use crate::ui::{GOOD, Ui, WARN, render_node_status, styled};
+use crate::wiring::{App, is_called_by_person};
 
 /// Approve a plan exactly as it is now
 ///
@@ -35,27 +35,27 @@ pub(crate) struct ApproveArgs {
 
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         // The policy of a shared state is only known with an open store. Agents skip this read:
         // they are refused by the use case anyway.
         let shared = matches!(
             project.settings.storage,
             Storage::Postgres | Storage::Remote
         );
-        let only_people = project.settings.policy.approval.only_people()
+        let only_people = project.settings.policy.approval.requires_person()
             || (shared
-                && is_person()
-                && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.only_people()))?);
-        let shown = if only_people && is_person() {
+                && is_called_by_person()
+                && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.requires_person()))?);
+        let shown = if only_people && is_called_by_person() {
             let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
-            confirm(&view)?;
+            confirm_approval(&view)?;
             self.shown
-                .shown()
+                .shown_versions()
                 // Binds the approval to the version that was shown: a change between the question
                 // and the answer makes it fail instead of approving unseen text.
-                .or_else(|| view.version_hash.map(Shown::from))
+                .or_else(|| view.version_hash.map(ExpectedVersions::from))
         } else {
-            self.shown.shown()
+            self.shown.shown_versions()
         };
         let force = if self.force { Force::Yes } else { Force::No };
         let request = ApproveRequest {
@@ -63,16 +63,16 @@ impl ApproveArgs {
             force,
             shown,
         };
-        let outcome = project.run(app.ui, &|ctx| approve(ctx, &request))?;
+        let outcome = project.run(app.ui, &|ctx| approve_node(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         app.ui
-            .line(format_args!("{} {}", styled(GOOD, "✓"), outcome.message));
+            .print_line(format_args!("{} {}", styled(GOOD, "✓"), outcome.message));
         for warning in &outcome.warnings {
             app.ui
-                .say(format_args!("{}: {}", styled(WARN, "warning"), warning));
+                .print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
         print_transitions(app.ui, &outcome.changed_entities);
         Ok(ExitCode::Done)
@@ -80,19 +80,19 @@ impl ApproveArgs {
 }
 
 /// Shows the plan and asks for confirmation of just this version.
-fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
+fn confirm_approval(view: &application::views::NodeView) -> Result<(), Failure> {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui {
         json: false,
         silent: false,
     };
-    show::print(ui, view);
+    show::print_node(ui, view);
     let version = view
         .version_hash
-        .map(domain::ids::VersionHash::short)
+        .map(domain::ids::VersionHash::short_hex)
         .unwrap_or_default();
-    ui.say(format_args!("Approve {} at {version}? [y/N]", view.path));
-    if settings::answered_yes() {
+    ui.print_message(format_args!("Approve {} at {version}? [y/N]", view.path));
+    if settings::read_yes_or_no() {
         Ok(())
     } else {
         Err(Failure::new(FailureKind::Refused, "not approved"))
@@ -101,16 +101,19 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
 
 /// Prints status transitions, at most twenty.
 pub(super) fn print_transitions(ui: Ui, changes: &[TransitionView]) {
-    const MOST: usize = 20;
-    for change in changes.iter().take(MOST) {
-        ui.line(format_args!(
+    const MAX_PRINTED_TRANSITIONS: usize = 20;
+    for change in changes.iter().take(MAX_PRINTED_TRANSITIONS) {
+        ui.print_line(format_args!(
             "  {}  {} → {}",
             change.path,
             change.previous_status,
-            status(change.new_status)
+            render_node_status(change.new_status)
         ));
     }
-    if changes.len() > MOST {
-        ui.line(format_args!("  … and {} more", changes.len() - MOST));
+    if changes.len() > MAX_PRINTED_TRANSITIONS {
+        ui.print_line(format_args!(
+            "  … and {} more",
+            changes.len() - MAX_PRINTED_TRANSITIONS
+        ));
     }
 }

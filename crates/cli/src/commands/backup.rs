@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use application::Failure;
 use clap::Args;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
@@ -26,29 +26,29 @@ pub(crate) struct BackupArgs {
 
 impl BackupArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         // Opening checks trust and integrity; a damaged or foreign state must not become a backup.
-        let store = project.open(app.ui, None)?;
+        let store = project.open_store(app.ui, None)?;
         // Reading makes a replica fetch new operations from its server first.
-        drop(store.read()?);
+        drop(store.begin_read()?);
         drop(store);
         // Loaded without the store, in the portable form that every engine can be built from.
-        let cargo = store::load(&project.layout, project.settings.storage)?;
-        let bytes = store::write_backup(&self.file, &cargo)?;
-        let head = cargo.head();
+        let cargo = store::dump_store(&project.layout, project.settings.storage)?;
+        let bytes = store::write_backup_file(&self.file, &cargo)?;
+        let head = cargo.head_operation();
         if app.ui.json {
             let file = self.file.display().to_string();
-            app.ui.value(
-                &json!({ "success": true, "file": file, "operations": head, "bytes": bytes, "store": cargo.store() }),
+            app.ui.print_json(
+                &json!({ "success": true, "file": file, "operations": head, "bytes": bytes, "store": cargo.store_id() }),
             );
         } else {
-            let operations = count(
+            let operations = count_with_noun(
                 usize::try_from(head.0).unwrap_or(usize::MAX),
                 "operation",
                 "operations",
             );
             let file = self.file.display().to_string();
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{} {operations} in {file} ({bytes} bytes), verified",
                 styled(GOOD, "✓")
             ));

@@ -1,9 +1,9 @@
 //! `tl brief`: prints the briefing of an agent.
 
 use application::Failure;
-use application::brief::{BriefRequest, brief_explained};
+use application::brief::{BriefRequest, compose_explained_briefing};
 use clap::Args;
-use domain::briefing::Line;
+use domain::briefing::BriefingLine;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -27,7 +27,7 @@ pub(crate) struct BriefArgs {
 impl BriefArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let outcome = app.run(|ctx| {
-            brief_explained(
+            compose_explained_briefing(
                 ctx,
                 BriefRequest {
                     faults: None,
@@ -36,22 +36,22 @@ impl BriefArgs {
             )
         })?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         // Exactly the bytes an agent gets, without decoration: it is used to debug briefings.
         if !self.explain {
-            app.ui.lines(&outcome.text);
+            app.ui.print_lines(&outcome.text);
             return Ok(ExitCode::Done);
         }
-        let list = |title: &str, lines: &[Line]| {
-            app.ui.line(styled(BOLD, title));
+        let list = |title: &str, lines: &[BriefingLine]| {
+            app.ui.print_line(styled(BOLD, title));
             for line in lines {
                 let severity = format!("{:?}", line.severity).to_lowercase();
                 let why = format!("{}, {severity}: {}", line.section, line.why);
                 let first = line.text.lines().next().unwrap_or_default();
                 app.ui
-                    .line(format_args!("  {first}  {}", styled(DIM, &why)));
+                    .print_line(format_args!("  {first}  {}", styled(DIM, &why)));
             }
         };
         let size = format!(

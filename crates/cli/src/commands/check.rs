@@ -9,7 +9,7 @@ use application::record_event::record_event;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
-use domain::text::count;
+use domain::text::count_with_noun;
 use std::path::PathBuf;
 
 /// Check the integrity of the state, and that it matches the plan files
@@ -32,11 +32,11 @@ impl CheckArgs {
         }
         let mut outcome = app.run(check_state)?;
         // Permissions are checked here and not in the use case, which knows no file modes.
-        outcome.add(exposed_directories(&app.project()?));
+        outcome.add_findings(find_exposed_directories(&app.find_project()?));
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
         } else {
-            print(app.ui, &outcome);
+            print_findings(app.ui, &outcome);
         }
         Ok(if outcome.ok {
             ExitCode::Done
@@ -48,8 +48,9 @@ impl CheckArgs {
 
 /// Returns findings for our directories that other users can enter. Opening the state has already
 /// tightened the permissions it could.
-fn exposed_directories(project: &Project) -> Vec<FindingView> {
-    let exposed = store::private::exposed(&[&project.layout.home, project.known.folder()]);
+fn find_exposed_directories(project: &Project) -> Vec<FindingView> {
+    let exposed =
+        store::private_files::find_exposed(&[&project.layout.home, project.known.folder()]);
     let finding = |path: &PathBuf| FindingView {
         kind: "permissions".to_owned(),
         node: None,
@@ -64,28 +65,28 @@ fn exposed_directories(project: &Project) -> Vec<FindingView> {
 
 /// Records the current history as the known one, after a person confirmed it.
 fn accept_history(app: &App) -> Result<(), Failure> {
-    let project = app.project()?;
+    let project = app.find_project()?;
     let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
     // Under every policy: an agent that rolled the history back could accept its own forgery.
-    if let Some(why) = project.why_no_person() {
+    if let Some(why) = project.reason_against_person() {
         return Err(refuse(&format!(
             "only a person at a terminal may accept a changed history, and {why}"
         ))
-        .step("ask the person to run `tl check --accept-history` in their own terminal"));
+        .with_step("ask the person to run `tl check --accept-history` in their own terminal"));
     }
-    let store = project.open(app.ui, None)?;
-    let Some(problem) = store.history().problem() else {
+    let store = project.open_store(app.ui, None)?;
+    let Some(problem) = store.history_state().describe_problem() else {
         app.ui
-            .say("the history matches the last known one; there is nothing to accept");
+            .print_message("the history matches the last known one; there is nothing to accept");
         return Ok(());
     };
     app.ui
-        .say(format_args!("{}: {problem}", styled(WARN, "history")));
-    app.ui.say("Accept the current history? [y/N]");
-    if !settings::answered_yes() {
-        return Err(refuse("not accepted").step("tl log"));
+        .print_message(format_args!("{}: {problem}", styled(WARN, "history")));
+    app.ui.print_message("Accept the current history? [y/N]");
+    if !settings::read_yes_or_no() {
+        return Err(refuse("not accepted").with_step("tl log"));
     }
-    store::record_head(&*store, &project.engine_settings())?;
+    store::accept_current_head(&*store, &project.store_engine_settings())?;
     drop(store);
     project.run(app.ui, &|ctx| {
         // The acceptance itself is an operation, so that it can be seen in `tl log` who did it and
@@ -100,12 +101,12 @@ fn accept_history(app: &App) -> Result<(), Failure> {
 }
 
 /// Prints the findings.
-pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
+pub(super) fn print_findings(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
-        ui.line(format_args!(
+        ui.print_line(format_args!(
             "{} {}: state and plan files agree",
             styled(GOOD, "✓"),
-            count(outcome.nodes, "node", "nodes")
+            count_with_noun(outcome.nodes, "node", "nodes")
         ));
     }
     // If the state is sound, the remaining findings are warnings.
@@ -115,16 +116,16 @@ pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
         styled(BAD, "✗")
     };
     for finding in &outcome.findings {
-        ui.line(format_args!("{mark} {}: {}", finding.kind, finding.message));
+        ui.print_line(format_args!("{mark} {}: {}", finding.kind, finding.message));
         for step in &finding.next_steps {
-            ui.line(format_args!("    {}", styled(DIM, step)));
+            ui.print_line(format_args!("    {}", styled(DIM, step)));
         }
     }
     if outcome.ok {
         return;
     }
-    ui.line(format_args!(
+    ui.print_line(format_args!(
         "{} found",
-        count(outcome.findings.len(), "problem", "problems")
+        count_with_noun(outcome.findings.len(), "problem", "problems")
     ));
 }

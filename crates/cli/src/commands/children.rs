@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, status, styled};
+use crate::ui::{BOLD, render_node_status, styled};
 use crate::wiring::App;
 
 /// List the children of a node with their status
@@ -21,7 +21,7 @@ impl ChildrenArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| children_status(ctx, &self.node.node))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         for child in &view.children {
@@ -30,15 +30,15 @@ impl ChildrenArgs {
                 .as_deref()
                 .map(|title| format!("  {title}"))
                 .unwrap_or_default();
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{}  {}{title}",
                 styled(BOLD, &child.entity_id),
-                status(child.status)
+                render_node_status(child.status)
             ));
         }
         // On stderr: an empty stdout is the right answer for a script.
         if view.children.is_empty() {
-            app.ui.say("no children");
+            app.ui.print_message("no children");
         }
         Ok(ExitCode::Done)
     }

@@ -28,11 +28,13 @@ impl ClaimArgs {
         if self.list {
             let claims = app.run(list_claims)?;
             if app.ui.json {
-                app.ui.value(&claims);
+                app.ui.print_json(&claims);
             } else {
-                claims.iter().for_each(|claim| app.ui.line(words(claim)));
+                claims
+                    .iter()
+                    .for_each(|claim| app.ui.print_line(render_claim(claim)));
                 if claims.is_empty() {
-                    app.ui.say("no claims");
+                    app.ui.print_message("no claims");
                 }
             }
             return Ok(ExitCode::Done);
@@ -40,21 +42,21 @@ impl ClaimArgs {
         // The node is optional for clap because of `--list`.
         if self.node.is_empty() {
             return Err(Failure::new(FailureKind::Invalid, "a node is missing")
-                .step("tl claim NODE")
-                .step("tl claim --list"));
+                .with_step("tl claim NODE")
+                .with_step("tl claim --list"));
         }
         let claim = app.run(|ctx| claim_node(ctx, &self.node))?;
         if app.ui.json {
-            app.ui.value(&claim);
+            app.ui.print_json(&claim);
         } else {
-            app.ui.line(words(&claim));
+            app.ui.print_line(render_claim(&claim));
         }
         Ok(ExitCode::Done)
     }
 }
 
 /// Renders a claim as one line.
-pub(super) fn words(claim: &ClaimView) -> StyledLine {
+pub(super) fn render_claim(claim: &ClaimView) -> StyledLine {
     let by = format!(
         "by {} until {} (token {})",
         claim.session, claim.until, claim.token

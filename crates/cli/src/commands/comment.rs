@@ -1,7 +1,7 @@
 //! `tl comment`: adds and lists comments on a plan.
 
 use application::Failure;
-use application::comment::{CommentView, comment, list_comments};
+use application::comment::{CommentView, add_comment, list_comments};
 use clap::Args;
 
 use super::NodeArgs;
@@ -30,11 +30,11 @@ impl CommentArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let node = &self.node.node;
         if let Some(text) = &self.message {
-            let said = app.run(|ctx| comment(ctx, node, text))?;
+            let said = app.run(|ctx| add_comment(ctx, node, text))?;
             if app.ui.json {
-                app.ui.value(&said);
+                app.ui.print_json(&said);
             } else {
-                app.ui.line(format_args!(
+                app.ui.print_line(format_args!(
                     "{} {}",
                     styled(GOOD, "commented"),
                     styled(BOLD, &said.path)
@@ -44,20 +44,20 @@ impl CommentArgs {
         }
         let all = app.run(|ctx| list_comments(ctx, node))?;
         if app.ui.json {
-            app.ui.value(&all);
+            app.ui.print_json(&all);
         } else {
-            all.iter().for_each(|said| tell(app, said));
+            all.iter().for_each(|said| print_comment(app, said));
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn tell(app: &App, said: &CommentView) {
+fn print_comment(app: &App, said: &CommentView) {
     // A comment is closed by a change of the plan or a decision, never by hand.
     let answered = if said.open { "" } else { " · answered" };
-    let about = format!("{} · {}{answered}", said.by, said.at.for_people());
-    app.ui.line(styled(DIM, &about));
+    let about = format!("{} · {}{answered}", said.by, said.at.format_local_minute());
+    app.ui.print_line(styled(DIM, &about));
     said.text
         .lines()
-        .for_each(|line| app.ui.line(format!("  {line}")));
+        .for_each(|line| app.ui.print_line(format!("  {line}")));
 }

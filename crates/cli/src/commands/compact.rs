@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
-use application::sessions::compact_session::{CompactRequest, compact_session, to_distil};
-use application::tick::spending::keep_spending;
+use application::sessions::compact_session::{
+    CompactRequest, compact_session, prepare_distillation,
+};
+use application::tick::spending::record_spending;
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::compaction::distilled;
+use domain::compaction::parse_distillation;
 use llm::Message;
 
 use crate::exit_code::ExitCode;
-use crate::model::{Mind, Question, ask};
+use crate::model::{ModelRequest, Planner, send_model_request};
 use crate::progress::Progress;
 use crate::wiring::App;
 
@@ -46,7 +48,7 @@ impl CompactArgs {
         let turning_points = if report.is_some() || self.by_rule {
             None
         } else {
-            asked(app)?
+            ask_for_turning_points(app)?
         };
         let request = CompactRequest {
             report,
@@ -54,13 +56,13 @@ impl CompactArgs {
         };
         let outcome = app.run(|ctx| compact_session(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         for line in outcome.next_compaction_report.lines() {
-            app.ui.line(line);
+            app.ui.print_line(line);
         }
-        app.ui.say(format!(
+        app.ui.print_message(format!(
             "session {} is archived: {}",
             outcome.session, outcome.archive
         ));
@@ -70,31 +72,34 @@ impl CompactArgs {
 
 /// Asks the configured model, if any, for the turning points. Its failure is only a warning: a
 /// session must be compactable without network.
-fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
-    let Mind::Model { model, cancel } = Mind::chosen()? else {
+fn ask_for_turning_points(app: &App) -> Result<Option<Vec<String>>, Failure> {
+    let Planner::Model { model, cancel } = Planner::from_configuration()? else {
         return Ok(None);
     };
-    let Some(wanted) = app.run(to_distil)? else {
+    let Some(wanted) = app.run(prepare_distillation)? else {
         return Ok(None);
     };
-    let question = Question {
+    let question = ModelRequest {
         purpose: "turning_points",
         account: "compact",
         system: &wanted.system,
-        messages: vec![Message::user(&wanted.question)],
+        messages: vec![Message::from_user(&wanted.question)],
         schema: Some(&wanted.schema),
         max_output_tokens: 1_200,
     };
     let progress = Progress::new(app.ui, 0);
-    progress.waiting_for("asking for the turning points");
-    let asked = ask(&*model, &cancel, &progress, question);
+    progress.show_waiting_for("asking for the turning points");
+    let asked = send_model_request(&*model, &cancel, &progress, question);
     drop(progress);
     let (spent, points) = match asked {
-        Ok(answer) => (answer.spent, answer.json.as_ref().and_then(distilled)),
+        Ok(answer) => (
+            answer.spent,
+            answer.json.as_ref().and_then(parse_distillation),
+        ),
         // Ctrl-C means the whole command, not just the model call.
         Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
         Err(unanswered) => {
-            app.ui.say(format!(
+            app.ui.print_message(format!(
                 "using the log's turning points, because the model call failed: {}",
                 unanswered.failure.message
             ));
@@ -102,6 +107,6 @@ fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
         }
     };
     // Also for a failed call: its attempts may have cost tokens.
-    app.run(|ctx| keep_spending(ctx, &spent))?;
+    app.run(|ctx| record_spending(ctx, &spent))?;
     Ok(points)
 }

@@ -25,10 +25,11 @@ impl CompletionsArgs {
         clap_complete::generate(self.shell, &mut Cli::command(), "tl", &mut script);
         let script = String::from_utf8_lossy(&script);
         if app.ui.json {
-            app.ui
-                .value(&serde_json::json!({ "shell": self.shell.to_string(), "script": script }));
+            app.ui.print_json(
+                &serde_json::json!({ "shell": self.shell.to_string(), "script": script }),
+            );
         } else {
-            app.ui.text(&script);
+            app.ui.print_text(&script);
         }
         Ok(ExitCode::Done)
     }

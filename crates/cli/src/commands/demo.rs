@@ -28,10 +28,10 @@ pub(crate) struct DemoArgs {
     directory: Option<PathBuf>,
 }
 
-const ACT: &str = include_str!("demo/act.md");
-const CHAPTER: &str = include_str!("demo/chapter.md");
-const SCENE: &str = include_str!("demo/scene.md");
-const SECOND_CHAPTER: &str = include_str!("demo/chapter-2.md");
+const ACT_TEXT: &str = include_str!("demo/act.md");
+const CHAPTER_TEXT: &str = include_str!("demo/chapter.md");
+const SCENE_TEXT: &str = include_str!("demo/scene.md");
+const SECOND_CHAPTER_TEXT: &str = include_str!("demo/chapter-2.md");
 
 const ACT_FILE: &str = "acts/act-1/strategic-plan.md";
 const CHAPTER_FILE: &str = "acts/act-1/chapters/chapter-01/plan.md";
@@ -44,7 +44,7 @@ impl DemoArgs {
         let root = self
             .directory
             .clone()
-            .unwrap_or_else(|| free_name(&app.start));
+            .unwrap_or_else(|| find_free_directory(&app.start));
         let cannot = |error: std::io::Error| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -67,7 +67,7 @@ impl DemoArgs {
                     root.display()
                 ),
             )
-            .step("tl demo SOME_NEW_DIRECTORY"));
+            .with_step("tl demo SOME_NEW_DIRECTORY"));
         }
         std::fs::create_dir_all(&root).map_err(cannot)?;
         let root = root.canonicalize().map_err(cannot)?;
@@ -81,9 +81,9 @@ impl DemoArgs {
             files,
             steps: RefCell::new(Vec::new()),
         };
-        demo.walk()?;
+        demo.run_steps()?;
         if app.ui.json {
-            app.ui.value(&DemoOutcome {
+            app.ui.print_json(&DemoOutcome {
                 success: true,
                 project: demo.root.display().to_string(),
                 steps: demo.steps.take(),
@@ -93,7 +93,7 @@ impl DemoArgs {
     }
 }
 
-fn free_name(start: &Path) -> PathBuf {
+fn find_free_directory(start: &Path) -> PathBuf {
     (1_u32..)
         .map(|number| {
             if number == 1 {
@@ -130,70 +130,74 @@ struct Step {
 }
 
 impl Demo {
-    fn walk(&self) -> Result<(), Failure> {
-        self.heading("A new project");
-        self.command(&["init"], ExitCode::Done)?;
+    fn run_steps(&self) -> Result<(), Failure> {
+        self.print_heading("A new project");
+        self.run_command(&["init"], ExitCode::Done)?;
 
-        self.heading("1. Plan from the top: the prompt an agent gets for act 1");
-        self.command_cut(&["plan", "act", "1"])?;
-        self.agent(ACT_FILE, ACT)?;
+        self.print_heading("1. Plan from the top: the prompt an agent gets for act 1");
+        self.run_plan_truncated(&["plan", "act", "1"])?;
+        self.write_as_agent(ACT_FILE, ACT_TEXT)?;
 
-        self.heading("2. Nothing is planned below a plan that is not approved");
+        self.print_heading("2. Nothing is planned below a plan that is not approved");
         // Expected to fail: the refusal is what this step shows.
-        self.command(&["plan", "chapter", "1"], ExitCode::Failed)?;
-        self.command(&["approve", "act", "1"], ExitCode::Done)?;
-        self.talk("Now the chapter may be planned, and the prompt carries the whole act plan.");
-        self.agent(CHAPTER_FILE, CHAPTER)?;
-        self.command(&["approve", "chapter", "1"], ExitCode::Done)?;
-        self.talk(
+        self.run_command(&["plan", "chapter", "1"], ExitCode::Failed)?;
+        self.run_command(&["approve", "act", "1"], ExitCode::Done)?;
+        self.print_remark(
+            "Now the chapter may be planned, and the prompt carries the whole act plan.",
+        );
+        self.write_as_agent(CHAPTER_FILE, CHAPTER_TEXT)?;
+        self.run_command(&["approve", "chapter", "1"], ExitCode::Done)?;
+        self.print_remark(
             "The scene names a character the chapter does not mention: a warning, not a block.",
         );
-        self.agent(SCENE_FILE, SCENE)?;
-        self.command(&["approve", "scene", "0101"], ExitCode::Done)?;
-        self.command(&["tree"], ExitCode::Done)?;
+        self.write_as_agent(SCENE_FILE, SCENE_TEXT)?;
+        self.run_command(&["approve", "scene", "0101"], ExitCode::Done)?;
+        self.run_command(&["tree"], ExitCode::Done)?;
 
-        self.heading("3. The act is edited, in whatever way: everything below is stale at once");
+        self.print_heading(
+            "3. The act is edited, in whatever way: everything below is stale at once",
+        );
         // Edited in the file and not by a command, because that is how it happens: the next command
         // has to notice it by itself.
-        let edited = ACT.replace(
+        let edited = ACT_TEXT.replace(
             "She refuses to leave the ship.",
             "She leaves the ship for the first time in nine years.",
         );
-        self.author(ACT_FILE, &edited)?;
-        self.command(&["tree"], ExitCode::Done)?;
-        self.command(&["why", "scene", "0101"], ExitCode::Done)?;
+        self.edit_as_author(ACT_FILE, &edited)?;
+        self.run_command(&["tree"], ExitCode::Done)?;
+        self.run_command(&["why", "scene", "0101"], ExitCode::Done)?;
 
-        self.heading("4. Decide: approve the new act, and keep the chapter as it is");
-        self.command(&["approve", "act", "1"], ExitCode::Done)?;
-        self.command(&["revalidate", "chapter", "1", "--keep"], ExitCode::Done)?;
-        self.talk("The chapter did not change, so its scene holds again by itself.");
-        self.command(&["tree"], ExitCode::Done)?;
+        self.print_heading("4. Decide: approve the new act, and keep the chapter as it is");
+        self.run_command(&["approve", "act", "1"], ExitCode::Done)?;
+        self.run_command(&["revalidate", "chapter", "1", "--keep"], ExitCode::Done)?;
+        self.print_remark("The chapter did not change, so its scene holds again by itself.");
+        self.run_command(&["tree"], ExitCode::Done)?;
 
-        self.heading("5. Every version is kept: restore one, and undo that too");
-        self.command(&["versions", "act", "1"], ExitCode::Done)?;
-        self.command(&["restore", "act", "1", "-1"], ExitCode::Done)?;
-        self.command(&["undo"], ExitCode::Done)?;
-        self.command(&["log", "--limit", "5"], ExitCode::Done)?;
-        self.command(&["check"], ExitCode::Done)?;
+        self.print_heading("5. Every version is kept: restore one, and undo that too");
+        self.run_command(&["versions", "act", "1"], ExitCode::Done)?;
+        self.run_command(&["restore", "act", "1", "-1"], ExitCode::Done)?;
+        self.run_command(&["undo"], ExitCode::Done)?;
+        self.run_command(&["log", "--limit", "5"], ExitCode::Done)?;
+        self.run_command(&["check"], ExitCode::Done)?;
 
-        self.heading("6. An agent is blocked, and waits for you");
-        self.agent(SECOND_CHAPTER_FILE, SECOND_CHAPTER)?;
-        self.command(&["status"], ExitCode::Done)?;
-        self.talk("That chapter is not approved. The agent's host asks before it writes a scene below it:");
+        self.print_heading("6. An agent is blocked, and waits for you");
+        self.write_as_agent(SECOND_CHAPTER_FILE, SECOND_CHAPTER_TEXT)?;
+        self.run_command(&["status"], ExitCode::Done)?;
+        self.print_remark("That chapter is not approved. The agent's host asks before it writes a scene below it:");
         // A real hook process with a real event, so that the demo also proves that hooks work here.
-        self.ask_the_hook(SECOND_SCENE_FILE)?;
+        self.run_hook(SECOND_SCENE_FILE)?;
         // Printed instead of run: a server would block the demo, and opening a browser unasked is
         // rude.
-        self.talk("Decide in the browser. In one terminal, in the new directory:");
+        self.print_remark("Decide in the browser. In one terminal, in the new directory:");
         self.ui
-            .line(format_args!("  {}", styled(BOLD, "tl serve --open")));
-        self.talk("In another one, as the agent, which goes on as soon as you have approved the chapter there:");
-        self.ui.line(format_args!(
+            .print_line(format_args!("  {}", styled(BOLD, "tl serve --open")));
+        self.print_remark("In another one, as the agent, which goes on as soon as you have approved the chapter there:");
+        self.ui.print_line(format_args!(
             "  {}",
             styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")
         ));
 
-        self.heading("What to try next");
+        self.print_heading("What to try next");
         let here = self.root.display();
         for (command, what) in [
             (format!("cd {here}"), "the story is yours to break"),
@@ -211,7 +215,7 @@ impl Demo {
             ),
             ("tl --help".to_owned(), "everything else"),
         ] {
-            self.ui.line(format_args!(
+            self.ui.print_line(format_args!(
                 "  {}  {}",
                 styled(BOLD, format!("{command:<36}")),
                 styled(DIM, what)
@@ -220,48 +224,48 @@ impl Demo {
         Ok(())
     }
 
-    fn heading(&self, text: &str) {
-        self.ui.blank();
-        self.ui.line(styled(BOLD, text));
+    fn print_heading(&self, text: &str) {
+        self.ui.print_blank_line();
+        self.ui.print_line(styled(BOLD, text));
     }
 
-    fn talk(&self, text: &str) {
-        self.ui.line(styled(DIM, text));
+    fn print_remark(&self, text: &str) {
+        self.ui.print_line(styled(DIM, text));
     }
 
-    fn agent(&self, path: &str, text: &str) -> Result<(), Failure> {
-        self.write(path, text, "an agent writes")
+    fn write_as_agent(&self, path: &str, text: &str) -> Result<(), Failure> {
+        self.write_file(path, text, "an agent writes")
     }
 
-    fn author(&self, path: &str, text: &str) -> Result<(), Failure> {
-        self.write(path, text, "the author edits")
+    fn edit_as_author(&self, path: &str, text: &str) -> Result<(), Failure> {
+        self.write_file(path, text, "the author edits")
     }
 
-    fn write(&self, path: &str, text: &str, who: &str) -> Result<(), Failure> {
-        self.files.replace(path, text)?;
-        self.talk(&format!("({who} {path})"));
+    fn write_file(&self, path: &str, text: &str, who: &str) -> Result<(), Failure> {
+        self.files.replace_file(path, text)?;
+        self.print_remark(&format!("({who} {path})"));
         Ok(())
     }
 
     /// Prints a command as a person would type it, runs it, and checks its exit code.
-    fn command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
-        self.ui.line(format_args!(
+    fn run_command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
+        self.ui.print_line(format_args!(
             "{} {}",
             styled(INFO, "$ tl"),
             styled(INFO, &words.join(" "))
         ));
         // In this process: 20 starts of the program would make the demo slower without showing
         // more.
-        self.expect(crate::run(self.arguments(words)), words, expected)
+        self.check_exit_code(crate::run(self.build_arguments(words)), words, expected)
     }
 
     /// Runs the hook as Claude Code does before it writes a file, and prints the refusal.
-    fn ask_the_hook(&self, path: &str) -> Result<(), Failure> {
+    fn run_hook(&self, path: &str) -> Result<(), Failure> {
         let broken = |error: std::io::Error| {
             Failure::new(FailureKind::Internal, format!("the demo stopped: {error}"))
         };
         self.ui
-            .line(styled(INFO, "$ tl hook claude-code < the-event.json"));
+            .print_line(styled(INFO, "$ tl hook claude-code < the-event.json"));
         let event = serde_json::json!({
             "session_id": "demo",
             "cwd": self.root,
@@ -304,13 +308,13 @@ impl Demo {
                 "the demo stopped: the hook let a scene pass",
             ));
         };
-        self.ui.lines(reason);
+        self.ui.print_lines(reason);
         Ok(())
     }
 
     /// Runs `tl plan` and prints the first lines of its long output.
-    fn command_cut(&self, words: &[&str]) -> Result<(), Failure> {
-        self.ui.line(format_args!(
+    fn run_plan_truncated(&self, words: &[&str]) -> Result<(), Failure> {
+        self.ui.print_line(format_args!(
             "{} {}",
             styled(INFO, "$ tl"),
             styled(INFO, format!("{} | head -12", words.join(" ")))
@@ -327,11 +331,11 @@ impl Demo {
             .prompt
             .lines()
             .take(12)
-            .for_each(|line| self.ui.line(line));
+            .for_each(|line| self.ui.print_line(line));
         Ok(())
     }
 
-    fn arguments(&self, words: &[&str]) -> Vec<OsString> {
+    fn build_arguments(&self, words: &[&str]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> =
             vec!["tl".into(), "--project".into(), self.root.clone().into()];
         // With `--json` only the summary at the end may be printed.
@@ -342,14 +346,20 @@ impl Demo {
         arguments
     }
 
-    fn expect(&self, found: ExitCode, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
+    fn check_exit_code(
+        &self,
+        found: ExitCode,
+        words: &[&str],
+        expected: ExitCode,
+    ) -> Result<(), Failure> {
         self.steps.borrow_mut().push(Step {
             command: format!("tl {}", words.join(" ")),
-            exit_code: found.number(),
+            exit_code: found.as_number(),
         });
         if found == expected {
             if expected == ExitCode::Failed {
-                self.ui.line(styled(BAD, "(refused, as it should be)"));
+                self.ui
+                    .print_line(styled(BAD, "(refused, as it should be)"));
             }
             return Ok(());
         }
@@ -358,7 +368,7 @@ impl Demo {
             FailureKind::Internal,
             format!(
                 "the demo stopped: `tl {command}` ended with {}",
-                found.number()
+                found.as_number()
             ),
         ))
     }

@@ -4,7 +4,7 @@ use application::Failure;
 use application::diff_version::diff_version;
 use application::views::DiffView;
 use clap::Args;
-use domain::diff::{Emphasis, LineKind};
+use domain::diff::{DiffLineKind, Emphasis};
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, INFO, PLAIN, Ui, styled, styled_line};
@@ -25,38 +25,38 @@ impl DiffArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| diff_version(ctx, &self.words))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         if view.hunks.is_empty() {
-            app.ui.say("no difference");
+            app.ui.print_message("no difference");
         }
-        print(app.ui, &view);
+        print_diff(app.ui, &view);
         Ok(ExitCode::Done)
     }
 }
 
 /// Prints a unified diff with the changed words highlighted.
-pub(super) fn print(ui: Ui, view: &DiffView) {
+pub(super) fn print_diff(ui: Ui, view: &DiffView) {
     if view.hunks.is_empty() {
         return;
     }
-    ui.line(styled(DIM, format!("--- {}", view.older)));
-    ui.line(styled(DIM, format!("+++ {}", view.newer)));
+    ui.print_line(styled(DIM, format!("--- {}", view.older)));
+    ui.print_line(styled(DIM, format!("+++ {}", view.newer)));
     for hunk in &view.hunks {
-        ui.line(styled(INFO, hunk.header.trim_end()));
+        ui.print_line(styled(INFO, hunk.header.trim_end()));
         for line in &hunk.lines {
             let style = match line.kind {
-                LineKind::Same => PLAIN,
-                LineKind::Removed => BAD,
-                LineKind::Added => GOOD,
+                DiffLineKind::Same => PLAIN,
+                DiffLineKind::Removed => BAD,
+                DiffLineKind::Added => GOOD,
             };
-            let mut text = styled_line!("{}", styled(style, line.kind.sign()));
+            let mut text = styled_line!("{}", styled(style, line.kind.diff_marker()));
             for (emphasis, piece) in &line.pieces {
                 // Underlined as well as bold: some terminals show bold as a colour only, and
                 // meaning must not depend on colour.
-                let strong = *emphasis == Emphasis::Strong && line.kind != LineKind::Same;
-                text.push(styled(
+                let strong = *emphasis == Emphasis::Strong && line.kind != DiffLineKind::Same;
+                text.push_display(styled(
                     if strong {
                         style.bold().underline()
                     } else {
@@ -65,7 +65,7 @@ pub(super) fn print(ui: Ui, view: &DiffView) {
                     piece,
                 ));
             }
-            ui.line(text);
+            ui.print_line(text);
         }
     }
 }

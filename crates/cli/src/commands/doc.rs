@@ -1,22 +1,22 @@
 //! `tl doc`: creates, edits, validates and freezes plan documents.
 
 mod changes;
-mod shown;
+mod output;
 
 use std::fmt::Display;
 
-use application::plan_documents::accept::{accept, restore};
-use application::plan_documents::choose::choose;
-use application::plan_documents::compare::compare;
-use application::plan_documents::create::create;
-use application::plan_documents::edit::{Edit, edit};
+use application::plan_documents::accept::{accept_change, restore_document};
+use application::plan_documents::choose::choose_document;
+use application::plan_documents::compare::compare_documents;
+use application::plan_documents::create::create_document;
+use application::plan_documents::edit::{DocumentEdit, edit_document};
 use application::plan_documents::freeze_plan::freeze_plan;
 use application::plan_documents::render::render_plan;
-use application::plan_documents::revise::revise;
-use application::plan_documents::validate::validate;
+use application::plan_documents::revise::revise_document;
+use application::plan_documents::validate::validate_plan;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
-use domain::plan_document::Grade;
+use domain::plan_document::ProblemGrade;
 
 use self::changes::ChangeArgs;
 use crate::exit_code::ExitCode;
@@ -40,19 +40,19 @@ use crate::wiring::App;
   tl doc freeze")]
 pub(crate) struct DocArgs {
     #[command(subcommand)]
-    what: What,
+    what: DocCommand,
 }
 
 /// Option for the document to use.
 #[derive(Debug, Args)]
-pub(super) struct Which {
+pub(super) struct DocumentOption {
     /// The document [default: the current one]
     #[arg(long, value_name = "ID")]
     doc: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum DocCommand {
     /// Create a document and make it the current one
     New {
         /// Title of the plan
@@ -70,7 +70,7 @@ enum What {
         /// `M-001`, `CI-004`, `overview`, `invisible_knowledge`, `milestone_dependencies`
         entity: Option<String>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     #[command(flatten)]
     Change(ChangeArgs),
@@ -83,7 +83,7 @@ A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"
         /// A file, or `-` for standard input
         file: String,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Validate the document: list everything that is wrong, missing or suspicious, with its
     /// location
@@ -92,27 +92,27 @@ A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"
         #[arg(long)]
         accept: bool,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Restore the last recorded text; the current text of the file is kept as a version
     Restore {
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Freeze the document: it cannot be changed any more, and its milestones can be worked on
     Freeze {
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Start a new revision of a frozen document
     Revise {
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Render plan.md from plan.json
     Render {
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Show the changes since the previous revision, or between two documents
     Diff {
@@ -120,7 +120,7 @@ A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"
         #[arg(value_name = "ID")]
         older: Option<String>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Print the JSON Schema of plan.json
     Schema,
@@ -129,87 +129,92 @@ A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"
 impl DocArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::New { title } => {
-                let made = app.run(|ctx| create(ctx, title))?;
-                app.ui.say(styled(DIM, &made.file_path));
-                answer(app, &made, &made.document)
+            DocCommand::New { title } => {
+                let made = app.run(|ctx| create_document(ctx, title))?;
+                app.ui.print_message(styled(DIM, &made.file_path));
+                print_outcome(app, &made, &made.document)
             }
-            What::List => shown::list(app),
-            What::Use { document } => {
-                let chosen = app.run(|ctx| choose(ctx, document))?;
-                answer(
+            DocCommand::List => output::print_documents(app),
+            DocCommand::Use { document } => {
+                let chosen = app.run(|ctx| choose_document(ctx, document))?;
+                print_outcome(
                     app,
                     &chosen,
                     format!("{} is the current document", chosen.document),
                 )
             }
-            What::Show { entity, which } => {
-                shown::show(app, which.doc.as_deref(), entity.as_deref())
+            DocCommand::Show { entity, which } => {
+                output::print_document(app, which.doc.as_deref(), entity.as_deref())
             }
-            What::Change(change) => {
-                let (change, which) = change.change()?;
-                apply(app, which.doc.as_deref(), &Edit::One(Box::new(change)))
+            DocCommand::Change(change) => {
+                let (change, which) = change.to_change()?;
+                apply_changes(
+                    app,
+                    which.doc.as_deref(),
+                    &DocumentEdit::One(Box::new(change)),
+                )
             }
             // As text: the use case parses it, so that an error names the line of the batch.
-            What::Apply { file, which } => apply(
+            DocCommand::Apply { file, which } => apply_changes(
                 app,
                 which.doc.as_deref(),
-                &Edit::Batch(changes::text_of(file)?),
+                &DocumentEdit::Batch(changes::read_file_or_stdin(file)?),
             ),
-            What::Validate {
+            DocCommand::Validate {
                 accept: true,
                 which,
             } => {
-                let settled = app.run(|ctx| accept(ctx, which.doc.as_deref()))?;
-                settled_line(
+                let settled = app.run(|ctx| accept_change(ctx, which.doc.as_deref()))?;
+                print_settled(
                     app,
                     &settled,
                     "accepted as it is in the file",
                     "there are no manual edits to accept",
                 )
             }
-            What::Validate {
+            DocCommand::Validate {
                 accept: false,
                 which,
-            } => look_over(app, which),
-            What::Restore { which } => {
-                let settled = app.run(|ctx| restore(ctx, which.doc.as_deref()))?;
-                settled_line(
+            } => validate_document(app, which),
+            DocCommand::Restore { which } => {
+                let settled = app.run(|ctx| restore_document(ctx, which.doc.as_deref()))?;
+                print_settled(
                     app,
                     &settled,
                     "restored to the last recorded text",
                     "there is nothing to restore",
                 )
             }
-            What::Freeze { which } => {
+            DocCommand::Freeze { which } => {
                 let frozen = app.run(|ctx| freeze_plan(ctx, which.doc.as_deref()))?;
                 let line = styled_line!("{} {} is frozen", styled(GOOD, "✓"), frozen.document);
                 for wave in frozen.waves.iter().filter(|_| !app.ui.json) {
-                    app.ui.say(format!(
+                    app.ui.print_message(format!(
                         "  wave {}: {}",
                         wave.wave,
                         wave.milestones.join(", ")
                     ));
                 }
-                answer(app, &frozen, &line)
+                print_outcome(app, &frozen, &line)
             }
-            What::Revise { which } => {
-                let made = app.run(|ctx| revise(ctx, which.doc.as_deref()))?;
-                app.ui.say(styled(DIM, &made.file_path));
-                answer(app, &made, &made.document)
+            DocCommand::Revise { which } => {
+                let made = app.run(|ctx| revise_document(ctx, which.doc.as_deref()))?;
+                app.ui.print_message(styled(DIM, &made.file_path));
+                print_outcome(app, &made, &made.document)
             }
-            What::Render { which } => {
+            DocCommand::Render { which } => {
                 let rendered = app.run(|ctx| render_plan(ctx, which.doc.as_deref()))?;
-                answer(app, &rendered, &rendered.file_path)
+                print_outcome(app, &rendered, &rendered.file_path)
             }
-            What::Diff { older, which } => {
-                let found = app.run(|ctx| compare(ctx, older.as_deref(), which.doc.as_deref()))?;
-                shown::comparison(app, &found)
+            DocCommand::Diff { older, which } => {
+                let found =
+                    app.run(|ctx| compare_documents(ctx, older.as_deref(), which.doc.as_deref()))?;
+                output::print_comparison(app, &found)
             }
             // Works outside of a project too, for editors and code generators.
-            What::Schema => {
-                let text = serde_json::to_string_pretty(domain::plan_document::schema());
-                app.ui.lines(&text.unwrap_or_default());
+            DocCommand::Schema => {
+                let text = serde_json::to_string_pretty(domain::plan_document::plan_json_schema());
+                app.ui.print_lines(&text.unwrap_or_default());
                 Ok(ExitCode::Done)
             }
         }
@@ -217,47 +222,52 @@ impl DocArgs {
 }
 
 /// Prints the outcome as JSON or as one line.
-fn answer<T: serde::Serialize>(
+fn print_outcome<T: serde::Serialize>(
     app: &App,
     value: &T,
     line: impl Display,
 ) -> Result<ExitCode, Failure> {
     if app.ui.json {
-        app.ui.value(value);
+        app.ui.print_json(value);
     } else {
-        app.ui.line(line);
+        app.ui.print_line(line);
     }
     Ok(ExitCode::Done)
 }
 
 /// Applies changes and prints the ids of the changed entities.
-fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, Failure> {
-    let outcome = app.run(|ctx| edit(ctx, document, change))?;
+fn apply_changes(
+    app: &App,
+    document: Option<&str>,
+    change: &DocumentEdit,
+) -> Result<ExitCode, Failure> {
+    let outcome = app.run(|ctx| edit_document(ctx, document, change))?;
     if app.ui.json {
-        app.ui.value(&outcome);
+        app.ui.print_json(&outcome);
         return Ok(ExitCode::Done);
     }
     for changed in &outcome.changed {
         // The id alone on stdout, so that a script can use it; the version is a message.
-        app.ui.line(&changed.id);
+        app.ui.print_line(&changed.id);
         if let Some(version) = changed
             .entity
             .as_ref()
             .and_then(|entity| entity["version"].as_u64())
         {
-            app.ui.say(styled(DIM, format!("  version {version}")));
+            app.ui
+                .print_message(styled(DIM, format!("  version {version}")));
         }
     }
     if outcome.operation.is_none() {
-        app.ui.say("no changes");
+        app.ui.print_message("no changes");
     }
     Ok(ExitCode::Done)
 }
 
 /// Prints the outcome of accepting or restoring.
-fn settled_line(
+fn print_settled(
     app: &App,
-    settled: &application::plan_documents::accept::Settled,
+    settled: &application::plan_documents::accept::ResolvedChange,
     done: &str,
     nothing: &str,
 ) -> Result<ExitCode, Failure> {
@@ -266,12 +276,12 @@ fn settled_line(
         Some(_) => styled_line!("{} {name} {done}", styled(GOOD, "✓")),
         None => styled_line!("{name}: {nothing}"),
     };
-    answer(app, settled, &line)
+    print_outcome(app, settled, &line)
 }
 
 /// Validates a document and prints its problems.
-fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
-    let found = app.run(|ctx| validate(ctx, which.doc.as_deref()))?;
+fn validate_document(app: &App, which: &DocumentOption) -> Result<ExitCode, Failure> {
+    let found = app.run(|ctx| validate_plan(ctx, which.doc.as_deref()))?;
     // Unfinished parts are not an error: a plan is validated many times while it is written.
     let code = if found.ok {
         ExitCode::Done
@@ -279,36 +289,36 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
         ExitCode::Findings
     };
     if app.ui.json {
-        app.ui.value(&found);
+        app.ui.print_json(&found);
         return Ok(code);
     }
     for problem in &found.problems {
         let (style, word) = match problem.grade {
-            Grade::Broken => (BAD, "broken"),
-            Grade::Unfinished => (WARN, "to do"),
-            Grade::Hint => (DIM, "hint"),
+            ProblemGrade::Broken => (BAD, "broken"),
+            ProblemGrade::Unfinished => (WARN, "to do"),
+            ProblemGrade::Hint => (DIM, "hint"),
         };
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} {}",
             styled(style, word),
-            problem.in_words()
+            problem.render_line()
         ));
     }
     for place in &found.changed_outside {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} {}",
             styled(WARN, "changed outside"),
             place
         ));
     }
     for problem in &found.context_problems {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} context.json {}",
             styled(BAD, "broken"),
-            problem.in_words()
+            problem.render_line()
         ));
     }
-    app.ui.line(match (found.ok, found.complete) {
+    app.ui.print_line(match (found.ok, found.complete) {
         (true, true) => styled_line!(
             "{} {} is valid and complete",
             styled(GOOD, "✓"),
@@ -321,11 +331,11 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
         let doc = &found.document;
         // A frozen document can only be restored: accepting an edit would change it.
         if !found.frozen {
-            app.ui.say(format!(
+            app.ui.print_message(format!(
                 "next: tl doc validate --accept --doc {doc}   # accept the manual edits"
             ));
         }
-        app.ui.say(format!(
+        app.ui.print_message(format!(
             "next: tl doc restore --doc {doc}   # restore the last recorded text; the current one is kept as a version"
         ));
     }
@@ -333,6 +343,6 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
 }
 
 /// Returns a failure for invalid input.
-fn invalid(message: impl Into<String>) -> Failure {
+fn invalid_input(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Invalid, message)
 }

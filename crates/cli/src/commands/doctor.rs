@@ -1,7 +1,7 @@
 //! `tl doctor`: diagnoses the installation in agent hosts, the state, and the trust in both.
 
 mod codex_trust;
-mod double;
+mod duplicates;
 mod health;
 mod latency;
 mod probe;
@@ -9,18 +9,18 @@ mod probe;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
-use domain::ports::{History, Store, StoreFault};
+use domain::ports::{HistoryState, Store, StoreFault};
 use domain::settings::Storage;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde::Serialize;
 use store::{DiskFiles, NetworkFileSystem, network_file_system_at};
 
-use crate::commands::doctor::codex_trust::trust;
-use crate::commands::doctor::health::{Finding, HostHealth, Severity, examine};
-pub(crate) use crate::commands::doctor::latency::{Latency, latencies};
-use crate::commands::host_choice::unfindable;
+use crate::commands::doctor::codex_trust::trust_project_hooks;
+use crate::commands::doctor::health::{HostFinding, HostFindingSeverity, HostHealth, check_host};
+pub(crate) use crate::commands::doctor::latency::{HookLatency, compute_latencies};
+use crate::commands::host_choice::missing_on_path_note;
 use crate::exit_code::ExitCode;
-use crate::trust::waiting_notice;
+use crate::trust::pending_policy_notice;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Styled, Ui, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -47,19 +47,19 @@ struct DoctorOutcome {
     project: String,
     /// Why the state cannot be used, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<Finding>,
+    state: Option<HostFinding>,
     /// Decisions a person has to make before policy and history are trusted again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    trust: Vec<Finding>,
+    trust: Vec<HostFinding>,
     hosts: Vec<HostHealth>,
-    latency: Vec<Latency>,
+    latency: Vec<HookLatency>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
 impl DoctorArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         let root = project.root.clone();
         let disk = DiskFiles::open(&root).map_err(|error| {
             Failure::new(
@@ -68,32 +68,32 @@ impl DoctorArgs {
             )
         })?;
         if self.trust.is_some() {
-            trust(app.ui, &disk)?;
+            trust_project_hooks(app.ui, &disk)?;
         }
         let hosts: Vec<HostHealth> = Host::ALL
             .into_iter()
-            .filter_map(|host| examine(&disk, host))
+            .filter_map(|host| check_host(&disk, host))
             .collect();
         // The probes touch no plan and so do not open the state. A hook that cannot open it fails
         // open, which nobody would notice otherwise.
-        let opened = project.open(app.ui, None);
+        let opened = project.open_store(app.ui, None);
         let untrusted = opened
             .as_ref()
-            .map(|store| untrusted(&project, &**store))
+            .map(|store| find_trust_problems(&project, &**store))
             .unwrap_or_default();
-        let looked = opened.and_then(|store| of_server(&project, &*store));
+        let looked = opened.and_then(|store| contact_server(&project, &*store));
         let (state, mut notes) = match looked {
             Ok(notes) => (None, notes),
-            Err(fault) => (Some(Finding::from(Failure::from(fault))), Vec::new()),
+            Err(fault) => (Some(HostFinding::from(Failure::from(fault))), Vec::new()),
         };
         if !hosts.is_empty() {
-            notes.extend(unfindable());
+            notes.extend(missing_on_path_note());
         }
         // A note, not a problem: it works until two machines write at the same time.
-        notes.extend(on_network_file_system(&project));
+        notes.extend(network_file_system_note(&project));
         let problems = hosts
             .iter()
-            .map(|health| health.count(Severity::Problem))
+            .map(|health| health.count_findings(HostFindingSeverity::Problem))
             .sum::<usize>();
         let outcome = DoctorOutcome {
             ok: problems == 0 && state.is_none() && untrusted.is_empty(),
@@ -102,12 +102,12 @@ impl DoctorArgs {
             state,
             trust: untrusted,
             hosts,
-            latency: latencies(&root),
+            latency: compute_latencies(&root),
         };
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
         } else {
-            print(app.ui, &outcome);
+            print_outcome(app.ui, &outcome);
         }
         Ok(if outcome.ok {
             ExitCode::Done
@@ -119,7 +119,7 @@ impl DoctorArgs {
 
 /// Warns of a SQLite database on a network file system: WAL needs shared memory, which works on one
 /// machine only, and file locks there are unreliable.
-fn on_network_file_system(project: &Project) -> Option<String> {
+fn network_file_system_note(project: &Project) -> Option<String> {
     let uses_sqlite = matches!(project.settings.storage, Storage::Sqlite | Storage::Remote);
     let folder = project.layout.database.parent().filter(|_| uses_sqlite)?;
     let NetworkFileSystem(name) = network_file_system_at(folder)?;
@@ -130,34 +130,34 @@ fn on_network_file_system(project: &Project) -> Option<String> {
 
 /// Returns findings that need a person's decision: a changed history, a looser policy in
 /// `config.toml`.
-fn untrusted(project: &Project, store: &dyn Store) -> Vec<Finding> {
-    let problem = |message: String, steps: &[&str]| Finding {
-        severity: Severity::Problem,
+fn find_trust_problems(project: &Project, store: &dyn Store) -> Vec<HostFinding> {
+    let problem = |message: String, steps: &[&str]| HostFinding {
+        severity: HostFindingSeverity::Problem,
         message,
         next_steps: steps.iter().map(|step| (*step).to_owned()).collect(),
     };
     // Both are problems, not warnings: until a person decides, approvals cannot be relied upon.
     let history = store
-        .history()
-        .problem()
-        .map(|message| problem(message, &History::NEXT_STEPS));
+        .history_state()
+        .describe_problem()
+        .map(|message| problem(message, &HistoryState::NEXT_STEPS));
     let waiting = project
-        .trusted(store)
+        .resolve_policy(store)
         .map(|trusted| trusted.waiting)
         .unwrap_or_default();
-    let policy = waiting_notice(&waiting).map(|message| problem(message, &["tl policy"]));
+    let policy = pending_policy_notice(&waiting).map(|message| problem(message, &["tl policy"]));
     history.into_iter().chain(policy).collect()
 }
 
 /// Contacts the team server, if there is one, and returns notes about it.
-fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreFault> {
+fn contact_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreFault> {
     let Some(server) = &project.settings.server.address else {
         return Ok(Vec::new());
     };
-    drop(store.read()?);
+    drop(store.begin_read()?);
     let caller = store
         // The read above is the round trip; only then is it known whom the server takes us for.
-        .caller()
+        .remote_principal()
         .map(|caller| format!(", as {caller}"))
         .unwrap_or_default();
     let mut notes = vec![format!("the state is remote: {server}{caller}")];
@@ -165,7 +165,7 @@ fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreF
     Ok(notes)
 }
 
-fn print(ui: Ui, outcome: &DoctorOutcome) {
+fn print_outcome(ui: Ui, outcome: &DoctorOutcome) {
     if let Some(finding) = &outcome.state {
         print_finding(ui, "", finding);
     }
@@ -174,29 +174,29 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
         .iter()
         .for_each(|finding| print_finding(ui, "", finding));
     if outcome.hosts.is_empty() {
-        ui.line("No agent host is installed in this project.");
-        ui.blank();
-        ui.line(format_args!(
+        ui.print_line("No agent host is installed in this project.");
+        ui.print_blank_line();
+        ui.print_line(format_args!(
             "Next:  {}   install into the detected hosts",
             styled(BOLD, "tl init --host auto")
         ));
     }
     for health in &outcome.hosts {
-        ui.line(format_args!(
+        ui.print_line(format_args!(
             "{}  {}",
-            styled(BOLD, health.host.title()),
+            styled(BOLD, health.host.display_name()),
             styled(DIM, &health.file)
         ));
         if let Some(program) = &health.program {
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "  {} starting {}",
-                count(health.hooks, "hook", "hooks"),
+                count_with_noun(health.hooks, "hook", "hooks"),
                 program
             ));
         }
         for probe in &health.probes {
-            let milliseconds = micros_as_ms(probe.micros);
-            ui.line(format_args!(
+            let milliseconds = format_micros_as_ms(probe.micros);
+            ui.print_line(format_args!(
                 "  {} {}: {milliseconds}",
                 styled(GOOD, "✓"),
                 probe.what
@@ -208,60 +208,63 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
             .for_each(|finding| print_finding(ui, "  ", finding));
     }
     if !outcome.latency.is_empty() {
-        ui.blank();
-        ui.line(styled(BOLD, "Hooks so far"));
+        ui.print_blank_line();
+        ui.print_line(styled(BOLD, "Hooks so far"));
     }
     for one in &outcome.latency {
         let faults = match (&one.last_fault, one.faults) {
             (Some(last), number) if number > 0 => {
-                let last = format!("{}: {}", last.at.for_people(), last.message);
+                let last = format!("{}: {}", last.at.format_local_minute(), last.message);
                 styled(
                     WARN,
-                    format!(", {}, last {last}", count(number, "fault", "faults")),
+                    format!(
+                        ", {}, last {last}",
+                        count_with_noun(number, "fault", "faults")
+                    ),
                 )
             }
             _ => Styled::default(),
         };
-        ui.line(format_args!(
+        ui.print_line(format_args!(
             "  {}: {}, p50 {}, p99 {}, {}{faults}",
-            one.host.title(),
-            count(one.events, "event", "events"),
-            micros_as_ms(one.p50_micros),
-            micros_as_ms(one.p99_micros),
-            count(one.blocks, "block", "blocks")
+            one.host.display_name(),
+            count_with_noun(one.events, "event", "events"),
+            format_micros_as_ms(one.p50_micros),
+            format_micros_as_ms(one.p99_micros),
+            count_with_noun(one.blocks, "block", "blocks")
         ));
     }
     for note in &outcome.notes {
-        ui.say(format_args!("{}: {note}", styled(INFO, "note")));
+        ui.print_message(format_args!("{}: {note}", styled(INFO, "note")));
     }
     // Counted over all parts, because the exit code is 3 for each of them.
     let problems: usize = outcome
         .hosts
         .iter()
-        .map(|health| health.count(Severity::Problem))
+        .map(|health| health.count_findings(HostFindingSeverity::Problem))
         .sum();
     let problems = problems + usize::from(outcome.state.is_some()) + outcome.trust.len();
     if problems > 0 {
-        ui.blank();
-        ui.line(format_args!(
+        ui.print_blank_line();
+        ui.print_line(format_args!(
             "{} found",
-            count(problems, "problem", "problems")
+            count_with_noun(problems, "problem", "problems")
         ));
     }
 }
 
-fn print_finding(ui: Ui, indent: &str, finding: &Finding) {
+fn print_finding(ui: Ui, indent: &str, finding: &HostFinding) {
     let mark = match finding.severity {
-        Severity::Problem => styled(BAD, "✗"),
-        Severity::Warning => styled(WARN, "!"),
+        HostFindingSeverity::Problem => styled(BAD, "✗"),
+        HostFindingSeverity::Warning => styled(WARN, "!"),
     };
-    ui.line(format_args!("{indent}{mark} {}", finding.message));
+    ui.print_line(format_args!("{indent}{mark} {}", finding.message));
     for step in &finding.next_steps {
-        ui.line(format_args!("{indent}    {}", styled(DIM, step)));
+        ui.print_line(format_args!("{indent}    {}", styled(DIM, step)));
     }
 }
 
-fn micros_as_ms(micros: u64) -> String {
+fn format_micros_as_ms(micros: u64) -> String {
     // By integers with one decimal; more digits would suggest a precision that a single run has
     // not.
     format!("{}.{} ms", micros / 1000, micros % 1000 / 100)

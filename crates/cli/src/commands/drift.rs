@@ -19,16 +19,16 @@ impl DriftArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(check_drift)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         let uses = view.tool_type_counts;
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} {} of 100",
             styled(BOLD, "on track:"),
             view.drift_score
         ));
-        app.ui.line(format!(
+        app.ui.print_line(format!(
             "{} calls ({} read, {} write, {} query, {} trail), {} since the last checkpoint, {} failed in a row",
             view.turn_count,
             uses.read,
@@ -40,9 +40,9 @@ impl DriftArgs {
         ));
         for signal in &view.signals {
             let (text, next) = (&signal.text, signal.next_step);
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{} {text}. {next}",
-                styled(WARN, signal.kind.word())
+                styled(WARN, signal.kind.as_str())
             ));
         }
         Ok(ExitCode::Done)

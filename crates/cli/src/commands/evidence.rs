@@ -5,7 +5,7 @@ use std::time::Duration;
 use application::evidence::{EvidenceView, add_evidence, run_evidence, show_evidence};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
-use domain::work::evidence::{Asks, ProofStanding};
+use domain::work::evidence::{ProofCheck, ProofStatus};
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -25,11 +25,11 @@ use crate::wiring::App;
   tl evidence show 017a")]
 pub(crate) struct EvidenceArgs {
     #[command(subcommand)]
-    what: What,
+    what: EvidenceCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum EvidenceCommand {
     /// Declare evidence for a node
     Add {
         #[command(flatten)]
@@ -66,7 +66,7 @@ enum What {
 impl EvidenceArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = match &self.what {
-            What::Add {
+            EvidenceCommand::Add {
                 node,
                 file,
                 review,
@@ -76,11 +76,11 @@ impl EvidenceArgs {
                 // clap excludes combinations; nothing at all is left, because a command may be
                 // empty for it.
                 let asks = match (file, review, command.as_slice()) {
-                    (Some(path), None, []) => Asks::File { path: path.clone() },
-                    (None, Some(review), []) => Asks::Review {
+                    (Some(path), None, []) => ProofCheck::File { path: path.clone() },
+                    (None, Some(review), []) => ProofCheck::Review {
                         review: review.clone(),
                     },
-                    (None, None, [_, ..]) => Asks::Command {
+                    (None, None, [_, ..]) => ProofCheck::Command {
                         run: command.clone(),
                         inputs: inputs.clone(),
                     },
@@ -89,50 +89,50 @@ impl EvidenceArgs {
                             FailureKind::Invalid,
                             "expected a command, --file or --review",
                         )
-                        .step("tl evidence add NODE -- cargo test")
-                        .step("tl evidence add NODE --file docs/report.md"));
+                        .with_step("tl evidence add NODE -- cargo test")
+                        .with_step("tl evidence add NODE --file docs/report.md"));
                     }
                 };
                 app.run(|ctx| add_evidence(ctx, &node.node, asks.clone()))?
             }
-            What::Run { node, timeout } => {
+            EvidenceCommand::Run { node, timeout } => {
                 app.run(|ctx| run_evidence(ctx, &node.node, Duration::from_secs(*timeout)))?
             }
-            What::Show { node } => app.run(|ctx| show_evidence(ctx, &node.node))?,
+            EvidenceCommand::Show { node } => app.run(|ctx| show_evidence(ctx, &node.node))?,
         };
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            show(app, &view);
+            print_evidence(app, &view);
         }
         // A failed run is not an error of ours: it was recorded. The exit code still tells a
         // script.
         Ok(match (&self.what, view.proved) {
-            (What::Run { .. }, false) => ExitCode::Findings,
+            (EvidenceCommand::Run { .. }, false) => ExitCode::Findings,
             _ => ExitCode::Done,
         })
     }
 }
 
-fn show(app: &App, view: &EvidenceView) {
-    app.ui.line(styled(BOLD, &view.node));
+fn print_evidence(app: &App, view: &EvidenceView) {
+    app.ui.print_line(styled(BOLD, &view.node));
     for one in &view.proofs {
-        let word = one.standing.word();
+        let word = one.standing.as_str();
         let word = styled(
-            if one.standing == ProofStanding::Fresh {
+            if one.standing == ProofStatus::Fresh {
                 PLAIN
             } else {
                 WARN
             },
             word,
         );
-        app.ui.line(format_args!("  {word}: {}", one.words));
+        app.ui.print_line(format_args!("  {word}: {}", one.words));
         if let Some(result) = &one.proof.result {
             let code = result
                 .exit_code
                 .map(|code| format!(", exit code {code}"))
                 .unwrap_or_default();
-            app.ui.line(styled(
+            app.ui.print_line(styled(
                 DIM,
                 format!("    {} by {}{code}", result.at, result.by),
             ));
@@ -147,12 +147,12 @@ fn show(app: &App, view: &EvidenceView) {
                     .iter()
                     .rev()
                     .for_each(|line| {
-                        app.ui.line(format!("    {line}"));
+                        app.ui.print_line(format!("    {line}"));
                     });
             }
         }
     }
     if let Some(why) = &view.missing {
-        app.ui.line(why);
+        app.ui.print_line(why);
     }
 }

@@ -1,16 +1,16 @@
 //! `tl flow`: starts workflows and moves them from step to step.
 
 use application::Failure;
-use application::workflows::abort::abort;
-use application::workflows::advance::{Advanced, advance};
-use application::workflows::next::next;
-use application::workflows::start::{start, start_new};
-use application::workflows::status::status;
-use application::workflows::take::take;
+use application::workflows::abort::abort_run;
+use application::workflows::advance::{AdvanceOutcome, advance_run};
+use application::workflows::next::show_next_step;
+use application::workflows::start::{start_run, start_run_on_new_document};
+use application::workflows::status::list_runs;
+use application::workflows::take::take_milestone;
 use application::workflows::{self, FlowView};
 use clap::{Args, Subcommand};
-use domain::review::Concluded;
-use domain::workflow::{FlowState, Move};
+use domain::review::IterationOutcome;
+use domain::workflow::{FlowMove, FlowState};
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, WARN, styled};
@@ -31,11 +31,11 @@ use crate::wiring::App;
   tl flow start story-planning --for \"chapter 2\"")]
 pub(crate) struct FlowArgs {
     #[command(subcommand)]
-    what: What,
+    what: FlowCommand,
 }
 
 #[derive(Debug, Args)]
-struct Which {
+struct FlowOptions {
     /// Document, node or name the workflow is on [default: the current document]
     #[arg(long = "for", value_name = "SUBJECT")]
     subject: Option<String>,
@@ -45,9 +45,9 @@ struct Which {
     flow: Option<String>,
 }
 
-impl Which {
-    fn which(&self) -> workflows::Which {
-        workflows::Which {
+impl FlowOptions {
+    fn to_selection(&self) -> workflows::RunSelector {
+        workflows::RunSelector {
             subject: self.subject.clone(),
             workflow: self.flow.clone(),
         }
@@ -55,7 +55,7 @@ impl Which {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum FlowCommand {
     /// List the available workflows
     List,
     /// Start a workflow
@@ -72,27 +72,27 @@ enum What {
     /// Print the prompt of the current step with the context its role needs
     Next {
         #[command(flatten)]
-        which: Which,
+        which: FlowOptions,
     },
     /// Claim the first free milestone of the current wave for this session
     Take {
         #[command(flatten)]
-        which: Which,
+        which: FlowOptions,
     },
     /// Complete the current step
     Done {
         #[command(flatten)]
-        which: Which,
+        which: FlowOptions,
     },
     /// Pass a gate
     Pass {
         #[command(flatten)]
-        which: Which,
+        which: FlowOptions,
     },
     /// Fail a gate: the findings go back to the role that can fix them
     Fail {
         #[command(flatten)]
-        which: Which,
+        which: FlowOptions,
     },
     /// Show the current step of every workflow
     Status {
@@ -103,15 +103,15 @@ enum What {
     /// Abort a workflow; what it created is kept
     Abort {
         #[command(flatten)]
-        which: Which,
+        which: FlowOptions,
     },
 }
 
 impl FlowArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::List => list(app),
-            What::Start {
+            FlowCommand::List => print_workflows(app),
+            FlowCommand::Start {
                 workflow,
                 subject,
                 new,
@@ -119,56 +119,59 @@ impl FlowArgs {
                 // With `--new`, document and workflow start in one operation, and one undo removes
                 // both.
                 let view = app.run(|ctx| match new {
-                    Some(title) => start_new(ctx, workflow, title),
-                    None => start(ctx, workflow, subject.as_deref()),
+                    Some(title) => start_run_on_new_document(ctx, workflow, title),
+                    None => start_run(ctx, workflow, subject.as_deref()),
                 })?;
-                said(app, &view)
+                print_position(app, &view)
             }
-            What::Next { which } => {
-                let step = app.run(|ctx| next(ctx, &which.which()))?;
+            FlowCommand::Next { which } => {
+                let step = app.run(|ctx| show_next_step(ctx, &which.to_selection()))?;
                 if app.ui.json {
-                    app.ui.value(&step);
+                    app.ui.print_json(&step);
                 } else {
-                    app.ui.text(&step.prompt);
+                    app.ui.print_text(&step.prompt);
                 }
                 Ok(ExitCode::Done)
             }
-            What::Take { which } => {
-                let taken = app.run(|ctx| take(ctx, &which.which()))?;
+            FlowCommand::Take { which } => {
+                let taken = app.run(|ctx| take_milestone(ctx, &which.to_selection()))?;
                 if app.ui.json {
-                    app.ui.value(&taken);
+                    app.ui.print_json(&taken);
                 } else {
                     // The milestone alone on stdout, for `tl focus enter $(tl flow take)`.
-                    app.ui.line(&taken.claim.node);
-                    app.ui.say(styled(
+                    app.ui.print_line(&taken.claim.node);
+                    app.ui.print_message(styled(
                         DIM,
-                        format!("  claimed until {}", taken.claim.until.for_people()),
+                        format!(
+                            "  claimed until {}",
+                            taken.claim.until.format_local_minute()
+                        ),
                     ));
                 }
                 Ok(ExitCode::Done)
             }
-            What::Done { which } => moved(app, which, Move::Done),
-            What::Pass { which } => moved(app, which, Move::Pass),
-            What::Fail { which } => moved(app, which, Move::Fail),
-            What::Status { subject } => show(app, subject.as_deref()),
-            What::Abort { which } => {
-                let view = app.run(|ctx| abort(ctx, &which.which()))?;
-                said(app, &view)
+            FlowCommand::Done { which } => move_flow(app, which, FlowMove::Done),
+            FlowCommand::Pass { which } => move_flow(app, which, FlowMove::Pass),
+            FlowCommand::Fail { which } => move_flow(app, which, FlowMove::Fail),
+            FlowCommand::Status { subject } => print_status(app, subject.as_deref()),
+            FlowCommand::Abort { which } => {
+                let view = app.run(|ctx| abort_run(ctx, &which.to_selection()))?;
+                print_position(app, &view)
             }
         }
     }
 }
 
-fn list(app: &App) -> Result<ExitCode, Failure> {
-    let workflows = app.run(|ctx| Ok(workflows::list(ctx)))?;
+fn print_workflows(app: &App) -> Result<ExitCode, Failure> {
+    let workflows = app.run(|ctx| Ok(workflows::list_workflows(ctx)))?;
     if app.ui.json {
-        app.ui.value(&workflows);
+        app.ui.print_json(&workflows);
         return Ok(ExitCode::Done);
     }
     for one in &workflows {
         let place = one.file_path.as_deref().unwrap_or("built in");
         let name = styled(BOLD, &one.name);
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{name}  {}, {} steps  {}",
             one.title,
             one.steps,
@@ -176,14 +179,14 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
         ));
         if let Some(problem) = &one.problem {
             app.ui
-                .line(format_args!("  {} {}", styled(BAD, "✗"), problem));
+                .print_line(format_args!("  {} {}", styled(BAD, "✗"), problem));
         }
     }
     Ok(ExitCode::Done)
 }
 
 /// Renders the position of a workflow: step, role and wave.
-fn place(flow: &FlowView) -> String {
+fn render_position(flow: &FlowView) -> String {
     let wave = flow
         .wave
         .map(|wave| format!(", wave {wave}"))
@@ -193,31 +196,31 @@ fn place(flow: &FlowView) -> String {
             "step {} of {}: {} ({}{wave})",
             flow.number, flow.steps, flow.title, flow.role
         ),
-        FlowState::Finished | FlowState::Aborted => flow.state.word().to_owned(),
+        FlowState::Finished | FlowState::Aborted => flow.state.as_str().to_owned(),
     }
 }
 
 /// Prints the position of a workflow.
-fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
+fn print_position(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
     if app.ui.json {
-        app.ui.value(flow);
+        app.ui.print_json(flow);
     } else {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} on {}: {}",
             flow.workflow,
             flow.subject,
-            place(flow)
+            render_position(flow)
         ));
         if flow.state == FlowState::Active {
-            app.ui.say(styled(DIM, "next: tl flow next"));
+            app.ui.print_message(styled(DIM, "next: tl flow next"));
         }
     }
     Ok(ExitCode::Done)
 }
 
 /// Moves a workflow on and prints the outcome.
-fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
-    let outcome: Advanced = app.run(|ctx| advance(ctx, &which.which(), how))?;
+fn move_flow(app: &App, which: &FlowOptions, how: FlowMove) -> Result<ExitCode, Failure> {
+    let outcome: AdvanceOutcome = app.run(|ctx| advance_run(ctx, &which.to_selection(), how))?;
     // Waiting for a person is exit code 3, so that a loop in a script stops there instead of trying
     // again.
     let code = if outcome.success {
@@ -226,24 +229,24 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
         ExitCode::Findings
     };
     if app.ui.json {
-        app.ui.value(&outcome);
+        app.ui.print_json(&outcome);
         return Ok(code);
     }
     // Messages on stderr: what failed and was sent back explains the new position, which is the
     // output.
     match &outcome.review {
-        Some(Concluded::Retry {
+        Some(IterationOutcome::Retry {
             blocking,
             iteration,
         }) => {
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{} go back, iteration {iteration}",
                 blocking.join(", ")
             ));
         }
-        Some(Concluded::Complete { accepted }) if !accepted.is_empty() => {
+        Some(IterationOutcome::Complete { accepted }) if !accepted.is_empty() => {
             let accepted = accepted.join(", ");
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: accepted as they are: {accepted} (tl review status)",
                 styled(WARN, "note")
             ));
@@ -252,43 +255,47 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
     }
     if !outcome.success {
         let waiting = outcome.waits_for_person.join(", ");
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} a person has to decide about {waiting}",
             styled(WARN, "waits:")
         ));
         // The agent cannot continue here, so the steps are for the person it has to ask.
-        app.ui.say("next: tl review escalated");
-        app.ui.say(
+        app.ui.print_message("next: tl review escalated");
+        app.ui.print_message(
             "next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back",
         );
         return Ok(code);
     }
-    said(app, &outcome.flow)
+    print_position(app, &outcome.flow)
 }
 
-fn show(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
-    let flows = app.run(|ctx| status(ctx, subject))?;
+fn print_status(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
+    let flows = app.run(|ctx| list_runs(ctx, subject))?;
     if app.ui.json {
-        app.ui.value(&flows);
+        app.ui.print_json(&flows);
         return Ok(ExitCode::Done);
     }
     if flows.is_empty() {
-        app.ui.say("no active workflow; next: tl flow list");
+        app.ui
+            .print_message("no active workflow; next: tl flow list");
     }
     for line in &flows {
         let flow = &line.flow;
         let name = styled(BOLD, &flow.subject);
-        app.ui
-            .line(format_args!("{name}  {}  {}", flow.workflow, place(flow)));
+        app.ui.print_line(format_args!(
+            "{name}  {}  {}",
+            flow.workflow,
+            render_position(flow)
+        ));
         for step in &line.way {
-            let mark = if step.how == Move::Fail {
+            let mark = if step.how == FlowMove::Fail {
                 styled(BAD, "✗")
             } else {
                 styled(GOOD, "✓")
             };
             let by = step.by.to_string();
             app.ui
-                .line(format_args!("  {mark} {} {}", step.step, styled(DIM, &by)));
+                .print_line(format_args!("  {mark} {} {}", step.step, styled(DIM, &by)));
         }
     }
     Ok(ExitCode::Done)

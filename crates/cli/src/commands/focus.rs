@@ -23,11 +23,11 @@ use crate::wiring::App;
   tl focus switch 045")]
 pub(crate) struct FocusArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<FocusCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum FocusCommand {
     /// Enter a node; if it is in another root, the current root is parked
     Enter {
         #[command(flatten)]
@@ -59,56 +59,56 @@ impl FocusArgs {
                 // Without a subcommand the present focus is the only sensible answer.
                 let view = app.run(where_am_i)?;
                 if app.ui.json {
-                    app.ui.value(&view)
+                    app.ui.print_json(&view)
                 } else {
-                    app.ui.line(&view.line)
+                    app.ui.print_line(&view.line)
                 }
                 return Ok(ExitCode::Done);
             }
-            Some(What::Enter { node, claim }) => FocusMove::Enter {
+            Some(FocusCommand::Enter { node, claim }) => FocusMove::Enter {
                 node: node.node.clone(),
                 claim: *claim,
             },
-            Some(What::Exit) => FocusMove::Exit,
-            Some(What::Back { node }) => FocusMove::Back {
+            Some(FocusCommand::Exit) => FocusMove::Exit,
+            Some(FocusCommand::Back { node }) => FocusMove::Back {
                 node: node.node.clone(),
             },
-            Some(What::Park) => FocusMove::Park,
-            Some(What::Switch { root }) => FocusMove::Switch {
+            Some(FocusCommand::Park) => FocusMove::Park,
+            Some(FocusCommand::Switch { root }) => FocusMove::Switch {
                 root: root.node.clone(),
             },
         };
         let outcome = app.run(|ctx| move_focus(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
         } else {
-            show(app, &outcome);
+            print_focus(app, &outcome);
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn show(app: &App, outcome: &FocusOutcome) {
+fn print_focus(app: &App, outcome: &FocusOutcome) {
     for path in &outcome.completed {
-        app.ui.line(format!("{path} is complete"));
+        app.ui.print_line(format!("{path} is complete"));
     }
     // The exit was carried out, but evidence is missing: a warning, because leaving a node
     // unfinished is allowed.
     if let Some(why) = &outcome.unproved {
         app.ui
-            .line(format_args!("{}: {}", styled(WARN, "not complete"), why));
+            .print_line(format_args!("{}: {}", styled(WARN, "not complete"), why));
     }
-    app.ui.line(styled(BOLD, &outcome.place.line));
+    app.ui.print_line(styled(BOLD, &outcome.place.line));
     if let Some(assessed) = &outcome.assessed {
         let reasons = assessed.reasons.join(", ");
-        app.ui.line(styled(
+        app.ui.print_line(styled(
             DIM,
-            format!("a {}: {reasons}", assessed.level.word()),
+            format!("a {}: {reasons}", assessed.level.as_str()),
         ));
     }
     // The context of the entered ticket: the agent needs no second command to start.
     if let Some(context) = &outcome.context {
-        app.ui.line(String::new());
-        app.ui.text(context);
+        app.ui.print_line(String::new());
+        app.ui.print_text(context);
     }
 }

@@ -22,11 +22,11 @@ use crate::wiring::{App, Project};
   tl gate stats")]
 pub(crate) struct GateArgs {
     #[command(subcommand)]
-    what: What,
+    what: GateCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum GateCommand {
     /// Override a gate for the next step on a node, once; recorded with its reason
     Override {
         /// The gate, then the node
@@ -51,15 +51,15 @@ enum What {
 impl GateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Override { words, reason } => override_one(app, words, reason),
-            What::List => list(app),
-            What::Explain { gate } => explain(app, gate.as_deref()),
-            What::Stats => stats(app),
+            GateCommand::Override { words, reason } => override_next_step(app, words, reason),
+            GateCommand::List => print_gates(app),
+            GateCommand::Explain { gate } => explain_gate(app, gate.as_deref()),
+            GateCommand::Stats => print_stats(app),
         }
     }
 }
 
-fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, Failure> {
+fn override_next_step(app: &App, words: &[String], reason: &str) -> Result<ExitCode, Failure> {
     // One list of words, because a node has one or two of them: clap cannot tell where it ends.
     let (gate, node) = words
         .split_first()
@@ -71,10 +71,10 @@ fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, F
     };
     let outcome = app.run(|ctx| override_gate(ctx, &request))?;
     if app.ui.json {
-        app.ui.value(&outcome);
+        app.ui.print_json(&outcome);
     } else {
         let path = &outcome.path;
-        app.ui.line(format!(
+        app.ui.print_line(format!(
             "the next step on {path} passes the {} gate, once",
             outcome.gate
         ));
@@ -84,7 +84,7 @@ fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, F
 
 /// A gate with its mode in this project.
 #[derive(Debug, Serialize)]
-struct GateView {
+struct GateModeView {
     name: &'static str,
     mode: GateMode,
     /// Whether a profile of this project uses it.
@@ -93,9 +93,9 @@ struct GateView {
     fails_closed: bool,
 }
 
-fn views(project: &Project) -> Vec<GateView> {
+fn gate_views(project: &Project) -> Vec<GateModeView> {
     let policy = &project.settings.policy.gates;
-    let view = |gate: &Gate| GateView {
+    let view = |gate: &Gate| GateModeView {
         name: gate.name,
         mode: gate.mode(policy),
         asked: project
@@ -109,7 +109,7 @@ fn views(project: &Project) -> Vec<GateView> {
     GATES.iter().map(view).collect()
 }
 
-fn show(app: &App, view: &GateView) {
+fn print_gate(app: &App, view: &GateModeView) {
     let mode = match (view.asked, view.mode) {
         // A gate whose profile is not enabled never fires, whatever its mode is set to.
         (false, _) => "not used here",
@@ -117,82 +117,82 @@ fn show(app: &App, view: &GateView) {
         (true, GateMode::Warn) => "warn",
         (true, GateMode::Off) => "off",
     };
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{}  {mode:<14}  {}",
         styled(BOLD, format!("{:<17}", view.name)),
         view.stops
     ));
 }
 
-fn list(app: &App) -> Result<ExitCode, Failure> {
-    let views = views(&app.project()?);
+fn print_gates(app: &App) -> Result<ExitCode, Failure> {
+    let views = gate_views(&app.find_project()?);
     if app.ui.json {
-        app.ui.value(&views);
+        app.ui.print_json(&views);
     } else {
-        views.iter().for_each(|view| show(app, view));
+        views.iter().for_each(|view| print_gate(app, view));
     }
     Ok(ExitCode::Done)
 }
 
 #[derive(Debug, Serialize)]
-struct Explained {
+struct GateExplanation {
     #[serde(skip_serializing_if = "Option::is_none")]
-    gate: Option<GateView>,
+    gate: Option<GateModeView>,
     /// The gate that would block the next edit of this session.
     open: Option<application::where_am_i::GateView>,
 }
 
-fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
+fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
     let view = match gate {
         None => None,
         Some(name) => {
-            let found = views(&app.project()?)
+            let found = gate_views(&app.find_project()?)
                 .into_iter()
                 .find(|view| view.name == name);
             Some(found.ok_or_else(|| {
                 let known: Vec<&str> = GATES.iter().map(|gate| gate.name).collect();
                 Failure::new(FailureKind::Invalid, format!("there is no gate `{name}`"))
-                    .step(format!("gates: {}", known.join(", ")))
+                    .with_step(format!("gates: {}", known.join(", ")))
             })?)
         }
     };
     // The present state matters more than the description: the usual question is "why am I
     // blocked?".
     let open = app.run(where_am_i)?.gate;
-    let explained = Explained { gate: view, open };
+    let explained = GateExplanation { gate: view, open };
     if app.ui.json {
-        app.ui.value(&explained);
+        app.ui.print_json(&explained);
         return Ok(ExitCode::Done);
     }
     if let Some(view) = &explained.gate {
-        show(app, view);
+        print_gate(app, view);
     }
     match &explained.open {
         Some(open) => app
             .ui
-            .line(format!("now: the {} gate: {}", open.r#type, open.reason)),
+            .print_line(format!("now: the {} gate: {}", open.r#type, open.reason)),
         None => app
             .ui
-            .line("now: no gate would block the next edit of this session"),
+            .print_line("now: no gate would block the next edit of this session"),
     }
     Ok(ExitCode::Done)
 }
 
-fn stats(app: &App) -> Result<ExitCode, Failure> {
-    let project = app.project()?;
-    let view = app.run(|ctx| gate_stats::report(ctx, &project.root))?;
+fn print_stats(app: &App) -> Result<ExitCode, Failure> {
+    let project = app.find_project()?;
+    let view = app.run(|ctx| gate_stats::compute_gate_report(ctx, &project.root))?;
     if app.ui.json {
-        app.ui.value(&view);
+        app.ui.print_json(&view);
         return Ok(ExitCode::Done);
     }
-    app.ui.line(format!(
+    app.ui.print_line(format!(
         "{} events, {} that could not be checked",
         view.events, view.faults
     ));
     // "Heeded" counts blocks after which the session did something else, not every block.
     for (gate, stats) in &view.gates {
         let gate = styled(BOLD, gate);
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "  {gate}: {} blocked, {} warned, {} overridden, {} heeded",
             stats.blocks, stats.warnings, stats.overrides, stats.catches
         ));

@@ -2,12 +2,12 @@
 
 use application::Failure;
 use application::generation::start_generation::{cancel_generation, resume_generation};
-use application::generation::view::{generation, generations};
+use application::generation::view::{list_generations, show_generation};
 use clap::{Args, Subcommand};
 
-use super::write::{carry_on, show};
+use super::write::{print_generation, run_generation};
 use crate::exit_code::ExitCode;
-use crate::model::Mind;
+use crate::model::Planner;
 use crate::wiring::App;
 
 /// Scene generations: show their status, resume or cancel them
@@ -19,11 +19,11 @@ use crate::wiring::App;
   tl generation cancel scene-0101")]
 pub(crate) struct GenerationArgs {
     #[command(subcommand)]
-    what: What,
+    what: GenerationCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum GenerationCommand {
     /// Show the status of one generation, or of all
     Status {
         /// The scene
@@ -47,30 +47,36 @@ enum What {
 impl GenerationArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Status { scene } if scene.is_empty() => {
-                let all = app.run(generations)?;
+            GenerationCommand::Status { scene } if scene.is_empty() => {
+                let all = app.run(list_generations)?;
                 if app.ui.json {
-                    app.ui.value(&all);
+                    app.ui.print_json(&all);
                 } else if all.is_empty() {
-                    app.ui.say("no generations yet; next: tl write --next");
+                    app.ui
+                        .print_message("no generations yet; next: tl write --next");
                 } else {
-                    all.iter().for_each(|generation| show(app, generation));
+                    all.iter()
+                        .for_each(|generation| print_generation(app, generation));
                 }
             }
-            What::Status { scene } => show(app, &app.run(|ctx| generation(ctx, scene))?),
-            What::Resume { scene } => {
+            GenerationCommand::Status { scene } => {
+                print_generation(app, &app.run(|ctx| show_generation(ctx, scene))?)
+            }
+            GenerationCommand::Resume { scene } => {
                 // Before the state changes: a wrong model configuration must not leave a resumed
                 // generation that is not running.
-                let mind = Mind::chosen()?;
+                let mind = Planner::from_configuration()?;
                 let resumed = app.run(|ctx| resume_generation(ctx, scene))?;
-                app.ui.say(format!(
+                app.ui.print_message(format!(
                     "resuming {} at step {}",
                     resumed.scene,
-                    resumed.step.word()
+                    resumed.step.as_str()
                 ));
-                return carry_on(app, &mind, &[resumed.scene], false);
+                return run_generation(app, &mind, &[resumed.scene], false);
             }
-            What::Cancel { scene } => show(app, &app.run(|ctx| cancel_generation(ctx, scene))?),
+            GenerationCommand::Cancel { scene } => {
+                print_generation(app, &app.run(|ctx| cancel_generation(ctx, scene))?)
+            }
         }
         Ok(ExitCode::Done)
     }

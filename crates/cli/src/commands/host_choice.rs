@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
 use domain::host_event::Host;
-use domain::suggest::nearest;
+use domain::suggest::nearest_words;
 use serde::Serialize;
 
 use crate::settings;
@@ -18,25 +18,25 @@ pub(super) struct FoundHost {
 
 /// Parsed value of `--host`.
 #[derive(Debug)]
-pub(super) enum Choice {
+pub(super) enum HostChoice {
     Named(Vec<Host>),
     /// All hosts that are detected.
     Auto,
 }
 
 /// Parses `--host`. `with_auto` allows `auto`.
-pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failure> {
+pub(super) fn parse_host_choice(words: &[String], with_auto: bool) -> Result<HostChoice, Failure> {
     let mut hosts = Vec::new();
     for word in words {
         match (word.trim(), Host::from_word(word.trim())) {
             ("all", _) => hosts.extend(Host::ALL),
-            ("auto", _) if with_auto && words.len() == 1 => return Ok(Choice::Auto),
+            ("auto", _) if with_auto && words.len() == 1 => return Ok(HostChoice::Auto),
             (_, Some(host)) => hosts.push(host),
-            (other, None) => return Err(unknown(other, with_auto)),
+            (other, None) => return Err(unknown_host(other, with_auto)),
         }
     }
     // In a fixed order, each once: the plan for Copilot depends on the one for Claude Code.
-    Ok(Choice::Named(
+    Ok(HostChoice::Named(
         Host::ALL
             .into_iter()
             .filter(|host| hosts.contains(host))
@@ -44,8 +44,8 @@ pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failur
     ))
 }
 
-fn unknown(word: &str, with_auto: bool) -> Failure {
-    let known: Vec<&str> = Host::ALL.iter().map(|host| host.word()).collect();
+fn unknown_host(word: &str, with_auto: bool) -> Failure {
+    let known: Vec<&str> = Host::ALL.iter().map(|host| host.as_str()).collect();
     // Common names of the same programs, too far from ours for the edit distance.
     let alias = match word.to_lowercase().as_str() {
         "claude" | "claudecode" | "claude_code" => Some("claude-code"),
@@ -54,7 +54,11 @@ fn unknown(word: &str, with_auto: bool) -> Failure {
         "copilot-cli" | "github-copilot" => Some("copilot"),
         _ => None,
     };
-    let near = alias.or_else(|| nearest(word, known.iter().copied(), 1).first().copied());
+    let near = alias.or_else(|| {
+        nearest_words(word, known.iter().copied(), 1)
+            .first()
+            .copied()
+    });
     let hint = near
         .map(|near| format!("; did you mean `{near}`?"))
         .unwrap_or_default();
@@ -71,7 +75,7 @@ fn unknown(word: &str, with_auto: bool) -> Failure {
         ),
     );
     match near {
-        Some(near) => failure.step(format!(
+        Some(near) => failure.with_step(format!(
             "tl {} --host {near}",
             if with_auto { "init" } else { "uninstall" }
         )),
@@ -80,7 +84,7 @@ fn unknown(word: &str, with_auto: bool) -> Failure {
 }
 
 /// Detects hosts by their files in the project and their programs on PATH.
-pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
+pub(super) fn detect_hosts(root: &Path) -> Vec<FoundHost> {
     // A directory is weak evidence, because repositories keep settings for hosts that are not
     // installed here; so the evidence is shown with each host.
     let find = |host: Host| {
@@ -105,7 +109,7 @@ pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
             .map(|place| (*place).to_owned());
         let programs = programs
             .iter()
-            .filter(|name| on_path(name).is_some())
+            .filter(|name| find_on_path(name).is_some())
             .map(|name| format!("{name} on PATH"));
         FoundHost {
             host,
@@ -120,8 +124,8 @@ pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
 }
 
 /// Searches PATH for a program.
-pub(super) fn on_path(name: &str) -> Option<PathBuf> {
-    let path = settings::environment("PATH")?;
+pub(super) fn find_on_path(name: &str) -> Option<PathBuf> {
+    let path = settings::environment_variable("PATH")?;
     std::env::split_paths(&path)
         // A relative entry depends on the directory; the hooks run in another one.
         .filter(|folder| folder.is_absolute())
@@ -137,7 +141,7 @@ pub(super) fn is_executable(file: &Path) -> bool {
 }
 
 /// Whether two paths lead to the same file.
-pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     one.canonicalize()
         .ok()
         .zip(other.canonicalize().ok())
@@ -145,8 +149,8 @@ pub(super) fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns a note if the agent's commands would not find `tl` on PATH.
-pub(super) fn unfindable() -> Option<String> {
-    on_path("tl").is_none().then(|| {
+pub(super) fn missing_on_path_note() -> Option<String> {
+    find_on_path("tl").is_none().then(|| {
         "`tl` is not on your PATH, and the agent's commands call it by that name".to_owned()
     })
 }

@@ -7,19 +7,22 @@
 use std::collections::BTreeMap;
 
 use application::{Failure, FailureKind};
-use domain::diff::{LineKind, hunks};
+use domain::diff::{DiffLineKind, compute_hunks};
 use domain::host_event::Host;
-use domain::ports::{Clock, PlanFiles, Reading};
-use domain::text::count;
-use hosts::install::{After, Piece, Problem, Setup, agent_commands, found, hooks_path, pieces};
+use domain::ports::{Clock, FileReadResult, PlanFiles};
+use domain::text::count_with_noun;
+use hosts::install::{
+    FileOutcome, HookSetup, HostFile, HostSettingsProblem, agent_commands, find_installed,
+    hooks_path, host_files,
+};
 use serde::Serialize;
 use store::{DiskFiles, SystemClock};
 
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, PLAIN, Ui, WARN, styled};
 
-const BACKUPS: &str = ".throughline/host-backups";
+const BACKUP_FOLDER: &str = ".throughline/host-backups";
 /// Maximum size of a settings file. They are written by hand; a larger one is something else.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_SETTINGS_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Changes for one host.
 #[derive(Debug, Serialize)]
@@ -38,7 +41,7 @@ pub(super) struct HostChange {
 #[derive(Debug, Serialize)]
 pub(super) struct FileChange {
     pub(super) path: String,
-    pub(super) action: Action,
+    pub(super) action: FileAction,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) backup: Option<String>,
     #[serde(skip)]
@@ -53,7 +56,7 @@ pub(super) struct FileChange {
 /// Action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Action {
+pub(super) enum FileAction {
     Created,
     Changed,
     Unchanged,
@@ -64,7 +67,7 @@ pub(super) enum Action {
     StillUsed,
 }
 
-impl Action {
+impl FileAction {
     fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -78,12 +81,12 @@ impl Action {
 }
 
 /// Overlay of planned file contents over the disk: the plan for one host is seen by the next.
-struct Desk<'d> {
+struct PlannedFiles<'d> {
     disk: &'d DiskFiles,
     decided: BTreeMap<String, Option<String>>,
 }
 
-impl<'d> Desk<'d> {
+impl<'d> PlannedFiles<'d> {
     fn new(disk: &'d DiskFiles) -> Self {
         Self {
             disk,
@@ -91,36 +94,41 @@ impl<'d> Desk<'d> {
         }
     }
 
-    fn read(&self, path: &str) -> Result<Option<String>, Failure> {
+    fn read_planned(&self, path: &str) -> Result<Option<String>, Failure> {
         match self.decided.get(path) {
             Some(text) => Ok(text.clone()),
-            None => read(self.disk, path),
+            None => read_project_file(self.disk, path),
         }
     }
 
     fn has_hooks(&self, host: Host) -> Result<bool, Failure> {
         Ok(self
-            .read(hooks_path(host))?
-            .is_some_and(|text| found(host, &text).is_some()))
+            .read_planned(hooks_path(host))?
+            .is_some_and(|text| find_installed(host, &text).is_some()))
     }
 
     /// Plans the change of a file.
-    fn decide(&mut self, path: &str, after: After, precious: bool) -> Result<FileChange, Failure> {
-        let before = self.read(path)?;
+    fn plan_change(
+        &mut self,
+        path: &str,
+        after: FileOutcome,
+        precious: bool,
+    ) -> Result<FileChange, Failure> {
+        let before = self.read_planned(path)?;
         let (action, after) = match after {
-            After::NotOurs => (Action::NotOurs, before.clone()),
-            After::Gone => (
+            FileOutcome::NotOurs => (FileAction::NotOurs, before.clone()),
+            FileOutcome::Gone => (
                 if before.is_some() {
-                    Action::Removed
+                    FileAction::Removed
                 } else {
-                    Action::Unchanged
+                    FileAction::Unchanged
                 },
                 None,
             ),
-            After::Text(text) => match &before {
-                None => (Action::Created, Some(text)),
-                Some(old) if *old == text => (Action::Unchanged, Some(text)),
-                Some(_) => (Action::Changed, Some(text)),
+            FileOutcome::Text(text) => match &before {
+                None => (FileAction::Created, Some(text)),
+                Some(old) if *old == text => (FileAction::Unchanged, Some(text)),
+                Some(_) => (FileAction::Changed, Some(text)),
             },
         };
         // Recorded for every file, so that the plan for the next host builds on the result of this
@@ -138,11 +146,11 @@ impl<'d> Desk<'d> {
 }
 
 /// Reads a file of the project; `None` if it does not exist.
-pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Failure> {
-    match files.read(path, MOST_BYTES) {
-        Reading::Text { text, .. } => Ok(Some(text)),
-        Reading::Missing => Ok(None),
-        Reading::Unreadable { why, .. } => Err(Failure::new(
+pub(super) fn read_project_file(files: &DiskFiles, path: &str) -> Result<Option<String>, Failure> {
+    match files.read_file(path, MAX_SETTINGS_BYTES) {
+        FileReadResult::Text { text, .. } => Ok(Some(text)),
+        FileReadResult::Missing => Ok(None),
+        FileReadResult::Unreadable { why, .. } => Err(Failure::new(
             FailureKind::Unavailable,
             format!("cannot use `{path}`: {why}"),
         )),
@@ -153,9 +161,9 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
 pub(super) fn plan_install(
     disk: &DiskFiles,
     hosts: &[Host],
-    setup: &Setup,
+    setup: &HookSetup,
 ) -> Result<Vec<HostChange>, Failure> {
-    let mut desk = Desk::new(disk);
+    let mut desk = PlannedFiles::new(disk);
     // Planned in one go for all hosts, because they share files: `.mcp.json`, `.agents/skills` and
     // Claude Code's settings are read by others as well.
     let mut wanted = hosts.to_vec();
@@ -169,11 +177,15 @@ pub(super) fn plan_install(
     }
     wanted
         .into_iter()
-        .map(|host| install(&mut desk, host, setup))
+        .map(|host| plan_host_install(&mut desk, host, setup))
         .collect()
 }
 
-fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange, Failure> {
+fn plan_host_install(
+    desk: &mut PlannedFiles<'_>,
+    host: Host,
+    setup: &HookSetup,
+) -> Result<HostChange, Failure> {
     let mut change = HostChange {
         host,
         files: Vec::new(),
@@ -183,24 +195,28 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
     // Hosts come in the order of `Host::ALL`, Claude Code before Copilot, so this also sees hooks
     // that are only planned.
     let covered = host == Host::Copilot && desk.has_hooks(Host::ClaudeCode)?;
-    for piece in pieces(host, setup) {
-        let existing = desk.read(&piece.path)?;
+    for piece in host_files(host, setup) {
+        let existing = desk.read_planned(&piece.path)?;
         if covered && piece.is_settings() {
             // Only the hooks are covered. Copilot does not read `.claude/commands`, so its skills
             // are still installed.
             change.covered_by = Some(hooks_path(Host::ClaudeCode));
-            if let Some(text) = existing.filter(|text| found(host, text).is_some()) {
+            if let Some(text) = existing.filter(|text| find_installed(host, text).is_some()) {
                 let after = piece
                     .uninstall(&text)
-                    .map_err(|problem| unreadable(&piece, &problem))?;
-                change.files.push(desk.decide(&piece.path, after, true)?);
+                    .map_err(|problem| settings_failure(&piece, &problem))?;
+                change
+                    .files
+                    .push(desk.plan_change(&piece.path, after, true)?);
             }
             continue;
         }
         let after = piece
             .install(existing.as_deref(), setup)
-            .map_err(|problem| unreadable(&piece, &problem))?;
-        change.files.push(desk.decide(&piece.path, after, true)?);
+            .map_err(|problem| settings_failure(&piece, &problem))?;
+        change
+            .files
+            .push(desk.plan_change(&piece.path, after, true)?);
     }
     if change.covered_by.is_some() {
         change.notes.push(
@@ -211,7 +227,7 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
     let hooks_changed = change
         .files
         .first()
-        .is_some_and(|file| file.action != Action::Unchanged);
+        .is_some_and(|file| file.action != FileAction::Unchanged);
     // Codex trusts a hash per hook: every change of the command line makes it untrusted again, and
     // Codex then skips it without a message.
     if host == Host::Codex && hooks_changed {
@@ -224,17 +240,17 @@ fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange,
 
 /// Plans the changes of an uninstallation.
 pub(super) fn plan_uninstall(disk: &DiskFiles, hosts: &[Host]) -> Result<Vec<HostChange>, Failure> {
-    let mut desk = Desk::new(disk);
+    let mut desk = PlannedFiles::new(disk);
     let mut changes = Vec::new();
     for host in hosts.iter().copied() {
-        changes.push(uninstall(&mut desk, host)?);
+        changes.push(plan_host_uninstall(&mut desk, host)?);
     }
     if let Some(claude) = changes
         .iter_mut()
         .find(|change| change.host == Host::ClaudeCode)
         && !claude.files.is_empty()
         && !hosts.contains(&Host::Copilot)
-        && covers_copilot(&desk)?
+        && is_copilot_covered(&desk)?
     {
         claude.notes.push(
             "GitHub Copilot CLI ran these hooks too; for its own: tl init --host copilot"
@@ -244,49 +260,49 @@ pub(super) fn plan_uninstall(disk: &DiskFiles, hosts: &[Host]) -> Result<Vec<Hos
     Ok(changes)
 }
 
-fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
+fn plan_host_uninstall(desk: &mut PlannedFiles<'_>, host: Host) -> Result<HostChange, Failure> {
     let mut change = HostChange {
         host,
         files: Vec::new(),
         covered_by: None,
         notes: Vec::new(),
     };
-    let hooks = desk.read(hooks_path(host))?;
+    let hooks = desk.read_planned(hooks_path(host))?;
     // The installed program and strictness are read back from the file: comparing with today's
     // defaults would not recognise entries of another installation as unchanged.
     let setup = hooks
         .as_deref()
-        .and_then(|text| found(host, text))
+        .and_then(|text| find_installed(host, text))
         .map(|found| found.setup);
     // Commands may be left over without hooks; their paths do not depend on the setup.
-    let setup = setup.unwrap_or_else(|| Setup {
+    let setup = setup.unwrap_or_else(|| HookSetup {
         program: "tl".to_owned(),
         strict: false,
     });
-    for piece in pieces(host, &setup) {
-        let Some(existing) = desk.read(&piece.path)? else {
+    for piece in host_files(host, &setup) {
+        let Some(existing) = desk.read_planned(&piece.path)? else {
             continue;
         };
         if is_still_used(desk, host, &piece.path)? {
-            let mut kept = desk.decide(&piece.path, After::Text(existing), false)?;
-            kept.action = Action::StillUsed;
+            let mut kept = desk.plan_change(&piece.path, FileOutcome::Text(existing), false)?;
+            kept.action = FileAction::StillUsed;
             change.files.push(kept);
             continue;
         }
         // A file that is exactly what we create contains nothing of the user's, so it needs no
         // backup.
-        let ours = piece.install(None, &setup).ok() == Some(After::Text(existing.clone()));
+        let ours = piece.install(None, &setup).ok() == Some(FileOutcome::Text(existing.clone()));
         let after = if piece.is_settings()
-            && let Some(original) = original(desk.disk, &piece, &existing, &setup)
+            && let Some(original) = find_original(desk.disk, &piece, &existing, &setup)
         {
-            After::Text(original)
+            FileOutcome::Text(original)
         } else {
             piece
                 .uninstall(&existing)
-                .map_err(|problem| unreadable(&piece, &problem))?
+                .map_err(|problem| settings_failure(&piece, &problem))?
         };
-        let decided = desk.decide(&piece.path, after, !ours)?;
-        if decided.action != Action::Unchanged {
+        let decided = desk.plan_change(&piece.path, after, !ours)?;
+        if decided.action != FileAction::Unchanged {
             change.files.push(decided);
         }
     }
@@ -294,7 +310,7 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
 }
 
 /// Whether another installed host uses the same file.
-fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failure> {
+fn is_still_used(desk: &PlannedFiles<'_>, host: Host, path: &str) -> Result<bool, Failure> {
     // Measured on the hosts: Codex and Copilot both read `.agents/skills`, Claude Code and Copilot
     // both read `.mcp.json`.
     let sharing = match (host, path) {
@@ -309,54 +325,64 @@ fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failur
 
 /// Whether Copilot was installed on top of Claude Code's hooks: its skills exist, and no other host
 /// with hooks has them.
-fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
+fn is_copilot_covered(desk: &PlannedFiles<'_>) -> Result<bool, Failure> {
     let Some(skill) = agent_commands()
         .first()
         .map(|command| command.path(Host::Copilot))
     else {
         return Ok(false);
     };
-    Ok(desk.read(&skill)?.is_some()
+    Ok(desk.read_planned(&skill)?.is_some()
         && !desk.has_hooks(Host::Codex)?
         && !desk.has_hooks(Host::Copilot)?)
 }
 
 /// Returns the original of a settings file, if it was not edited since the installation: the newest
 /// backup that becomes the existing text by installing into it.
-fn original(disk: &DiskFiles, piece: &Piece, existing: &str, setup: &Setup) -> Option<String> {
-    let mut kept = disk.list(BACKUPS);
+fn find_original(
+    disk: &DiskFiles,
+    piece: &HostFile,
+    existing: &str,
+    setup: &HookSetup,
+) -> Option<String> {
+    let mut kept = disk.list_folder(BACKUP_FOLDER);
     // Byte for byte, so that `init` and `uninstall` leave no diff: editing our entries out could
     // not restore blank lines and trailing commas.
     kept.reverse();
     kept.into_iter().find_map(|folder| {
-        let copy = read(disk, &format!("{BACKUPS}/{}/{}", folder.name, piece.path)).ok()??;
+        let copy = read_project_file(
+            disk,
+            &format!("{BACKUP_FOLDER}/{}/{}", folder.name, piece.path),
+        )
+        .ok()??;
         // Both conditions: the backup must be from before the installation, and must explain the
         // present file completely. An edit since then makes it unusable.
-        let fits = found(piece.host, &copy).is_none()
-            && piece.install(Some(&copy), setup).ok() == Some(After::Text(existing.to_owned()));
+        let fits = find_installed(piece.host, &copy).is_none()
+            && piece.install(Some(&copy), setup).ok()
+                == Some(FileOutcome::Text(existing.to_owned()));
         fits.then_some(copy)
     })
 }
 
-fn unreadable(piece: &Piece, problem: &Problem) -> Failure {
+fn settings_failure(piece: &HostFile, problem: &HostSettingsProblem) -> Failure {
     let line = problem
         .line
         .map(|line| format!(", line {line}"))
         .unwrap_or_default();
     let message = format!(
         "cannot read the settings of {} in `{}`{line}: {problem}",
-        piece.host.title(),
+        piece.host.display_name(),
         piece.path
     );
-    Failure::new(FailureKind::Invalid, message).step(format!(
+    Failure::new(FailureKind::Invalid, message).with_step(format!(
         "fix {}, then run this again; nothing was changed",
         piece.path
     ))
 }
 
 /// Applies the planned changes. If a file cannot be written, the previous ones are rolled back.
-pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), Failure> {
-    let folder = backup_folder(disk);
+pub(super) fn apply_changes(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), Failure> {
+    let folder = free_backup_folder(disk);
     // Several files in several hosts cannot be replaced atomically. With the old text in hand a
     // failure is rolled back, and after a crash a second run completes it.
     let mut done: Vec<(String, Option<String>)> = Vec::new();
@@ -366,47 +392,46 @@ pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), 
     {
         if !matches!(
             file.action,
-            Action::Created | Action::Changed | Action::Removed
+            FileAction::Created | FileAction::Changed | FileAction::Removed
         ) {
             continue;
         }
-        if let Err(failure) = write(disk, file, &folder) {
+        if let Err(failure) = write_change(disk, file, &folder) {
             for (path, before) in done.iter().rev() {
                 // If the rollback fails too, there is still the backup.
                 let _ = match before {
-                    Some(text) => disk.replace(path, text),
-                    None => disk.remove(path),
+                    Some(text) => disk.replace_file(path, text),
+                    None => disk.remove_file(path),
                 };
             }
-            return Err(
-                failure.step("nothing was changed; make the file writable, then run this again")
-            );
+            return Err(failure
+                .with_step("nothing was changed; make the file writable, then run this again"));
         }
         done.push((file.path.clone(), file.before.clone()));
     }
     Ok(())
 }
 
-fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Failure> {
+fn write_change(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Failure> {
     // The backup is complete before the file is touched.
     if let Some(before) = file.before.as_ref().filter(|_| file.precious) {
-        let copy = format!("{BACKUPS}/{folder}/{}", file.path);
-        disk.create(&copy, before)?;
+        let copy = format!("{BACKUP_FOLDER}/{folder}/{}", file.path);
+        disk.create_file(&copy, before)?;
         file.backup = Some(copy);
     }
     match &file.after {
-        Some(text) if file.before.is_none() => disk.create(&file.path, text)?,
+        Some(text) if file.before.is_none() => disk.create_file(&file.path, text)?,
         Some(text) => {
             let whole = disk.root().join(&file.path);
             let mode = std::fs::symlink_metadata(&whole).map(|metadata| metadata.permissions());
-            disk.replace(&file.path, text)?;
+            disk.replace_file(&file.path, text)?;
             // `replace` creates a new file with default permissions; one that is private stays so.
             if let Ok(mode) = mode {
                 let _ = std::fs::set_permissions(&whole, mode);
             }
         }
         None => {
-            disk.remove(&file.path)?;
+            disk.remove_file(&file.path)?;
             // Removes parent directories that are empty now; `remove_dir` fails on others.
             let mut above = file.path.as_str();
             while let Some((parent, _)) = above.rsplit_once('/') {
@@ -421,10 +446,10 @@ fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Fa
 }
 
 /// Returns an unused name for the backup directory of this run.
-fn backup_folder(disk: &DiskFiles) -> String {
-    let stamp = SystemClock.now().file_name_part();
+fn free_backup_folder(disk: &DiskFiles) -> String {
+    let stamp = SystemClock.now().format_for_file_name();
     let taken: Vec<String> = disk
-        .list(BACKUPS)
+        .list_folder(BACKUP_FOLDER)
         .into_iter()
         .map(|entry| entry.name)
         .collect();
@@ -439,14 +464,14 @@ fn backup_folder(disk: &DiskFiles) -> String {
 }
 
 /// Prints the changes.
-pub(super) fn report(ui: Ui, changes: &[HostChange]) {
+pub(super) fn print_changes(ui: Ui, changes: &[HostChange]) {
     for change in changes {
-        ui.line(styled(BOLD, change.host.title()));
+        ui.print_line(styled(BOLD, change.host.display_name()));
         if let Some(file) = change.covered_by {
-            ui.line(format_args!("  covered by {file}"));
+            ui.print_line(format_args!("  covered by {file}"));
         }
         if change.files.is_empty() && change.covered_by.is_none() {
-            ui.line(styled(DIM, "  nothing installed"));
+            ui.print_line(styled(DIM, "  nothing installed"));
         }
         // Hooks decide what the agent may do, so each file is shown with its diff. Commands are a
         // dozen similar files per host.
@@ -455,25 +480,25 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
             .iter()
             .partition(|file| file.path.contains("/commands/") || file.path.contains("/skills/"));
         for file in hooks {
-            show(ui, file);
+            print_file_change(ui, file);
         }
         let mut by_action: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
         for file in commands {
             by_action.entry(file.action.word()).or_default().push(file);
         }
         for (action, files) in by_action {
-            summary(ui, action, &files);
+            print_command_summary(ui, action, &files);
         }
         for note in &change.notes {
-            ui.say(format_args!("  {}: {note}", styled(INFO, "note")));
+            ui.print_message(format_args!("  {}: {note}", styled(INFO, "note")));
         }
     }
 }
 
-fn show(ui: Ui, file: &FileChange) {
+fn print_file_change(ui: Ui, file: &FileChange) {
     let line = format!("  {} {}", file.action.word(), file.path);
-    ui.line(styled(
-        if file.action == Action::Unchanged {
+    ui.print_line(styled(
+        if file.action == FileAction::Unchanged {
             DIM
         } else {
             PLAIN
@@ -481,34 +506,34 @@ fn show(ui: Ui, file: &FileChange) {
         line,
     ));
     if let Some(backup) = &file.backup {
-        ui.line(styled(DIM, format!("    backup: {backup}")));
+        ui.print_line(styled(DIM, format!("    backup: {backup}")));
     }
-    let (Action::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after)
+    let (FileAction::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after)
     else {
         return;
     };
-    for hunk in hunks(before, after) {
-        ui.line(format_args!("    {}", styled(INFO, hunk.header.trim_end())));
+    for hunk in compute_hunks(before, after) {
+        ui.print_line(format_args!("    {}", styled(INFO, hunk.header.trim_end())));
         for line in &hunk.lines {
             let text: String = line.pieces.iter().map(|(_, piece)| &**piece).collect();
             let style = match line.kind {
-                LineKind::Same => PLAIN,
-                LineKind::Removed => BAD,
-                LineKind::Added => GOOD,
+                DiffLineKind::Same => PLAIN,
+                DiffLineKind::Removed => BAD,
+                DiffLineKind::Added => GOOD,
             };
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "    {}",
-                styled(style, format_args!("{}{text}", line.kind.sign()))
+                styled(style, format_args!("{}{text}", line.kind.diff_marker()))
             ));
         }
     }
 }
 
 /// Prints agent commands with the same action in one line: there are many, and they are alike.
-fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
+fn print_command_summary(ui: Ui, action: &str, files: &[&FileChange]) {
     if files.len() < 4 {
         for file in files {
-            show(ui, file);
+            print_file_change(ui, file);
         }
         return;
     }
@@ -520,12 +545,14 @@ fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
         .unwrap_or_default();
     let line = format!(
         "  {action} {} in {folder}",
-        count(files.len(), "command", "commands")
+        count_with_noun(files.len(), "command", "commands")
     );
-    let quiet = files.iter().all(|file| file.action == Action::Unchanged);
-    ui.line(styled(if quiet { DIM } else { PLAIN }, line));
-    if files.iter().any(|file| file.action == Action::NotOurs) {
-        ui.say(format_args!(
+    let quiet = files
+        .iter()
+        .all(|file| file.action == FileAction::Unchanged);
+    ui.print_line(styled(if quiet { DIM } else { PLAIN }, line));
+    if files.iter().any(|file| file.action == FileAction::NotOurs) {
+        ui.print_message(format_args!(
             "  {}: files with the same names are not ours; rename them and run this again",
             styled(WARN, "warning")
         ));

@@ -11,14 +11,15 @@ use domain::host_event::Host;
 use domain::ids::OperationId;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
-use domain::settings::{Storage, keys};
+use domain::settings::{Storage, list_setting_keys};
 use domain::work::guides;
-use hosts::install::{Setup, is_program_name};
+use hosts::install::{HookSetup, is_program_name};
 use serde::Serialize;
 use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 
 use crate::commands::host_choice::{
-    Choice, FoundHost, choice, detect, is_same, on_path, unfindable,
+    FoundHost, HostChoice, detect_hosts, find_on_path, is_same_file, missing_on_path_note,
+    parse_host_choice,
 };
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
@@ -83,7 +84,7 @@ struct InitOutcome {
     notes: Vec<String>,
 }
 
-const IGNORED: &str = "\
+const GITIGNORE: &str = "\
 # Kept by Throughline for this machine; the mirror in state/ and config.toml belong into git.
 /state.db
 /state.db-*
@@ -110,7 +111,7 @@ const IGNORED: &str = "\
 
 impl InitArgs {
     /// Returns the arguments for a story project without a host.
-    pub(crate) fn plain() -> Self {
+    pub(crate) fn story_project() -> Self {
         Self {
             profile: Vec::new(),
             host: Vec::new(),
@@ -122,7 +123,7 @@ impl InitArgs {
     }
 
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = &self.root(app);
+        let root = &self.resolve_root(app);
         let cannot = |error: std::io::Error| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -140,16 +141,18 @@ impl InitArgs {
             notes: Vec::new(),
         };
         // First: an unreadable settings file of a host must fail before anything is created.
-        let mut changes = self.host_changes(root, &mut outcome)?;
+        let mut changes = self.plan_host_changes(root, &mut outcome)?;
         let new = !root.join(".throughline").exists();
         std::fs::create_dir_all(root)
-            .and_then(|()| store::private::create_directory(&root.join(".throughline/profiles")))
+            .and_then(|()| {
+                store::private_files::create_private_directory(&root.join(".throughline/profiles"))
+            })
             .map_err(cannot)?;
         let files = DiskFiles::open(root).map_err(cannot)?;
         // `create` fails on an existing file, which makes a second run safe without looking first:
         // a file that appears in between is kept as well.
         let mut lay = |path: &str, text: &str| -> Result<(), Failure> {
-            match files.create(path, text) {
+            match files.create_file(path, text) {
                 Ok(()) => outcome.made.push(path.to_owned()),
                 Err(domain::ports::FileFault::Exists { .. }) => outcome.kept.push(path.to_owned()),
                 Err(fault) => return Err(fault.into()),
@@ -164,7 +167,7 @@ impl InitArgs {
         // SQLite's locks do not work reliably on NFS and SMB. An explicit choice in the environment
         // is respected.
         let remote = network_file_system_at(root)
-            .filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
+            .filter(|_| new && settings::environment_variable("THROUGHLINE_STORAGE").is_none());
         let start = StartSettings {
             project_id: store::new_project_id(),
             on_network: remote.is_some(),
@@ -172,15 +175,18 @@ impl InitArgs {
         };
         // The project id is written with the first settings, before anything is shared: two clones
         // of this repository must find the same project in a database.
-        let written = lay(".throughline/config.toml", &config(&names, &start))
-            .and_then(|()| lay(".throughline/.gitignore", IGNORED));
-        let project = match written.and_then(|()| self.shared_project(root)) {
+        let written = lay(
+            ".throughline/config.toml",
+            &render_config_file(&names, &start),
+        )
+        .and_then(|()| lay(".throughline/.gitignore", GITIGNORE));
+        let project = match written.and_then(|()| self.resolve_shared_project(root)) {
             Ok(project) => project,
             Err(failure) => {
                 // An unknown profile or a taken name must not leave a half-created project behind:
                 // the next `tl init` would find it and keep the wrong settings.
                 for path in &outcome.made {
-                    let _ = files.remove(path);
+                    let _ = files.remove_file(path);
                 }
                 if new {
                     let _ = std::fs::remove_dir_all(root.join(".throughline"));
@@ -212,7 +218,7 @@ impl InitArgs {
                     outcome.profiles.join(", ")
                 ),
             )
-            .step(format!(
+            .with_step(format!(
                 "add \"{name}\" to `profiles` in .throughline/config.toml"
             )));
         }
@@ -222,18 +228,18 @@ impl InitArgs {
             .any(|profile| !profile.work_phases.is_empty())
         {
             // Guides are templates for the user to edit, so existing ones are kept.
-            for (name, text) in guides::SHIPPED {
-                lay(&format!("{}/{name}", guides::FOLDER), text)?;
+            for (name, text) in guides::BUILT_IN_GUIDES {
+                lay(&format!("{}/{name}", guides::GUIDES_FOLDER), text)?;
             }
         }
         // Created after the checks above: a refused `tl init` must not leave a store behind.
-        let state = store::main_place(&project.layout, project.settings.storage);
+        let state = store::state_location(&project.layout, project.settings.storage);
         // A foreign or damaged state is the user's to decide about: `tl init` never replaces one.
-        let is_new = match project.open(app.ui, None) {
+        let is_new = match project.open_store(app.ui, None) {
             // An interrupted `tl init` has created the store but recorded nothing.
-            Ok(store) => store.read()?.head()? == OperationId(0),
+            Ok(store) => store.begin_read()?.last_operation_id()? == OperationId(0),
             Err(StoreFault::Missing) => {
-                store::create(&project.layout, project.settings.storage, &project.known)?.new
+                store::create_store(&project.layout, project.settings.storage, &project.known)?.new
             }
             Err(other) => return Err(other.into()),
         };
@@ -251,21 +257,21 @@ impl InitArgs {
             .filter(|_| project.settings.storage == Storage::Postgres)
         {
             // So that later commands find the database without the environment variable.
-            settings::choose_database(root, Some(&shared.url))?;
+            settings::store_database_choice(root, Some(&shared.url))?;
         }
         if let Some(changes) = &mut changes {
             // Last: a host that finds the hooks starts them at once, and they need the project.
-            host_files::apply(&files, changes)?;
+            host_files::apply_changes(&files, changes)?;
         }
         outcome.hosts = changes;
-        report(app, root, &project, &outcome);
+        print_report(app, root, &project, &outcome);
         Ok(ExitCode::Done)
     }
 
     /// Loads the project and, for a shared database, records its id and name in the settings: its
     /// own, or those of the project it joins.
-    fn shared_project(&self, root: &Path) -> Result<Project, Failure> {
-        let project = Project::at(root)?;
+    fn resolve_shared_project(&self, root: &Path) -> Result<Project, Failure> {
+        let project = Project::load(root)?;
         let Some(shared) = project
             .layout
             .shared
@@ -277,7 +283,9 @@ impl InitArgs {
                     FailureKind::Invalid,
                     "the state of this project is not in a shared database",
                 )
-                .step("export THROUGHLINE_STORAGE=postgres THROUGHLINE_DATABASE_URL=postgres://…")),
+                .with_step(
+                    "export THROUGHLINE_STORAGE=postgres THROUGHLINE_DATABASE_URL=postgres://…",
+                )),
                 false => Ok(project),
             };
         };
@@ -285,7 +293,7 @@ impl InitArgs {
         // the directory changes nothing.
         let mut layout = project
             .layout
-            .in_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
+            .in_shared_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
         if self.join_existing {
             refuse_beside_local_state(&project)?;
             let own = shared.id.clone().unwrap_or_else(store::new_project_id);
@@ -295,7 +303,7 @@ impl InitArgs {
                         FailureKind::NotFound,
                         format!(
                             "there is no {} to join",
-                            store::main_place(&layout, Storage::Postgres)
+                            store::state_location(&layout, Storage::Postgres)
                         ),
                     ),
                     fault => fault.into(),
@@ -318,14 +326,14 @@ impl InitArgs {
         project_file::write_storage(root, Storage::Postgres, layout.shared.as_ref())?;
         Ok(Project {
             layout,
-            ..Project::at(root)?
+            ..Project::load(root)?
         })
     }
 
     /// Returns the project's root. With `--host` the enclosing project is meant; otherwise a new
     /// one is created right here, also below another.
-    fn root(&self, app: &App) -> PathBuf {
-        let above = || Layout::find_root(&app.start);
+    fn resolve_root(&self, app: &App) -> PathBuf {
+        let above = || Layout::find_project_root(&app.start);
         if self.host.is_empty() || app.explicit {
             None
         } else {
@@ -335,7 +343,7 @@ impl InitArgs {
     }
 
     /// Plans the changes of the hosts' files; `None` without `--host`.
-    fn host_changes(
+    fn plan_host_changes(
         &self,
         root: &Path,
         outcome: &mut InitOutcome,
@@ -343,22 +351,22 @@ impl InitArgs {
         if self.host.is_empty() {
             return Ok(None);
         }
-        let hosts: Vec<Host> = match choice(&self.host, true)? {
-            Choice::Named(hosts) => hosts,
-            Choice::Auto => {
-                let found = detect(root);
+        let hosts: Vec<Host> = match parse_host_choice(&self.host, true)? {
+            HostChoice::Named(hosts) => hosts,
+            HostChoice::Auto => {
+                let found = detect_hosts(root);
                 let hosts = found.iter().map(|found| found.host).collect();
                 outcome.found = Some(found);
                 hosts
             }
         };
-        let setup = Setup {
-            program: self.program()?,
+        let setup = HookSetup {
+            program: self.resolve_hook_program()?,
             strict: self.strict,
         };
         // Hooks use an absolute path, but the agent's commands and the next steps in our messages
         // call `tl` by name.
-        outcome.notes.extend(unfindable());
+        outcome.notes.extend(missing_on_path_note());
         if self.program.is_none() && !hosts.is_empty() {
             outcome.notes.push(format!(
                 "the hooks start {}; for files that go to other machines: tl init --host {} --program tl",
@@ -376,15 +384,15 @@ impl InitArgs {
     }
 
     /// Returns the program for the hooks to run.
-    fn program(&self) -> Result<String, Failure> {
+    fn resolve_hook_program(&self) -> Result<String, Failure> {
         let program = match &self.program {
             Some(program) => program.clone(),
             None => {
                 // The path on PATH survives an update (Homebrew, nix, cargo-binstall); the target
                 // of its symbolic link has the version in its name and may not.
                 let own = std::env::current_exe().ok();
-                let known = on_path("tl")
-                    .filter(|known| own.as_ref().is_some_and(|own| is_same(own, known)));
+                let known = find_on_path("tl")
+                    .filter(|known| own.as_ref().is_some_and(|own| is_same_file(own, known)));
                 let path = known
                     .or(own)
                     .and_then(|path| path.to_str().map(str::to_owned));
@@ -393,7 +401,7 @@ impl InitArgs {
                         FailureKind::Unavailable,
                         "cannot determine the path of this program",
                     )
-                    .step("tl init --host … --program tl")
+                    .with_step("tl init --host … --program tl")
                 })?
             }
         };
@@ -403,7 +411,7 @@ impl InitArgs {
                 FailureKind::Invalid,
                 format!("`{program}` is not named `tl`: entries with another name could not be recognised by `tl uninstall`"),
             )
-            .step("tl init --host … --program tl"));
+            .with_step("tl init --host … --program tl"));
         }
         // A host may run hooks in any directory, and looking a program up relative to a cloned
         // repository would run what the repository contains.
@@ -431,56 +439,60 @@ fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
             FailureKind::Refused,
             format!(
                 "this project already has a state, in {}",
-                layout.relative(file)
+                layout.relative_display(file)
             ),
         )
-        .step("unset THROUGHLINE_STORAGE && tl move --to postgres://…")),
+        .with_step("unset THROUGHLINE_STORAGE && tl move --to postgres://…")),
     }
 }
 
-fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
+fn print_report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
     if app.ui.json {
-        app.ui.value(outcome);
+        app.ui.print_json(outcome);
         return;
     }
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} {} is a Throughline project",
         styled(GOOD, "✓"),
         styled(BOLD, &root.display().to_string())
     ));
     for path in &outcome.made {
-        app.ui.line(format_args!("  made {path}"));
+        app.ui.print_line(format_args!("  made {path}"));
     }
     for path in &outcome.kept {
-        app.ui.line(styled(DIM, format!("  kept {path}")));
+        app.ui.print_line(styled(DIM, format!("  kept {path}")));
     }
     for profile in &project.profiles {
-        app.ui
-            .line(format_args!("  {}: {}", profile.name, profile.hierarchy()));
+        app.ui.print_line(format_args!(
+            "  {}: {}",
+            profile.name,
+            profile.render_hierarchy()
+        ));
     }
     for found in outcome.found.iter().flatten() {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "  found {}: {}",
-            found.host.title(),
+            found.host.display_name(),
             found.because.join(", ")
         ));
     }
     if let Some(changes) = &outcome.hosts {
-        app.ui.line("");
-        host_files::report(app.ui, changes);
+        app.ui.print_line("");
+        host_files::print_changes(app.ui, changes);
         if changes.is_empty() {
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: no agent host was found here or on PATH; name one: tl init --host claude-code",
                 styled(WARN, "warning")
             ));
         }
     }
     for note in &outcome.notes {
-        app.ui.say(format_args!("{}: {note}", styled(INFO, "note")));
+        app.ui
+            .print_message(format_args!("{}: {note}", styled(INFO, "note")));
     }
     if outcome.hosts.is_some() {
-        app.ui.blank();
-        app.ui.line(format_args!(
+        app.ui.print_blank_line();
+        app.ui.print_line(format_args!(
             "Next:  {}   check the installation",
             styled(BOLD, "tl doctor")
         ));
@@ -492,9 +504,9 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         }
         _ => ("tl plan", "what can be planned"),
     };
-    app.ui.blank();
+    app.ui.print_blank_line();
     app.ui
-        .line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
+        .print_line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
 }
 
 /// Initial settings of a new project that differ from the defaults.
@@ -507,12 +519,12 @@ struct StartSettings {
 }
 
 /// Renders a configuration file that documents every key; defaults are commented out.
-fn config(profiles: &[String], start: &StartSettings) -> String {
+fn render_config_file(profiles: &[String], start: &StartSettings) -> String {
     let mut text = String::from(
         "# Settings of this project. Every key is here; what is commented out is the default.\n",
     );
     let mut table = "";
-    for key in keys() {
+    for key in list_setting_keys() {
         // Keys come grouped by table, so a heading is written whenever the table changes. Generated
         // from the same list as the reference page, so the two cannot differ.
         let (section, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));

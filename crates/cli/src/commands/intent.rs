@@ -3,7 +3,7 @@
 use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::session::Mode;
+use domain::session::SessionMode;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -28,8 +28,8 @@ pub(crate) struct IntentArgs {
 impl IntentArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // The words are stored in the state, so they come from the domain and not from a clap enum.
-        let mode = Mode::from_word(&self.mode).ok_or_else(|| {
-            let words = Mode::ALL.map(Mode::word).join(", ");
+        let mode = SessionMode::from_word(&self.mode).ok_or_else(|| {
+            let words = SessionMode::ALL.map(SessionMode::as_str).join(", ");
             Failure::new(
                 FailureKind::Invalid,
                 format!("`{}` is not a mode: expected one of {words}", self.mode),
@@ -39,21 +39,21 @@ impl IntentArgs {
             text: self.text.join(" "),
             mode,
         };
-        show(app, &app.run(|ctx| declare_intent(ctx, &request))?);
+        print_place(app, &app.run(|ctx| declare_intent(ctx, &request))?);
         Ok(ExitCode::Done)
     }
 }
 
 /// Prints the position of the session in its trail.
-pub(crate) fn show(app: &App, outcome: &PlaceOutcome) {
+pub(crate) fn print_place(app: &App, outcome: &PlaceOutcome) {
     if app.ui.json {
-        app.ui.value(outcome);
+        app.ui.print_json(outcome);
         return;
     }
     for line in outcome.tree.lines() {
-        app.ui.line(line);
+        app.ui.print_line(line);
     }
-    app.ui.say(format!(
+    app.ui.print_message(format!(
         "session {}: {}",
         outcome.stamp, outcome.session_file
     ));

@@ -1,9 +1,9 @@
 //! `tl invalidate`: marks a plan invalid and its descendants stale.
 
 use application::Failure;
-use application::invalidate::{InvalidateRequest, invalidate};
+use application::invalidate::{InvalidateRequest, invalidate_node};
 use clap::Args;
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use super::{NodeArgs, ShownArgs, approve::print_transitions};
 use crate::exit_code::ExitCode;
@@ -30,20 +30,20 @@ impl InvalidateArgs {
         let request = InvalidateRequest {
             node: self.node.node.clone(),
             reason: self.reason.clone(),
-            shown: self.shown.shown(),
+            shown: self.shown.shown_versions(),
         };
-        let outcome = app.run(|ctx| invalidate(ctx, &request))?;
+        let outcome = app.run(|ctx| invalidate_node(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
-        let below = count(
+        let below = count_with_noun(
             outcome.invalidated_entities.len(),
             "plan below it",
             "plans below it",
         );
         let node = self.node.node.join(" ");
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} {} is invalid; {below} to revalidate",
             styled(WARN, "✗"),
             node

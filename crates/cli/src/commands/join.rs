@@ -7,7 +7,7 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::ports::StoreFault;
 use domain::settings::ServerAddress;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
@@ -50,54 +50,57 @@ struct JoinOutcome {
 
 impl JoinArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = app.root()?;
-        let address = settings::server_address(&self.url, self.token(&root)?)?;
+        let root = app.find_project_root()?;
+        let address = settings::parse_server_address(&self.url, self.read_token(&root)?)?;
         // The variable overrides the stored choice, so joining another server would have no effect.
-        if let Some(named) =
-            settings::environment("THROUGHLINE_URL").filter(|named| !same(named, address.url()))
+        if let Some(named) = settings::environment_variable("THROUGHLINE_URL")
+            .filter(|named| !is_same_url(named, address.url()))
         {
             let what = format!("THROUGHLINE_URL is set to {named}, which overrides `tl join`");
-            return Err(Failure::new(FailureKind::Refused, what).step("unset THROUGHLINE_URL"));
+            return Err(Failure::new(FailureKind::Refused, what).with_step("unset THROUGHLINE_URL"));
         }
-        let without = settings::load_without_server(&root)?;
-        let project = Project::with_settings(&root, settings::on_server(without, address.clone()))?;
-        let put_aside = match connected(app, &project) {
+        let without = settings::load_settings_without_server(&root)?;
+        let project = Project::load_with_settings(
+            &root,
+            settings::with_server_address(without, address.clone()),
+        )?;
+        let put_aside = match connect_to_server(app, &project) {
             // The replica is of another project, or of a history that the server no longer has. It
             // is quarantined and created again; local operations in it may be needed, so it is not
             // deleted.
             Err(StoreFault::TurnedDown { .. }) if project.layout.database.exists() => {
-                let put = store::put_replica_aside(&project.layout)?;
-                connected(app, &project)?;
+                let put = store::quarantine_replica(&project.layout)?;
+                connect_to_server(app, &project)?;
                 put
             }
             other => other.map(|()| Vec::new())?,
         };
         // Stored only after the connection worked: a typo must not cut the clone off its local
         // state.
-        settings::choose_server(&root, Some(&address))?;
+        settings::store_server_choice(&root, Some(&address))?;
         let outcome = project.run(app.ui, &|ctx| {
             ctx.sync_mirror();
             // Without observing the plan files: a fresh clone may lack some, and recording them as
             // deleted would be wrong for everyone else.
-            let state = ctx.store.read()?;
+            let state = ctx.store.begin_read()?;
             Ok(JoinOutcome {
                 success: true,
                 server: address.to_string(),
                 acting_as: ctx
                     .store
-                    .caller()
+                    .remote_principal()
                     .map(|caller| caller.to_string())
                     .unwrap_or_default(),
-                operations: state.head()?.0,
+                operations: state.last_operation_id()?.0,
                 nodes: state.all_nodes()?.len(),
                 put_aside: put_aside.clone(),
             })
         })?;
-        report(app, &outcome);
+        print_outcome(app, &outcome);
         Ok(ExitCode::Done)
     }
 
-    fn token(&self, root: &std::path::Path) -> Result<Option<String>, Failure> {
+    fn read_token(&self, root: &std::path::Path) -> Result<Option<String>, Failure> {
         let unreadable = |error: std::io::Error| {
             Failure::new(
                 FailureKind::Invalid,
@@ -116,27 +119,29 @@ impl JoinArgs {
                 Ok(Some(text))
             }
             Some(file) => Ok(Some(std::fs::read_to_string(file).map_err(unreadable)?)),
-            None => Ok(settings::environment("THROUGHLINE_TOKEN").or_else(|| {
-                // The stored token is reused for the same server only.
-                let known = settings::chosen_server(root)?;
-                same(&self.url, known.url()).then(|| known.reveal_token().to_owned())
-            })),
+            None => Ok(
+                settings::environment_variable("THROUGHLINE_TOKEN").or_else(|| {
+                    // The stored token is reused for the same server only.
+                    let known = settings::find_chosen_server(root)?;
+                    is_same_url(&self.url, known.url()).then(|| known.reveal_token().to_owned())
+                }),
+            ),
         }
     }
 }
 
-fn same(url: &str, other: &str) -> bool {
+fn is_same_url(url: &str, other: &str) -> bool {
     url.trim().trim_end_matches('/') == other
 }
 
 /// Connects to the server and fetches its whole history.
-fn connected(app: &App, project: &Project) -> Result<(), StoreFault> {
-    let store = project.open(app.ui, None)?;
-    drop(store.read()?);
+fn connect_to_server(app: &App, project: &Project) -> Result<(), StoreFault> {
+    let store = project.open_store(app.ui, None)?;
+    drop(store.begin_read()?);
     // Reading a replica only warns if the server is unreachable; joining requires a response.
     match store.take_warnings().into_iter().next() {
         Some(why) => {
-            let at = shown(project.settings.server.address.as_ref());
+            let at = render_address(project.settings.server.address.as_ref());
             Err(StoreFault::Silent {
                 at,
                 why,
@@ -147,29 +152,29 @@ fn connected(app: &App, project: &Project) -> Result<(), StoreFault> {
     }
 }
 
-fn shown(address: Option<&ServerAddress>) -> String {
+fn render_address(address: Option<&ServerAddress>) -> String {
     address.map(ServerAddress::to_string).unwrap_or_default()
 }
 
-fn report(app: &App, outcome: &JoinOutcome) {
+fn print_outcome(app: &App, outcome: &JoinOutcome) {
     if app.ui.json {
-        app.ui.value(outcome);
+        app.ui.print_json(outcome);
         return;
     }
-    let operations = count(
+    let operations = count_with_noun(
         usize::try_from(outcome.operations).unwrap_or(usize::MAX),
         "operation",
         "operations",
     );
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} joined {} as {}: {operations}, {}",
         styled(GOOD, "✓"),
         outcome.server,
         outcome.acting_as,
-        count(outcome.nodes, "node", "nodes")
+        count_with_noun(outcome.nodes, "node", "nodes")
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: the previous replica is kept as {}",
             styled(INFO, "note"),
             aside

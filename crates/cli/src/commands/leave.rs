@@ -19,22 +19,22 @@ pub(crate) struct LeaveArgs {}
 
 impl LeaveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = app.root()?;
-        let Some(address) = settings::chosen_server(&root) else {
+        let root = app.find_project_root()?;
+        let Some(address) = settings::find_chosen_server(&root) else {
             return Err(Failure::new(
                 FailureKind::NotFound,
                 "this clone has not joined a server",
             ));
         };
-        settings::choose_server(&root, None)?;
+        settings::store_server_choice(&root, None)?;
         if app.ui.json {
             app.ui
-                .value(&json!({ "success": true, "server": address.url() }));
+                .print_json(&json!({ "success": true, "server": address.url() }));
             return Ok(ExitCode::Done);
         }
         app.ui
-            .line(format_args!("{} left {address}", styled(GOOD, "✓")));
-        app.ui.say(format_args!(
+            .print_line(format_args!("{} left {address}", styled(GOOD, "✓")));
+        app.ui.print_message(format_args!(
             "{}: the token stays valid until it is revoked with `tl token revoke` on the server",
             styled(INFO, "note")
         ));

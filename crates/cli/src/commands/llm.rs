@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
-use crate::model::Mind;
+use crate::model::Planner;
 use crate::ui::{BAD, DIM, GOOD, styled};
 use crate::wiring::App;
 
@@ -21,31 +21,32 @@ use crate::wiring::App;
   THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND='my-model --fast' tl llm check")]
 pub(crate) struct LlmArgs {
     #[command(subcommand)]
-    what: What,
+    what: LlmCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum LlmCommand {
     /// Test the model with two small calls
     Check,
 }
 
 impl LlmArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let What::Check = self.what;
-        let mind = Mind::chosen()?;
-        let trials = mind.check();
+        let LlmCommand::Check = self.what;
+        let mind = Planner::from_configuration()?;
+        let trials = mind.run_trials();
         if app.ui.json {
             app.ui
-                .value(&json!({ "model": mind.name(), "trials": trials }));
+                .print_json(&json!({ "model": mind.name(), "trials": trials }));
         } else if trials.is_empty() {
-            app.ui.line(
+            app.ui.print_line(
                 "no model is configured: plans are made by rules, scenes from their blueprints",
             );
-            app.ui
-                .say("set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md");
+            app.ui.print_message(
+                "set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md",
+            );
         } else {
-            app.ui.line(format!("model {}", mind.name()));
+            app.ui.print_line(format!("model {}", mind.name()));
         }
         for trial in trials.iter().filter(|_| !app.ui.json) {
             let mark = if trial.works {
@@ -54,18 +55,20 @@ impl LlmArgs {
                 styled(BAD, "✗")
             };
             app.ui
-                .line(format_args!("{mark} {}: {}", trial.name, trial.detail));
+                .print_line(format_args!("{mark} {}: {}", trial.name, trial.detail));
             trial
                 .next
                 .iter()
-                .for_each(|step| app.ui.line(styled(DIM, format!("  {step}"))));
+                .for_each(|step| app.ui.print_line(styled(DIM, format!("  {step}"))));
         }
         if !app.ui.json {
-            match crate::embedding::chosen()? {
-                Some(embedder) => app.ui.line(format!("embeddings by {}", embedder.name())),
+            match crate::embedding::configured_embedder()? {
+                Some(embedder) => app
+                    .ui
+                    .print_line(format!("embeddings by {}", embedder.model_name())),
                 None => app
                     .ui
-                    .line("no embedding model is configured: memory search is by words only"),
+                    .print_line("no embedding model is configured: memory search is by words only"),
             }
         }
         // Only the first trial decides: a model without structured output still works, by another

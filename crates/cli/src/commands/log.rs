@@ -1,7 +1,7 @@
 //! `tl log`: prints the operation log.
 
 use application::Failure;
-use application::history::{HistoryRequest, history};
+use application::history::{HistoryRequest, list_history};
 use application::views::OperationView;
 use clap::Args;
 use domain::operation::Channel;
@@ -30,9 +30,9 @@ impl LogArgs {
             most: self.limit,
             before: None,
         };
-        let operations = app.run(|ctx| history(ctx, &request))?;
+        let operations = app.run(|ctx| list_history(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&operations);
+            app.ui.print_json(&operations);
             return Ok(ExitCode::Done);
         }
         for operation in &operations {
@@ -41,18 +41,18 @@ impl LogArgs {
                 .undone_by
                 .map(|by| styled(WARN, format!("  (undone by {by})")))
                 .unwrap_or_default();
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{}  {}  {}{undone}  {}",
                 styled(BOLD, format!("{:>5}", operation.operation.0)),
-                styled(DIM, &operation.at.for_people()),
+                styled(DIM, &operation.at.format_local_minute()),
                 operation.summary,
                 styled(
                     DIM,
                     format!(
                         "{}, {}{}",
-                        operation.verb.word(),
+                        operation.verb.as_str(),
                         operation.by,
-                        heard_by(operation)
+                        channel_note(operation)
                     )
                 )
             ));
@@ -63,7 +63,7 @@ impl LogArgs {
 
 /// Returns the channel of a person's operation, unless it was a terminal: what was typed in an
 /// agent's prompt can be told from a decision in the browser.
-fn heard_by(operation: &OperationView) -> &'static str {
+fn channel_note(operation: &OperationView) -> &'static str {
     match (operation.by.is_human(), operation.channel) {
         (true, Channel::Hook) => " (typed in a host)",
         (true, Channel::Mcp) => " (through MCP)",

@@ -22,7 +22,7 @@ impl ManArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let pages = std::fs::create_dir_all(&self.directory)
             .and_then(|()| clap_mangen::generate_to(Cli::command(), &self.directory))
-            .and_then(|()| pages_in(&self.directory))
+            .and_then(|()| list_pages(&self.directory))
             .map_err(|error| {
                 Failure::new(
                     FailureKind::Unavailable,
@@ -31,10 +31,10 @@ impl ManArgs {
             })?;
         if app.ui.json {
             app.ui
-                .value(&serde_json::json!({ "success": true, "pages": pages }));
+                .print_json(&serde_json::json!({ "success": true, "pages": pages }));
             return Ok(ExitCode::Done);
         }
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{} manual pages written to {}",
             styled(GOOD, "✓"),
             self.directory.display()
@@ -43,7 +43,7 @@ impl ManArgs {
     }
 }
 
-fn pages_in(directory: &Path) -> std::io::Result<Vec<String>> {
+fn list_pages(directory: &Path) -> std::io::Result<Vec<String>> {
     let mut pages = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let name = entry?.file_name().to_string_lossy().into_owned();

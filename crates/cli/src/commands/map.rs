@@ -6,7 +6,7 @@ use clap::Args;
 use domain::node::Progress;
 use domain::trail::TrailLevel;
 
-use crate::commands::intent::show;
+use crate::commands::intent::print_place;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -46,14 +46,14 @@ impl MapArgs {
             .ok_or_else(|| wrong(&self.level, "tactic, action"))?;
         let status = Progress::ALL
             .into_iter()
-            .find(|progress| progress.word() == self.status)
+            .find(|progress| progress.as_str() == self.status)
             .ok_or_else(|| wrong(&self.status, "pending, active, complete, blocked"))?;
         let request = MapRequest {
             level,
             text: self.text.join(" "),
             status,
         };
-        show(app, &app.run(|ctx| map_context(ctx, &request))?);
+        print_place(app, &app.run(|ctx| map_context(ctx, &request))?);
         Ok(ExitCode::Done)
     }
 }

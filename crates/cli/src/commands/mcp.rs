@@ -8,9 +8,9 @@ use mcp::protocol::serve_stdio;
 use mcp::surface::Surface;
 
 use crate::exit_code::ExitCode;
+use crate::store_pool::StorePool;
 use crate::ui::Ui;
 use crate::wiring::App;
-use crate::workspace::Workplace;
 
 /// Run the MCP server for the client that starts it
 ///
@@ -24,12 +24,12 @@ use crate::workspace::Workplace;
   claude mcp add throughline -- tl mcp")]
 pub(crate) struct McpArgs {
     #[command(flatten)]
-    offered: OfferedArgs,
+    offered: ToolArgs,
 }
 
 /// Options for the offered tools.
 #[derive(Debug, Args)]
-pub(crate) struct OfferedArgs {
+pub(crate) struct ToolArgs {
     /// Offer only these toolsets [default: those of the project's profiles]
     #[arg(long, value_name = "SETS", value_delimiter = ',')]
     toolsets: Option<Vec<String>>,
@@ -39,14 +39,14 @@ pub(crate) struct OfferedArgs {
     pub(crate) read_only: bool,
 }
 
-impl OfferedArgs {
+impl ToolArgs {
     /// Opens the project and selects its tools. Evidence commands are not allowed: `tl serve` has
     /// clients on other machines.
-    pub(crate) fn surface(&self, app: &App) -> Result<Surface, Failure> {
-        self.surface_of(Workplace::open(app)?)
+    pub(crate) fn open_surface(&self, app: &App) -> Result<Surface, Failure> {
+        self.surface_on(StorePool::open(app)?)
     }
 
-    fn surface_of(&self, workplace: Workplace) -> Result<Surface, Failure> {
+    fn surface_on(&self, workplace: StorePool) -> Result<Surface, Failure> {
         Surface::new(
             Arc::new(workplace),
             self.toolsets.as_deref(),
@@ -58,8 +58,8 @@ impl OfferedArgs {
 impl McpArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // The client started this process, so it can run commands anyway; here evidence may run.
-        let surface = Workplace::open(app)
-            .and_then(|place| self.offered.surface_of(place.running_commands()));
+        let surface =
+            StorePool::open(app).and_then(|place| self.offered.surface_on(place.allow_commands()));
         let served = surface.and_then(|surface| {
             serve_stdio(surface).map_err(|message| Failure::new(FailureKind::Unavailable, message))
         });
@@ -71,7 +71,7 @@ impl McpArgs {
                     json: false,
                     ..app.ui
                 }
-                .failure(&failure);
+                .report_failure(&failure);
                 Ok(ExitCode::Failed)
             }
         }

@@ -4,7 +4,7 @@ use application::Failure;
 use application::sessions::keep_mem::{MemRequest, MemView, keep_mem};
 use application::sessions::recall_mems::{RecallRequest, list_shelves, recall_mems};
 use clap::{Args, Subcommand};
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -18,11 +18,11 @@ use crate::wiring::App;
   tl mem shelves")]
 pub(crate) struct MemArgs {
     #[command(subcommand)]
-    what: What,
+    what: MemCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum MemCommand {
     /// Save a note
     Save {
         /// Shelf to put it on
@@ -51,7 +51,7 @@ enum What {
 impl MemArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Save { shelf, text } => {
+            MemCommand::Save { shelf, text } => {
                 let request = MemRequest {
                     // Words are joined, so that a note needs no quotes in a shell.
                     text: text.join(" "),
@@ -59,13 +59,13 @@ impl MemArgs {
                 };
                 let mem = app.run(|ctx| keep_mem(ctx, &request))?;
                 if app.ui.json {
-                    app.ui.value(&mem);
+                    app.ui.print_json(&mem);
                 } else {
                     app.ui
-                        .line(format!("saved as {} on shelf {}", mem.stamp, mem.shelf));
+                        .print_line(format!("saved as {} on shelf {}", mem.stamp, mem.shelf));
                 }
             }
-            What::Recall {
+            MemCommand::Recall {
                 shelf,
                 limit,
                 query,
@@ -77,23 +77,23 @@ impl MemArgs {
                 };
                 let found = app.run(|ctx| recall_mems(ctx, &request))?;
                 if app.ui.json {
-                    app.ui.value(&found);
+                    app.ui.print_json(&found);
                 } else if found.is_empty() {
                     // Not an error: an agent asks before it knows whether there is anything.
-                    app.ui.say("no note matches");
+                    app.ui.print_message("no note matches");
                 } else {
-                    found.iter().for_each(|mem| show(app, mem));
+                    found.iter().for_each(|mem| print_note(app, mem));
                 }
             }
-            What::Shelves => {
+            MemCommand::Shelves => {
                 let shelves = app.run(list_shelves)?;
                 if app.ui.json {
-                    app.ui.value(&shelves);
+                    app.ui.print_json(&shelves);
                 } else {
                     for shelf in &shelves {
-                        let notes = count(shelf.notes, "note", "notes");
+                        let notes = count_with_noun(shelf.notes, "note", "notes");
                         app.ui
-                            .line(format_args!("{}  {notes}", styled(BOLD, &shelf.shelf)));
+                            .print_line(format_args!("{}  {notes}", styled(BOLD, &shelf.shelf)));
                     }
                 }
             }
@@ -102,13 +102,13 @@ impl MemArgs {
     }
 }
 
-fn show(app: &App, mem: &MemView) {
-    app.ui.line(format_args!(
+fn print_note(app: &App, mem: &MemView) {
+    app.ui.print_line(format_args!(
         "{} {}",
         styled(BOLD, &mem.stamp),
         styled(DIM, &mem.shelf)
     ));
     mem.text
         .lines()
-        .for_each(|line| app.ui.line(format!("  {line}")));
+        .for_each(|line| app.ui.print_line(format!("  {line}")));
 }

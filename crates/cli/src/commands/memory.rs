@@ -1,17 +1,17 @@
 //! `tl memory`: shows, searches and edits the memory of a story.
 
-use application::memory::draw_graph::{GraphForm, draw_graph};
-use application::memory::edit_memory::{EditMemoryRequest, Target, edit_memory, forget_entry};
+use application::memory::draw_graph::{GraphFormat, draw_graph};
+use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memory, forget_entry};
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, show_entry, show_memory};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::memory::EntryKind;
 use domain::record::RecordKey;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde_json::{Map, Value};
 
-use crate::embedding::Embedding;
+use crate::embedding::VectorIndex;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
@@ -28,11 +28,11 @@ use crate::wiring::App;
   tl memory graph > relationships.svg")]
 pub(crate) struct MemoryArgs {
     #[command(subcommand)]
-    what: What,
+    what: MemoryCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum MemoryCommand {
     /// Show all entries, one kind, or one entry
     Show {
         /// A kind (`characters`), an id (`C0`) or a name
@@ -81,16 +81,16 @@ enum What {
 impl MemoryArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Show { entry: None } => list(app, None)?,
+            MemoryCommand::Show { entry: None } => print_entries(app, None)?,
             // A kind wins over an entry of the same name; the entry is still found by its id.
-            What::Show { entry: Some(name) } => match EntryKind::of_word(name) {
-                Some(kind) => list(app, Some(kind))?,
-                None => show(app, &app.run(|ctx| show_entry(ctx, name))?),
+            MemoryCommand::Show { entry: Some(name) } => match EntryKind::from_word(name) {
+                Some(kind) => print_entries(app, Some(kind))?,
+                None => print_entry(app, &app.run(|ctx| show_entry(ctx, name))?),
             },
-            What::Search { kind, limit, query } => {
+            MemoryCommand::Search { kind, limit, query } => {
                 let kinds = kind
                     .iter()
-                    .map(|word| kind_of(word))
+                    .map(|word| parse_kind(word))
                     .collect::<Result<Vec<_>, _>>()?;
                 let mut request = SearchMemoryRequest {
                     query: query.join(" "),
@@ -100,38 +100,43 @@ impl MemoryArgs {
                 };
                 // Outside of the use case: a model call can take seconds, and the state must not be
                 // held for it.
-                request.nearest = nearest(app, &request)?;
+                request.nearest = find_nearest_entries(app, &request)?;
                 let found = app.run(|ctx| search_memory(ctx, &request))?;
                 if app.ui.json {
-                    app.ui.value(&found);
+                    app.ui.print_json(&found);
                 } else if found.is_empty() {
-                    app.ui.say("no entry matches");
+                    app.ui.print_message("no entry matches");
                 } else {
-                    found.iter().for_each(|entry| line(app, entry));
+                    found.iter().for_each(|entry| print_entry_line(app, entry));
                 }
             }
-            What::Index => index(app)?,
-            What::Edit { new, words } => {
-                let request = request(new.as_deref(), words)?;
+            MemoryCommand::Index => update_vector_index(app)?,
+            MemoryCommand::Edit { new, words } => {
+                let request = parse_edit_request(new.as_deref(), words)?;
                 let entry = app.run(|ctx| edit_memory(ctx, &request))?;
-                show(app, &entry);
+                print_entry(app, &entry);
             }
-            What::Forget { entry } => {
+            MemoryCommand::Forget { entry } => {
                 let entry = app.run(|ctx| forget_entry(ctx, entry))?;
                 if app.ui.json {
-                    app.ui.value(&entry);
+                    app.ui.print_json(&entry);
                 } else {
-                    app.ui.line(format!("removed: {} {}", entry.id, entry.name));
-                    app.ui.say("tl undo restores it");
+                    app.ui
+                        .print_line(format!("removed: {} {}", entry.id, entry.name));
+                    app.ui.print_message("tl undo restores it");
                 }
             }
-            What::Graph { dot } => {
-                let form = if *dot { GraphForm::Dot } else { GraphForm::Svg };
+            MemoryCommand::Graph { dot } => {
+                let form = if *dot {
+                    GraphFormat::Dot
+                } else {
+                    GraphFormat::Svg
+                };
                 let drawn = app.run(|ctx| draw_graph(ctx, form))?;
                 if app.ui.json {
-                    app.ui.value(&serde_json::json!({ "graph": drawn }));
+                    app.ui.print_json(&serde_json::json!({ "graph": drawn }));
                 } else {
-                    app.ui.text(&drawn);
+                    app.ui.print_text(&drawn);
                 }
             }
         }
@@ -141,14 +146,17 @@ impl MemoryArgs {
 
 /// Returns the semantically nearest entries. A model that fails is only a warning: the full-text
 /// search still works.
-fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, Failure> {
-    let Some(embedding) = Embedding::of(app)? else {
+fn find_nearest_entries(
+    app: &App,
+    request: &SearchMemoryRequest,
+) -> Result<Vec<RecordKey>, Failure> {
+    let Some(embedding) = VectorIndex::open_for_project(app)? else {
         return Ok(Vec::new());
     };
-    match embedding.nearest(request) {
+    match embedding.find_nearest(request) {
         Ok(found) => {
             if found.is_empty() {
-                app.ui.say(
+                app.ui.print_message(
                     "the vector index is empty, so only words are searched; next: tl memory index",
                 );
             }
@@ -157,58 +165,64 @@ fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, F
         Err(error) => {
             let what = format!(
                 "only words are searched, because {} failed: {}",
-                embedding.name(),
+                embedding.model_name(),
                 error.what
             );
             app.ui
-                .say(format_args!("{}: {}", styled(WARN, "warning"), what));
+                .print_message(format_args!("{}: {}", styled(WARN, "warning"), what));
             Ok(Vec::new())
         }
     }
 }
 
-fn index(app: &App) -> Result<(), Failure> {
-    let Some(embedding) = Embedding::of(app)? else {
+fn update_vector_index(app: &App) -> Result<(), Failure> {
+    let Some(embedding) = VectorIndex::open_for_project(app)? else {
         return Err(Failure::new(
             FailureKind::Refused,
             "no embedding model is configured: memory search is by words only",
         )
-        .step(
+        .with_step(
             "set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md",
         ));
     };
     // Lines instead of a bar: a batch takes seconds, and there are only a few of them.
-    let told = |done: usize, of: usize| app.ui.say(styled(DIM, format!("embedded {done} of {of}")));
-    let indexed = embedding.index(app, &told)?;
+    let told = |done: usize, of: usize| {
+        app.ui
+            .print_message(styled(DIM, format!("embedded {done} of {of}")))
+    };
+    let indexed = embedding.update_index(app, &told)?;
     if app.ui.json {
-        app.ui.value(&indexed);
+        app.ui.print_json(&indexed);
     } else {
-        let entries = count(indexed.entries, "entry", "entries");
-        app.ui.line(format!(
+        let entries = count_with_noun(indexed.entries, "entry", "entries");
+        app.ui.print_line(format!(
             "{entries}, {} embedded now by {}",
             indexed.embedded,
-            embedding.name()
+            embedding.model_name()
         ));
     }
     Ok(())
 }
 
-fn list(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
+fn print_entries(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
     let memory = app.run(|ctx| show_memory(ctx, kind))?;
     if app.ui.json {
-        app.ui.value(&memory);
+        app.ui.print_json(&memory);
         return Ok(());
     }
     if memory.entries.is_empty() {
         app.ui
-            .say("the memory is empty; next: tl memory edit --new character name=…");
+            .print_message("the memory is empty; next: tl memory edit --new character name=…");
     }
-    memory.entries.iter().for_each(|entry| line(app, entry));
+    memory
+        .entries
+        .iter()
+        .for_each(|entry| print_entry_line(app, entry));
     Ok(())
 }
 
-fn line(app: &App, entry: &EntryView) {
-    app.ui.line(format_args!(
+fn print_entry_line(app: &App, entry: &EntryView) {
+    app.ui.print_line(format_args!(
         "{}  {}  {}",
         styled(BOLD, &entry.id),
         entry.name,
@@ -216,12 +230,12 @@ fn line(app: &App, entry: &EntryView) {
     ));
 }
 
-fn show(app: &App, entry: &EntryView) {
+fn print_entry(app: &App, entry: &EntryView) {
     if app.ui.json {
-        app.ui.value(entry);
+        app.ui.print_json(entry);
         return;
     }
-    line(app, entry);
+    print_entry_line(app, entry);
     for (field, value) in entry.entry.as_object().into_iter().flatten() {
         // Texts without quotes, everything else as the JSON that `tl memory edit` accepts.
         let shown = match value {
@@ -230,16 +244,17 @@ fn show(app: &App, entry: &EntryView) {
         };
         let mut lines = shown.lines();
         if let Some(first) = lines.next().filter(|_| field != "id") {
-            app.ui.line(format!("  {field}: {first}"));
-            lines.for_each(|line| app.ui.line(format!("    {line}")));
+            app.ui.print_line(format!("  {field}: {first}"));
+            lines.for_each(|line| app.ui.print_line(format!("    {line}")));
         }
     }
-    app.ui.line(format_args!("  {}", styled(DIM, &entry.file)));
+    app.ui
+        .print_line(format_args!("  {}", styled(DIM, &entry.file)));
 }
 
-fn kind_of(word: &str) -> Result<EntryKind, Failure> {
-    EntryKind::of_word(word).ok_or_else(|| {
-        let known = EntryKind::ALL.map(EntryKind::word).join(", ");
+fn parse_kind(word: &str) -> Result<EntryKind, Failure> {
+    EntryKind::from_word(word).ok_or_else(|| {
+        let known = EntryKind::ALL.map(EntryKind::as_str).join(", ");
         Failure::new(
             FailureKind::Invalid,
             format!("`{word}` is not a kind of entry: expected {known}"),
@@ -247,11 +262,11 @@ fn kind_of(word: &str) -> Result<EntryKind, Failure> {
     })
 }
 
-fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Failure> {
+fn parse_edit_request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Failure> {
     let (target, fields) = match (new, words.split_first()) {
         // With `--new` all words are fields; otherwise the first one names the entry.
-        (Some(kind), _) => (Target::New(kind_of(kind)?), words),
-        (None, Some((entry, fields))) => (Target::Named(entry.clone()), fields),
+        (Some(kind), _) => (EditTarget::New(parse_kind(kind)?), words),
+        (None, Some((entry, fields))) => (EditTarget::Named(entry.clone()), fields),
         (None, None) => return Err(Failure::new(FailureKind::Invalid, "the entry is missing")),
     };
     let mut given = Map::new();
@@ -262,7 +277,7 @@ fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Fai
                 format!("`{field}` is not an assignment: expected `field=value`"),
             ));
         };
-        given.insert(name.to_owned(), value_of(value));
+        given.insert(name.to_owned(), parse_value(value));
     }
     Ok(EditMemoryRequest {
         target,
@@ -272,7 +287,7 @@ fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Fai
 
 /// Parses a value as JSON if it is valid JSON, otherwise takes it as text. Quotes around every name
 /// would be a nuisance in a shell; a text that looks like a number can be quoted.
-fn value_of(text: &str) -> Value {
+fn parse_value(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;
     }

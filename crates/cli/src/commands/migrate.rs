@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sessions::migrate_trail::migrate_trail;
 use clap::Args;
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -20,15 +20,15 @@ impl MigrateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let outcome = app.run(migrate_trail)?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         for line in outcome.tree.lines() {
-            app.ui.line(line);
+            app.ui.print_line(line);
         }
-        let nodes = count(outcome.nodes, "node", "nodes");
-        let lines = count(outcome.log_lines, "line", "lines");
-        app.ui.say(format!(
+        let nodes = count_with_noun(outcome.nodes, "node", "nodes");
+        let lines = count_with_noun(outcome.log_lines, "line", "lines");
+        app.ui.print_message(format!(
             "imported {nodes} and {lines} of log from {}: session {}",
             outcome.from, outcome.session
         ));

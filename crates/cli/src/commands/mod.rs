@@ -78,10 +78,10 @@ mod where_am_i;
 mod why;
 mod write;
 
-pub(crate) use self::doctor::{Latency, latencies as hook_latencies};
+pub(crate) use self::doctor::{HookLatency, compute_latencies as hook_latencies};
 use application::Failure;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
-use domain::shown::{Shown, ShownVersion};
+use domain::expected_version::{ExpectedVersion, ExpectedVersions};
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -99,17 +99,17 @@ pub(crate) struct NodeArgs {
 pub(crate) struct ShownArgs {
     /// Fail unless the plan is still this version (at least 8 digits of its hash)
     #[arg(long, value_name = "HASH")]
-    version: Option<ShownVersion>,
+    version: Option<ExpectedVersion>,
 
     /// Fail unless the parent's plan is still this version
     #[arg(long, value_name = "HASH", requires = "version")]
-    parent_version: Option<ShownVersion>,
+    parent_version: Option<ExpectedVersion>,
 }
 
 impl ShownArgs {
-    pub(crate) fn shown(&self) -> Option<Shown> {
+    pub(crate) fn shown_versions(&self) -> Option<ExpectedVersions> {
         let version = self.version.clone()?;
-        Some(Shown {
+        Some(ExpectedVersions {
             version,
             parent: self.parent_version.clone(),
         })

@@ -5,9 +5,9 @@ use clap::Args;
 use domain::ids::Digest32;
 use domain::ports::Clock;
 use domain::settings::{DatabaseUrl, Storage};
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde::Serialize;
-use store::{Layout, Place, Relocation, RelocationFault, SystemClock};
+use store::{Layout, Relocation, RelocationFault, StateLocation, SystemClock};
 
 use crate::exit_code::ExitCode;
 use crate::project_file;
@@ -47,13 +47,13 @@ struct MoveOutcome {
 
 impl MoveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         project.refuse_on_replica()?;
-        let (from, to) = (project.settings.storage, self.target()?);
-        let layout = self.layout(&project, to)?;
+        let (from, to) = (project.settings.storage, self.parse_target()?);
+        let layout = self.target_layout(&project, to)?;
         let (source, target) = (
-            store::main_place(&project.layout, from),
-            store::main_place(&layout, to),
+            store::state_location(&project.layout, from),
+            store::state_location(&layout, to),
         );
         // Both are compared: SQLite and JSON share a directory, and two databases share an engine.
         if source == target && from == to {
@@ -66,19 +66,19 @@ impl MoveArgs {
         // quarantined place.
         let named = ["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"]
             .into_iter()
-            .find(|name| settings::environment(name).is_some());
+            .find(|name| settings::environment_variable(name).is_some());
         if let Some(name) = named {
             return Err(Failure::new(
                 FailureKind::Refused,
                 format!("{name} is set, which overrides the storage engine of the project"),
             )
-            .step(format!("unset {name}")));
+            .with_step(format!("unset {name}")));
         }
         // Opening checks that the state is trusted here, and reverts an interrupted move first.
-        let store = project.open(app.ui, None)?.read()?.store_id()?;
-        let layout = layout.with_project_id(&project_id(&project, from, &target, &store.0));
-        let place = |layout, storage| Place { layout, storage };
-        let moving = Relocation::prepare(
+        let store = project.open_store(app.ui, None)?.begin_read()?.store_id()?;
+        let layout = layout.with_project_id(&target_project_id(&project, from, &target, &store.0));
+        let place = |layout, storage| StateLocation { layout, storage };
+        let moving = Relocation::prepare_move(
             place(&project.layout, from),
             place(&layout, to),
             &project.known,
@@ -89,20 +89,21 @@ impl MoveArgs {
                 FailureKind::Conflict,
                 format!("there is another state in {target}"),
             )
-            .step("tl move --to … --name ANOTHER"),
+            .with_step("tl move --to … --name ANOTHER"),
         })?;
-        let operations = moving.cargo().head().0;
+        let operations = moving.dump().head_operation().0;
         let what = format!("moved to {target} by `tl move`");
         // The settings are written inside of the commit: between the verified copy and the
         // quarantine of the original, so that one of the two is always in use.
-        let put_aside = moving.commit(&what, SystemClock.now(), || -> Result<(), Failure> {
-            if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
-                settings::choose_database(&project.root, Some(&shared.url))?;
-            }
-            project_file::write_storage(&project.root, to, layout.shared.as_ref())
-        })?;
+        let put_aside =
+            moving.commit_move(&what, SystemClock.now(), || -> Result<(), Failure> {
+                if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
+                    settings::store_database_choice(&project.root, Some(&shared.url))?;
+                }
+                project_file::write_storage(&project.root, to, layout.shared.as_ref())
+            })?;
         if from == Storage::Postgres && to != Storage::Postgres {
-            settings::choose_database(&project.root, None)?;
+            settings::store_database_choice(&project.root, None)?;
         }
         let outcome = MoveOutcome {
             success: true,
@@ -111,11 +112,11 @@ impl MoveArgs {
             operations,
             put_aside,
         };
-        report(app, &outcome);
+        print_outcome(app, &outcome);
         Ok(ExitCode::Done)
     }
 
-    fn target(&self) -> Result<Storage, Failure> {
+    fn parse_target(&self) -> Result<Storage, Failure> {
         match self.to.as_str() {
             "sqlite" => Ok(Storage::Sqlite),
             "json" => Ok(Storage::Json),
@@ -131,22 +132,24 @@ impl MoveArgs {
         }
     }
 
-    fn layout(&self, project: &Project, to: Storage) -> Result<Layout, Failure> {
+    fn target_layout(&self, project: &Project, to: Storage) -> Result<Layout, Failure> {
         if to != Storage::Postgres {
             return Ok(project.layout.clone());
         }
         let given = (self.to != "postgres").then(|| DatabaseUrl::new(&self.to));
-        let known =
-            || settings::environment("THROUGHLINE_DATABASE_URL").map(|url| DatabaseUrl::new(&url));
+        let known = || {
+            settings::environment_variable("THROUGHLINE_DATABASE_URL")
+                .map(|url| DatabaseUrl::new(&url))
+        };
         let url = given.or_else(known).ok_or_else(|| {
             Failure::new(FailureKind::Invalid, "no database URL is given")
-                .step("tl move --to postgres://USER:PASSWORD@HOST/DATABASE")
+                .with_step("tl move --to postgres://USER:PASSWORD@HOST/DATABASE")
         })?;
         let name = self
             .name
             .as_ref()
             .unwrap_or(&project.settings.database_project);
-        Ok(project.layout.in_database(url, name))
+        Ok(project.layout.in_shared_database(url, name))
     }
 }
 
@@ -155,17 +158,17 @@ impl MoveArgs {
 ///
 /// Source and target may be in the same PostgreSQL database, where ids are unique: then the copy
 /// needs another id than the original, which is still there.
-fn project_id(project: &Project, from: Storage, target: &str, store: &str) -> String {
+fn target_project_id(project: &Project, from: Storage, target: &str, store: &str) -> String {
     match project.settings.project_id.trim() {
-        _ if from == Storage::Postgres => derived_id(store, target),
+        _ if from == Storage::Postgres => derive_project_id(store, target),
         "" => store.to_owned(),
         id => id.to_owned(),
     }
 }
 
 /// Derives an id in UUID format from a store and a place.
-fn derived_id(store: &str, target: &str) -> String {
-    let digest = Digest32::of(format!("{store} {target}").as_bytes()).to_string();
+fn derive_project_id(store: &str, target: &str) -> String {
+    let digest = Digest32::of_bytes(format!("{store} {target}").as_bytes()).to_string();
     let digits: Vec<char> = digest
         .chars()
         .filter(char::is_ascii_hexdigit)
@@ -183,23 +186,23 @@ fn derived_id(store: &str, target: &str) -> String {
     .join("-")
 }
 
-fn report(app: &App, outcome: &MoveOutcome) {
+fn print_outcome(app: &App, outcome: &MoveOutcome) {
     if app.ui.json {
-        app.ui.value(outcome);
+        app.ui.print_json(outcome);
         return;
     }
-    let operations = count(
+    let operations = count_with_noun(
         usize::try_from(outcome.operations).unwrap_or(usize::MAX),
         "operation",
         "operations",
     );
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} moved {operations} to {}, verified",
         styled(GOOD, "✓"),
         outcome.to
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: the previous state is kept as {}",
             styled(INFO, "note"),
             aside

@@ -1,7 +1,7 @@
 //! `tl next`: lists nodes that are ready to work on.
 
 use application::Failure;
-use application::next_work::next_work;
+use application::next_work::list_next_work;
 use clap::Args;
 
 use crate::exit_code::ExitCode;
@@ -18,9 +18,9 @@ pub(crate) struct NextArgs {}
 
 impl NextArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let view = app.run(next_work)?;
+        let view = app.run(list_next_work)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         for ready in &view.ready {
@@ -30,17 +30,17 @@ impl NextArgs {
                 .map(|title| format!("  {title}"))
                 .unwrap_or_default();
             app.ui
-                .line(format_args!("{}{title}", styled(BOLD, &ready.path)));
+                .print_line(format_args!("{}{title}", styled(BOLD, &ready.path)));
             app.ui
-                .line(format_args!("    {}", styled(DIM, &ready.action)));
+                .print_line(format_args!("    {}", styled(DIM, &ready.action)));
         }
         if view.ready.is_empty() {
-            app.ui.say("nothing is ready; next: tl status");
+            app.ui.print_message("nothing is ready; next: tl status");
         }
         // Circular or unknown dependencies hide nodes from this list, so they are reported with it.
         for problem in &view.problems {
             app.ui
-                .say(format_args!("{}: {}", styled(WARN, "warning"), problem));
+                .print_message(format_args!("{}: {}", styled(WARN, "warning"), problem));
         }
         Ok(ExitCode::Done)
     }

@@ -4,13 +4,13 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use application::novel::compile_novel::compile_novel;
-use application::novel::name_novel::{is_just_made, name_novel};
+use application::novel::name_novel::{is_new_project, name_novel};
 use application::novel::novel_stats::novel_stats;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand, ValueEnum};
+use domain::book_export::Book;
 use domain::memory::EntryKind;
-use domain::novel::Book;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde_json::json;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -29,11 +29,11 @@ use crate::wiring::App;
   tl novel stats")]
 pub(crate) struct NovelArgs {
     #[command(subcommand)]
-    what: What,
+    what: NovelCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum NovelCommand {
     /// Create a story project in a new directory
     New {
         /// Title of the story, also the name of its directory
@@ -41,8 +41,8 @@ enum What {
     },
     /// Compile the written scenes into a book, in the order of the plan
     Compile {
-        #[arg(long, value_enum, default_value_t = Form::Markdown)]
-        form: Form,
+        #[arg(long, value_enum, default_value_t = BookFormat::Markdown)]
+        form: BookFormat,
         /// Output file [default: standard output]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
@@ -52,7 +52,7 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum BookFormat {
     Markdown,
     Html,
     Epub,
@@ -61,15 +61,15 @@ enum Form {
 impl NovelArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::New { name } => return new(app, name),
-            What::Compile { form, out } => compile(app, *form, out.as_deref())?,
-            What::Stats => stats(app)?,
+            NovelCommand::New { name } => return create_novel(app, name),
+            NovelCommand::Compile { form, out } => compile_book(app, *form, out.as_deref())?,
+            NovelCommand::Stats => print_stats(app)?,
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
+fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
     let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
     let folder = name.trim();
     // Also no backslash, so that the project can be checked out on Windows; a leading dot would
@@ -89,15 +89,15 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
     match std::fs::create_dir(&root) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            if !is_half_made(&inside)? {
+            if !is_partially_created(&inside)? {
                 return Err(Failure::new(
                     FailureKind::Conflict,
                     format!("`{shown}` already exists"),
                 )
-                .step(format!(
+                .with_step(format!(
                     "cd '{shown}' && tl init   # create the project there"
                 ))
-                .step("tl novel new ANOTHER-NAME"));
+                .with_step("tl novel new ANOTHER-NAME"));
             }
         }
         Err(error) => {
@@ -108,17 +108,18 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
         }
     }
     // The ordinary init, so that both ways give the same project.
-    let ended = InitArgs::plain().run(&inside)?;
+    let ended = InitArgs::story_project().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
-        app.ui.say(format!("next: cd '{folder}' && tl plan act-1"));
+        app.ui
+            .print_message(format!("next: cd '{folder}' && tl plan act-1"));
     }
     Ok(ended)
 }
 
 /// Whether a directory contains only what an interrupted `tl novel new` has left; repeating the
 /// command completes it.
-fn is_half_made(inside: &App) -> Result<bool, Failure> {
+fn is_partially_created(inside: &App) -> Result<bool, Failure> {
     let Ok(entries) = std::fs::read_dir(&inside.start) else {
         return Ok(false);
     };
@@ -136,68 +137,69 @@ fn is_half_made(inside: &App) -> Result<bool, Failure> {
     if !inside.start.join(".throughline/config.toml").exists() {
         return Ok(true);
     }
-    match inside.run(is_just_made) {
+    match inside.run(is_new_project) {
         // It was killed before the state was created.
         Err(failure) if failure.kind == FailureKind::NotFound => Ok(true),
         outcome => outcome,
     }
 }
 
-fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
+fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), Failure> {
     let compiled = app.run(compile_novel)?;
     let bytes = match form {
-        Form::Markdown => compiled.book.markdown().into_bytes(),
-        Form::Html => compiled.book.html().into_bytes(),
-        Form::Epub => {
-            epub(&compiled.book).map_err(|error| Failure::new(FailureKind::Internal, error))?
+        BookFormat::Markdown => compiled.book.to_markdown().into_bytes(),
+        BookFormat::Html => compiled.book.to_html().into_bytes(),
+        BookFormat::Epub => {
+            pack_epub(&compiled.book).map_err(|error| Failure::new(FailureKind::Internal, error))?
         }
     };
     let view = &compiled.view;
     match out {
         Some(path) => {
             // Atomically: a full disk must not replace a complete book by half of one.
-            store::write_whole(path, &bytes).map_err(|error| {
+            store::write_atomically(path, &bytes).map_err(|error| {
                 Failure::new(
                     FailureKind::Unavailable,
                     format!("cannot write `{}`: {error}", path.display()),
                 )
             })?;
             if app.ui.json {
-                app.ui.value(&json!({ "file": path, "book": view }));
+                app.ui.print_json(&json!({ "file": path, "book": view }));
             } else {
                 let what = [
-                    count(view.chapters, "chapter", "chapters"),
-                    count(view.scenes, "scene", "scenes"),
-                    count(view.words, "word", "words"),
+                    count_with_noun(view.chapters, "chapter", "chapters"),
+                    count_with_noun(view.scenes, "scene", "scenes"),
+                    count_with_noun(view.words, "word", "words"),
                 ];
                 app.ui
-                    .line(format!("{}: {}", path.display(), what.join(", ")));
+                    .print_line(format!("{}: {}", path.display(), what.join(", ")));
             }
         }
-        None if form == Form::Epub => {
+        None if form == BookFormat::Epub => {
             return Err(Failure::new(
                 FailureKind::Invalid,
                 "an EPUB cannot be printed; expected `--out`",
             )
-            .step("tl novel compile --form epub --out book.epub"));
+            .with_step("tl novel compile --form epub --out book.epub"));
         }
         None if app.ui.json => app
             .ui
-            .value(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
-        None => app.ui.lines(&String::from_utf8_lossy(&bytes)),
+            .print_json(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
+        None => app.ui.print_lines(&String::from_utf8_lossy(&bytes)),
     }
     for scene in &view.missing {
-        app.ui.say(styled(DIM, format!("not written yet: {scene}")));
+        app.ui
+            .print_message(styled(DIM, format!("not written yet: {scene}")));
     }
     Ok(())
 }
 
 /// Packs an EPUB. The format requires its first entry, `mimetype`, to be uncompressed; the others
 /// are stored too, which saves the compressor as a dependency.
-fn epub(book: &Book) -> Result<Vec<u8>, String> {
+fn pack_epub(book: &Book) -> Result<Vec<u8>, String> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, text) in book.epub() {
+    for (name, text) in book.to_epub_files() {
         archive
             .start_file(name, options)
             .map_err(|error| error.to_string())?;
@@ -211,24 +213,24 @@ fn epub(book: &Book) -> Result<Vec<u8>, String> {
         .map_err(|error| error.to_string())
 }
 
-fn stats(app: &App) -> Result<(), Failure> {
+fn print_stats(app: &App) -> Result<(), Failure> {
     let stats = app.run(novel_stats)?;
     if app.ui.json {
-        app.ui.value(&stats);
+        app.ui.print_json(&stats);
         return Ok(());
     }
-    app.ui.line(styled(BOLD, &stats.novel));
-    app.ui.line(format!("  ticks   {}", stats.ticks));
+    app.ui.print_line(styled(BOLD, &stats.novel));
+    app.ui.print_line(format!("  ticks   {}", stats.ticks));
     let scenes = format!(
         "{} planned, {} approved, {} written",
         stats.scenes_planned, stats.scenes_approved, stats.scenes_written
     );
-    app.ui.line(format!("  scenes  {scenes}"));
-    app.ui.line(format!("  words   {}", stats.words));
+    app.ui.print_line(format!("  scenes  {scenes}"));
+    app.ui.print_line(format!("  words   {}", stats.words));
     // Kinds are stored in the plural; the singular comes from the enum.
     let named = |kind: &str, many: usize| {
-        let one = EntryKind::of_word(kind).map(EntryKind::word);
-        count(many, one.unwrap_or(kind), kind)
+        let one = EntryKind::from_word(kind).map(EntryKind::as_str);
+        count_with_noun(many, one.unwrap_or(kind), kind)
     };
     let memory: Vec<String> = stats
         .memory
@@ -236,18 +238,21 @@ fn stats(app: &App) -> Result<(), Failure> {
         .filter(|(_, many)| **many > 0)
         .map(|(kind, many)| named(kind, *many))
         .collect();
-    app.ui.line(format!(
+    app.ui.print_line(format!(
         "  memory  {} ({} open)",
         memory.join(", "),
-        count(stats.open_loops, "loop", "loops")
+        count_with_noun(stats.open_loops, "loop", "loops")
     ));
     let spent = &stats.spending;
     let unknown = match spent.calls_without_price {
         0 => String::new(),
-        calls => format!(", and {} of unknown price", count(calls, "call", "calls")),
+        calls => format!(
+            ", and {} of unknown price",
+            count_with_noun(calls, "call", "calls")
+        ),
     };
-    let calls = count(spent.calls, "call", "calls");
-    app.ui.line(format!(
+    let calls = count_with_noun(spent.calls, "call", "calls");
+    app.ui.print_line(format!(
         "  models  {calls}, {} tokens in, {} out, ${:.4}{unknown}",
         spent.input_tokens,
         spent.output_tokens,

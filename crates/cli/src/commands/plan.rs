@@ -1,6 +1,6 @@
 //! `tl plan`: prints planning prompts.
 
-use application::plan_node::{PlanRequest, plan_menu, plan_node};
+use application::plan_node::{PlanRequest, build_plan_menu, plan_node};
 use application::{Failure, FailureKind};
 use clap::Args;
 
@@ -35,7 +35,7 @@ pub(crate) struct PlanArgs {
 impl PlanArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let Some(kind) = &self.kind else {
-            return menu(app);
+            return print_menu(app);
         };
         let (kind, id) = match (
             &self.id,
@@ -50,7 +50,8 @@ impl PlanArgs {
                     format!("which {kind}? its number or alias is missing"),
                 );
                 // A usage error that clap cannot see, because the second word is optional.
-                app.ui.failure(&missing.step(format!("tl plan {kind} 1")));
+                app.ui
+                    .report_failure(&missing.with_step(format!("tl plan {kind} 1")));
                 return Ok(ExitCode::Usage);
             }
         };
@@ -62,36 +63,36 @@ impl PlanArgs {
         };
         let outcome = app.run(|ctx| plan_node(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
         } else {
-            app.ui.text(&outcome.prompt);
+            app.ui.print_text(&outcome.prompt);
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn menu(app: &App) -> Result<ExitCode, Failure> {
-    let menu = app.run(plan_menu)?;
+fn print_menu(app: &App) -> Result<ExitCode, Failure> {
+    let menu = app.run(build_plan_menu)?;
     if app.ui.json {
-        app.ui.value(&menu);
+        app.ui.print_json(&menu);
         return Ok(ExitCode::Done);
     }
-    app.ui.line(styled(BOLD, "What do you want to plan?"));
+    app.ui.print_line(styled(BOLD, "What do you want to plan?"));
     let mut level = "";
     for entry in &menu.entries {
         if level != entry.level {
             level = &entry.level;
-            app.ui.blank();
-            app.ui.line(format_args!(
+            app.ui.print_blank_line();
+            app.ui.print_line(format_args!(
                 "{}  {}",
                 styled(BOLD, level),
                 styled(DIM, &entry.purpose)
             ));
         }
         match &entry.blocked {
-            None => app.ui.line(format!("  {}", entry.command)),
+            None => app.ui.print_line(format!("  {}", entry.command)),
             // Blocked entries are listed too: the reason says what to approve first.
-            Some(why) => app.ui.line(format_args!(
+            Some(why) => app.ui.print_line(format_args!(
                 "  {}  {}",
                 styled(DIM, &entry.command),
                 styled(WARN, format!("not yet: {why}"))

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::exit_code::ExitCode;
 use crate::settings;
-use crate::trust::{Authority, Trusted};
+use crate::trust::{PolicySource, ResolvedPolicy};
 use crate::ui::{BOLD, DIM, GOOD, WARN, styled};
 use crate::wiring::App;
 
@@ -22,11 +22,11 @@ use crate::wiring::App;
 )]
 pub(crate) struct PolicyArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<PolicyCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum PolicyCommand {
     /// Show the values in force with their sources
     Show,
     /// Accept the looser values of config.toml (people only)
@@ -35,13 +35,13 @@ enum What {
 
 #[derive(Debug, Serialize)]
 struct PolicyView {
-    values: Vec<ValueView>,
+    values: Vec<PolicyValueView>,
     /// Looser values in config.toml that wait for acceptance.
     waiting: Vec<PolicyChange>,
 }
 
 #[derive(Debug, Serialize)]
-struct ValueView {
+struct PolicyValueView {
     key: String,
     value: String,
     from: &'static str,
@@ -50,37 +50,38 @@ struct ValueView {
 impl PolicyArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match self.what {
-            None | Some(What::Show) => show(app),
-            Some(What::Accept) => accept(app),
+            None | Some(PolicyCommand::Show) => print_policy(app),
+            Some(PolicyCommand::Accept) => accept_pending_policy(app),
         }
     }
 }
 
-fn show(app: &App) -> Result<ExitCode, Failure> {
-    let project = app.project()?;
-    let store = project.open(app.ui, None)?;
-    let trusted = project.trusted(&*store)?;
-    let declared = project.declared();
+fn print_policy(app: &App) -> Result<ExitCode, Failure> {
+    let project = app.find_project()?;
+    let store = project.open_store(app.ui, None)?;
+    let trusted = project.resolve_policy(&*store)?;
+    let declared = project.declared_policy();
     let defaults =
-        domain::trust_policy::TrustPolicy::of(&domain::policy::Policy::default()).values();
+        domain::trust_policy::TrustPolicy::from_policy(&domain::policy::Policy::default())
+            .config_values();
     // The three lists have the same keys in the same order, because each comes from
     // `TrustPolicy::values`.
     let rows = trusted
         .in_force
-        .values()
+        .config_values()
         .into_iter()
-        .zip(declared.values())
+        .zip(declared.config_values())
         .zip(defaults);
-    let values: Vec<ValueView> = rows
+    let values: Vec<PolicyValueView> = rows
         .map(|(((key, value), (_, declared)), (_, default))| {
             let from = match () {
                 // A value that differs from the file can only be stricter: looser ones have no
                 // effect.
-                () if value != declared => held_by(trusted.authority),
+                () if value != declared => source_note(trusted.authority),
                 () if value == default => "default",
                 () => "config.toml",
             };
-            ValueView { key, value, from }
+            PolicyValueView { key, value, from }
         })
         .collect();
     let view = PolicyView {
@@ -88,7 +89,7 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
         waiting: trusted.waiting.clone(),
     };
     if app.ui.json {
-        app.ui.value(&view);
+        app.ui.print_json(&view);
         return Ok(ExitCode::Done);
     }
     let width = view
@@ -97,8 +98,8 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
         .map(|value| value.key.len())
         .max()
         .unwrap_or_default();
-    for ValueView { key, value, from } in &view.values {
-        app.ui.line(format_args!(
+    for PolicyValueView { key, value, from } in &view.values {
+        app.ui.print_line(format_args!(
             "{key:<width$}  {}  {}",
             value,
             styled(DIM, from)
@@ -108,19 +109,19 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
     Ok(ExitCode::Done)
 }
 
-fn held_by(authority: Authority) -> &'static str {
+fn source_note(authority: PolicySource) -> &'static str {
     match authority {
-        Authority::Pin => "pinned in your directory; config.toml is looser",
-        Authority::Database => "recorded in the shared database; config.toml is looser",
-        Authority::Server => "the team server; config.toml is looser",
+        PolicySource::Pin => "pinned in your directory; config.toml is looser",
+        PolicySource::Database => "recorded in the shared database; config.toml is looser",
+        PolicySource::Server => "the team server; config.toml is looser",
     }
 }
 
-fn print_waiting(app: &App, trusted: &Trusted) {
+fn print_waiting(app: &App, trusted: &ResolvedPolicy) {
     if trusted.waiting.is_empty() {
         return;
     }
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "\n{}",
         styled(
             BOLD,
@@ -128,21 +129,21 @@ fn print_waiting(app: &App, trusted: &Trusted) {
         )
     ));
     for change in &trusted.waiting {
-        app.ui.line(format_args!("  {change}"));
+        app.ui.print_line(format_args!("  {change}"));
     }
     match trusted.authority {
-        Authority::Server => app
+        PolicySource::Server => app
             .ui
-            .line("The server's policy applies; it can only be changed there."),
-        Authority::Pin | Authority::Database => {
+            .print_line("The server's policy applies; it can only be changed there."),
+        PolicySource::Pin | PolicySource::Database => {
             app.ui
-                .line("To accept it, run in your own terminal:  tl policy accept");
+                .print_line("To accept it, run in your own terminal:  tl policy accept");
         }
     }
 }
 
-fn accept(app: &App) -> Result<ExitCode, Failure> {
-    let project = app.project()?;
+fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
+    let project = app.find_project()?;
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
     if project.settings.storage == Storage::Remote {
         return Err(refuse(
@@ -151,36 +152,36 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
     }
     // Always, whatever the policy in force says: this command is the only way to loosen it, so it
     // must not be open to an agent under any policy.
-    if let Some(why) = project.why_no_person() {
+    if let Some(why) = project.reason_against_person() {
         return Err(refuse(format!(
             "only a person at a terminal may accept a looser policy, and {why}"
         ))
-        .step("ask the person to run `tl policy accept` in their own terminal"));
+        .with_step("ask the person to run `tl policy accept` in their own terminal"));
     }
-    let store = project.open(app.ui, None)?;
-    let trusted = project.trusted(&*store)?;
+    let store = project.open_store(app.ui, None)?;
+    let trusted = project.resolve_policy(&*store)?;
     if trusted.waiting.is_empty() {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} config.toml is in force; there is nothing to accept",
             styled(GOOD, "✓")
         ));
         return Ok(ExitCode::Done);
     }
     for change in &trusted.waiting {
-        app.ui.say(format_args!("  {change}"));
+        app.ui.print_message(format_args!("  {change}"));
     }
-    app.ui.say(format_args!(
+    app.ui.print_message(format_args!(
         "{}: accept this looser policy? [y/N]",
         styled(WARN, "policy")
     ));
-    if !settings::answered_yes() {
+    if !settings::read_yes_or_no() {
         return Err(
             refuse("not accepted; the stricter values stay in force".to_owned())
-                .step("revert .throughline/config.toml to stop this warning"),
+                .with_step("revert .throughline/config.toml to stop this warning"),
         );
     }
-    project.accept_policy(&*store)?;
-    app.ui.line(format_args!(
+    project.accept_declared_policy(&*store)?;
+    app.ui.print_line(format_args!(
         "{} accepted and recorded in `tl log`",
         styled(GOOD, "✓")
     ));

@@ -28,11 +28,11 @@ impl ProgressArgs {
         let progress = Progress::ALL
             .into_iter()
             // Parsed by hand: node and state are one list of words, because a node has one or two.
-            .find(|progress| progress.word() == state.to_lowercase())
+            .find(|progress| progress.as_str() == state.to_lowercase())
             .ok_or_else(|| {
                 let words: Vec<&str> = Progress::ALL
                     .iter()
-                    .map(|progress| progress.word())
+                    .map(|progress| progress.as_str())
                     .collect();
                 Failure::new(
                     FailureKind::Invalid,
@@ -48,9 +48,10 @@ impl ProgressArgs {
         };
         let view = app.run(|ctx| set_progress(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            app.ui.line(format!("{} is {}", view.path, view.progress));
+            app.ui
+                .print_line(format!("{} is {}", view.path, view.progress));
         }
         Ok(ExitCode::Done)
     }

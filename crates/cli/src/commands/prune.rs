@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sessions::prune_trail::prune_trail;
 use clap::Args;
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -20,16 +20,16 @@ impl PruneArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let outcome = app.run(prune_trail)?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         for line in &outcome.summaries {
-            app.ui.line(line);
+            app.ui.print_line(line);
         }
-        let branches = count(outcome.branches, "branch", "branches");
-        app.ui.say(format!(
+        let branches = count_with_noun(outcome.branches, "branch", "branches");
+        app.ui.print_message(format!(
             "pruned {branches}, {}",
-            count(outcome.notes, "note", "notes")
+            count_with_noun(outcome.notes, "note", "notes")
         ));
         Ok(ExitCode::Done)
     }

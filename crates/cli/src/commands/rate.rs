@@ -27,11 +27,11 @@ impl RateArgs {
         };
         let outcome = app.run(|ctx| self_rate(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
         } else {
             // The average is of this session: a trend matters more than a single score.
             let (score, all) = (outcome.score, outcome.ratings);
-            app.ui.line(format!(
+            app.ui.print_line(format!(
                 "rated {score}; {:.1} on average of {all}",
                 outcome.average
             ));

@@ -6,11 +6,11 @@ use clap::Args;
 use domain::node::Status;
 use domain::ports::{Clock, StoreFault};
 use domain::settings::Storage;
-use domain::text::count;
-use store::{Cargo, QuarantineReason, ReplacementCause, SystemClock};
+use domain::text::count_with_noun;
+use store::{QuarantineReason, ReplacementCause, StoreDump, SystemClock};
 
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, WARN, status, styled};
+use crate::ui::{GOOD, WARN, render_node_status, styled};
 use crate::wiring::{App, Project};
 
 /// Rebuild the state from the plan files
@@ -23,13 +23,13 @@ pub(crate) struct RebuildArgs {}
 
 impl RebuildArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         project.refuse_on_replica()?;
-        project.refuse_agents(
+        project.refuse_non_persons(
             "rebuilding the state",
             &["ask the person to run `tl rebuild` in their own terminal"],
         )?;
-        let opened = project.open(app.ui, None);
+        let opened = project.open_store(app.ui, None);
         if let Err(StoreFault::Foreign { .. }) = &opened
             && project.settings.storage == Storage::Postgres
         {
@@ -39,8 +39,8 @@ impl RebuildArgs {
                 FailureKind::Refused,
                 "the state is shared with others, and was not adopted here",
             )
-            .step("tl adopt")
-            .step(
+            .with_step("tl adopt")
+            .with_step(
                 "set `database_project` in .throughline/config.toml to another name, then tl init",
             ));
         }
@@ -59,15 +59,15 @@ impl RebuildArgs {
             }
         };
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         let levels: Vec<String> = outcome
             .levels
             .iter()
-            .map(|(level, number)| count(*number, level, &format!("{level}s")))
+            .map(|(level, number)| count_with_noun(*number, level, &format!("{level}s")))
             .collect();
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} rebuilt {}",
             styled(GOOD, "✓"),
             if levels.is_empty() {
@@ -78,17 +78,17 @@ impl RebuildArgs {
         ));
         for one in Status::ALL
             .into_iter()
-            .filter(|one| outcome.status_counts.of(*one) > 0)
+            .filter(|one| outcome.status_counts.get(*one) > 0)
         {
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "  {} {}",
-                outcome.status_counts.of(one),
-                status(one)
+                outcome.status_counts.get(one),
+                render_node_status(one)
             ));
         }
         for path in &outcome.forgotten {
             app.ui
-                .line(format_args!("  removed, its file is missing: {path}"));
+                .print_line(format_args!("  removed, its file is missing: {path}"));
         }
         Ok(ExitCode::Done)
     }
@@ -97,16 +97,16 @@ impl RebuildArgs {
 /// Builds the new state in memory, then replaces the old one atomically.
 fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, Failure> {
     let storage = project.settings.storage;
-    let memory = store::empty_successor(&project.layout, storage, &project.known)?;
-    let outcome = project.with(app.ui, &memory, &rebuild_state)?;
+    let memory = store::empty_successor_state(&project.layout, storage, &project.known)?;
+    let outcome = project.run_on_store(app.ui, &memory, &rebuild_state)?;
     let cause = ReplacementCause {
         command: "rebuild",
         reason: QuarantineReason::Replaced,
         why: "replaced by `tl rebuild`".to_owned(),
         now: SystemClock.now(),
     };
-    for kept in project.replace_state(app.ui, &Cargo::collect(&memory)?, &cause)? {
-        app.ui.say(format_args!(
+    for kept in project.replace_state(app.ui, &StoreDump::from_store(&memory)?, &cause)? {
+        app.ui.print_message(format_args!(
             "{}: the previous state is kept as {}",
             styled(WARN, "note"),
             kept

@@ -1,7 +1,7 @@
 //! `tl reconcile`: compares a frozen plan with the repository.
 
 use application::Failure;
-use application::plan_documents::reconcile::reconcile;
+use application::plan_documents::reconcile::reconcile_plan;
 use clap::Args;
 use store::GitChanges;
 
@@ -28,15 +28,15 @@ pub(crate) struct ReconcileArgs {
 
 impl ReconcileArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
-        let repository = GitChanges::around(project.root.clone());
+        let project = app.find_project()?;
+        let repository = GitChanges::in_project(project.root.clone());
         let report = project.run(app.ui, &|ctx| {
-            reconcile(ctx, self.doc.as_deref(), self.since.as_deref(), &repository)
+            reconcile_plan(ctx, self.doc.as_deref(), self.since.as_deref(), &repository)
         })?;
         if app.ui.json {
-            app.ui.value(&report);
+            app.ui.print_json(&report);
         } else {
-            app.ui.lines(&report.markdown);
+            app.ui.print_lines(&report.markdown);
         }
         Ok(if report.ok {
             ExitCode::Done

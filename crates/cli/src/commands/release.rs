@@ -29,9 +29,9 @@ impl ReleaseArgs {
         };
         let claim = app.run(|ctx| release_node(ctx, &request))?;
         if app.ui.json {
-            app.ui.value(&claim);
+            app.ui.print_json(&claim);
         } else {
-            app.ui.line(format!("{} is released", claim.node));
+            app.ui.print_line(format!("{} is released", claim.node));
         }
         Ok(ExitCode::Done)
     }

@@ -4,7 +4,7 @@ use application::repair_state::{RepairRequest, repair_state};
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::ports::{Clock, StoreFault};
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde_json::json;
 use store::{QuarantineReason, ReplacementCause, SystemClock};
 
@@ -47,24 +47,24 @@ pub(crate) struct RepairArgs {
 
 impl RepairArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         if self.list_quarantine {
-            return list_quarantine(app, &project);
+            return print_quarantine(app, &project);
         }
         if let Some(id) = &self.restore_quarantine {
             return restore_quarantine(app, &project, id);
         }
         // Opening checks only what it reads; here every row and journal line is verified.
         let damage = {
-            let store = project.open(app.ui, None)?;
+            let store = project.open_store(app.ui, None)?;
             store
-                .verify()?
+                .verify_integrity()?
                 .into_iter()
                 .find(|finding| finding.kind.is_damage())
                 .map(|finding| finding.message)
         };
         if let Some(what) = damage {
-            drop(project.open(app.ui, Some(&format!("the state was damaged ({what})")))?);
+            drop(project.open_store(app.ui, Some(&format!("the state was damaged ({what})")))?);
         }
         let request = RepairRequest {
             fix_hashes: self.fix_hashes,
@@ -73,22 +73,22 @@ impl RepairArgs {
         };
         let mut outcome = project.run(app.ui, &|ctx| repair_state(ctx, request))?;
         // After the repair, so that files it has created are included.
-        let restricted = store::private::restrict_all(&project.layout.home)
-            + store::private::restrict_all(project.known.folder());
+        let restricted = store::private_files::restrict_all(&project.layout.home)
+            + store::private_files::restrict_all(project.known.folder());
         if restricted > 0 {
-            let files = count(restricted, "file or directory", "files and directories");
+            let files = count_with_noun(restricted, "file or directory", "files and directories");
             outcome
                 .actions
                 .push(format!("removed other users' permissions from {files}"));
         }
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
         } else {
             for action in &outcome.actions {
                 app.ui
-                    .line(format_args!("{} {}", styled(GOOD, "✓"), action));
+                    .print_line(format_args!("{} {}", styled(GOOD, "✓"), action));
             }
-            check::print(app.ui, &outcome.remaining);
+            check::print_findings(app.ui, &outcome.remaining);
         }
         Ok(if outcome.success {
             ExitCode::Done
@@ -98,14 +98,14 @@ impl RepairArgs {
     }
 }
 
-fn list_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
-    let sets = store::list_quarantine(&project.layout)?;
+fn print_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
+    let sets = store::list_quarantined_states(&project.layout)?;
     if app.ui.json {
-        app.ui.value(&json!({ "quarantine": sets }));
+        app.ui.print_json(&json!({ "quarantine": sets }));
         return Ok(ExitCode::Done);
     }
     if sets.is_empty() {
-        app.ui.line("the quarantine is empty");
+        app.ui.print_line("the quarantine is empty");
     }
     for set in &sets {
         let when = set
@@ -114,52 +114,54 @@ fn list_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         let head = set.head.as_ref().map_or_else(
             || "no readable operations".to_owned(),
             |head| {
-                let operations = count(set.operations, "operation", "operations");
+                let operations = count_with_noun(set.operations, "operation", "operations");
                 format!(
                     "{operations}, head {}",
                     head.hash.to_string().chars().take(12).collect::<String>()
                 )
             },
         );
-        app.ui.line(format_args!("{}  {when}  {head}", set.id));
         app.ui
-            .line(format_args!("   {}: {}", set.why, set.files.join(", ")));
+            .print_line(format_args!("{}  {when}  {head}", set.id));
+        app.ui
+            .print_line(format_args!("   {}: {}", set.why, set.files.join(", ")));
     }
     Ok(ExitCode::Done)
 }
 
 fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode, Failure> {
-    project.refuse_agents(
+    project.refuse_non_persons(
         "restoring a quarantined state",
         &["ask the person to run `tl repair --restore-quarantine ID` in their own terminal"],
     )?;
     project.refuse_on_replica()?;
     // Not opened: the current state may be the damaged one that is to be replaced. An interrupted
     // replacement has to be finished all the same, or two would be in progress.
-    let finished = store::finish_interrupted(
+    let finished = store::finish_interrupted_swap(
         &project.layout,
         project.settings.storage,
         Some(&project.known),
     )?;
-    project.tell(app.ui, &finished);
-    let cargo = store::load_quarantined(&project.layout, id).map_err(|fault| match fault {
-        StoreFault::Missing => Failure::new(
-            FailureKind::NotFound,
-            format!("`{id}` is not in quarantine"),
-        )
-        .step("tl repair --list-quarantine"),
-        StoreFault::Damaged { what } => Failure::new(
-            FailureKind::Refused,
-            format!("the quarantined state {id} cannot be restored: {what}"),
-        )
-        .step("tl repair --list-quarantine"),
-        other => other.into(),
-    })?;
+    project.report_recoveries(app.ui, &finished);
+    let cargo =
+        store::load_quarantined_state(&project.layout, id).map_err(|fault| match fault {
+            StoreFault::Missing => Failure::new(
+                FailureKind::NotFound,
+                format!("`{id}` is not in quarantine"),
+            )
+            .with_step("tl repair --list-quarantine"),
+            StoreFault::Damaged { what } => Failure::new(
+                FailureKind::Refused,
+                format!("the quarantined state {id} cannot be restored: {what}"),
+            )
+            .with_step("tl repair --list-quarantine"),
+            other => other.into(),
+        })?;
     // A foreign state can get into the quarantine directory with a clone; restoring it would adopt
     // it without asking.
-    if !project.known.knows(cargo.store()) {
+    if !project.known.is_known(cargo.store_id()) {
         return Err(StoreFault::Foreign {
-            store: cargo.store().clone(),
+            store: cargo.store_id().clone(),
         }
         .into());
     }
@@ -171,20 +173,20 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
     };
     let kept = project.replace_state(app.ui, &cargo, &cause)?;
     if app.ui.json {
-        app.ui.value(&json!({ "success": true, "restored": id, "operations": cargo.head(), "quarantined": kept }));
+        app.ui.print_json(&json!({ "success": true, "restored": id, "operations": cargo.head_operation(), "quarantined": kept }));
         return Ok(ExitCode::Done);
     }
-    let operations = count(
-        usize::try_from(cargo.head().0).unwrap_or(usize::MAX),
+    let operations = count_with_noun(
+        usize::try_from(cargo.head_operation().0).unwrap_or(usize::MAX),
         "operation",
         "operations",
     );
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} restored {operations} from quarantine {id}, verified",
         styled(GOOD, "✓")
     ));
     for kept in &kept {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: the previous state is kept as {}",
             styled(INFO, "note"),
             kept

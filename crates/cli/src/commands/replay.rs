@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use application::handle_host_event::{
-    Handled, Surroundings, handle_host_event, touched_files, touched_plans,
+    EventContext, EventOutcome, handle_host_event, touched_files, touched_plans,
 };
 use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::suggest::nearest;
+use domain::suggest::nearest_words;
 use serde::Serialize;
 use serde_json::Value;
 use store::{DiskFiles, DiskGit, ReadOnlyFiles, SystemClock};
@@ -39,7 +39,7 @@ pub(crate) struct ReplayArgs {
 
 /// Result of one event.
 #[derive(Debug, Serialize)]
-struct Replayed {
+struct ReplayedEvent {
     line: usize,
     event: String,
     tool: Option<String>,
@@ -53,15 +53,15 @@ struct Replayed {
 impl ReplayArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
-        let words = Host::ALL.map(Host::word);
+        let words = Host::ALL.map(Host::as_str);
         let host = Host::from_word(&self.host).ok_or_else(|| {
-            let near = nearest(&self.host, words, 1);
+            let near = nearest_words(&self.host, words, 1);
             let hint = near
                 .first()
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();
             invalid(format!("`{}` is not a host{hint}", self.host))
-                .step(format!("hosts: {}", words.join(", ")))
+                .with_step(format!("hosts: {}", words.join(", ")))
         })?;
         let text = std::fs::read_to_string(&self.file).map_err(|error| {
             Failure::new(
@@ -69,18 +69,22 @@ impl ReplayArgs {
                 format!("cannot read `{}`: {error}", self.file.display()),
             )
         })?;
-        let project = app.project()?;
-        let replayed = replay(&project, host, &text)?;
+        let project = app.find_project()?;
+        let replayed = replay_recorded_events(&project, host, &text)?;
         if app.ui.json {
-            app.ui.value(&replayed);
+            app.ui.print_json(&replayed);
         } else {
-            replayed.iter().for_each(|one| show(app, one));
+            replayed.iter().for_each(|one| print_event(app, one));
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Failure> {
+fn replay_recorded_events(
+    project: &Project,
+    host: Host,
+    text: &str,
+) -> Result<Vec<ReplayedEvent>, Failure> {
     let unreachable = |error| {
         Failure::new(
             FailureKind::Unavailable,
@@ -91,7 +95,7 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
     let store = store::copy_in_memory(&project.layout, project.settings.storage)?;
     let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
     let files = ReadOnlyFiles::new(&disk);
-    let (clock, person) = (SystemClock, Principal::Human(settings::user_name()));
+    let (clock, person) = (SystemClock, Principal::Human(settings::local_user_name()));
     let mut replayed = Vec::new();
     for (index, line) in text
         .lines()
@@ -113,17 +117,17 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             _ => (None, value),
         };
         let bytes = payload.to_string().into_bytes();
-        let event = hosts::wire::read(host, name.as_deref(), &bytes)
+        let event = hosts::wire::read_event(host, name.as_deref(), &bytes)
             .map_err(|error| broken(error.to_string()))?;
         let Some(event) = event else {
             let event = name.unwrap_or_else(|| "?".to_owned());
             // Listed all the same, so that the output has one entry per line of the recording.
-            replayed.push(Replayed::passed_by(line_number, event));
+            replayed.push(ReplayedEvent::not_handled(line_number, event));
             continue;
         };
         let plans = touched_plans(&files, &project.profiles, &event);
         let actor = Principal::Agent {
-            host: host.word().to_owned(),
+            host: host.as_str().to_owned(),
             session: event.session.clone(),
         };
         // The settings' policy, without pins: a replay decides nothing, and is often used to try a
@@ -140,8 +144,8 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             actor,
             Channel::Hook,
         )
-        .at_work(&git, event.session.clone());
-        let surroundings = Surroundings {
+        .with_git_and_session(&git, event.session.clone());
+        let surroundings = EventContext {
             person: &person,
             plans: &plans,
             files: &touched,
@@ -150,11 +154,11 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
             host_process: None,
         };
         let handled = handle_host_event(&ctx, &event, &surroundings)?;
-        replayed.push(Replayed {
+        replayed.push(ReplayedEvent {
             line: line_number,
-            tool: event.happening.call().map(|call| call.name.clone()),
+            tool: event.happening.tool_call().map(|call| call.name.clone()),
             plans: plans.iter().map(|plan| plan.place.path_alias()).collect(),
-            outcome: outcome(&handled),
+            outcome: outcome_word(&handled),
             gates: handled
                 .blocked
                 .iter()
@@ -169,7 +173,7 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
     Ok(replayed)
 }
 
-fn outcome(handled: &Handled) -> &'static str {
+fn outcome_word(handled: &EventOutcome) -> &'static str {
     match (&handled.reply.block, &handled.reply.context) {
         (Some(_), _) => "block",
         (None, Some(_)) => "context",
@@ -177,8 +181,8 @@ fn outcome(handled: &Handled) -> &'static str {
     }
 }
 
-impl Replayed {
-    fn passed_by(line: usize, event: String) -> Self {
+impl ReplayedEvent {
+    fn not_handled(line: usize, event: String) -> Self {
         Self {
             line,
             event,
@@ -192,7 +196,7 @@ impl Replayed {
     }
 }
 
-fn show(app: &App, one: &Replayed) {
+fn print_event(app: &App, one: &ReplayedEvent) {
     let style = match one.outcome {
         "block" => BAD,
         "context" => WARN,
@@ -210,7 +214,7 @@ fn show(app: &App, one: &Replayed) {
         format!(" [{}]", one.plans.join(", "))
     };
     let what = format!("{}{tool}{plans}", one.event);
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{:>4}  {}  {what}",
         one.line,
         styled(style, format!("{:<8}", one.outcome))
@@ -221,6 +225,7 @@ fn show(app: &App, one: &Replayed) {
         .chain(&one.context)
         .flat_map(|text| text.lines())
     {
-        app.ui.line(format_args!("      {}", styled(DIM, line)));
+        app.ui
+            .print_line(format_args!("      {}", styled(DIM, line)));
     }
 }

@@ -3,12 +3,12 @@
 use application::Failure;
 use application::restore_version::restore_version;
 use clap::Args;
-use domain::shown::{Shown, ShownVersion};
-use domain::text::count;
+use domain::expected_version::{ExpectedVersion, ExpectedVersions};
+use domain::text::count_with_noun;
 
 use super::approve::print_transitions;
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, status, styled};
+use crate::ui::{GOOD, render_node_status, styled};
 use crate::wiring::App;
 
 /// Restore an earlier version of a plan file
@@ -25,36 +25,36 @@ pub(crate) struct RestoreArgs {
 
     /// Fail unless the plan is still this version (at least 8 digits of its hash)
     #[arg(long, value_name = "HASH")]
-    replaces: Option<ShownVersion>,
+    replaces: Option<ExpectedVersion>,
 }
 
 impl RestoreArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let replaces = self.replaces.clone().map(|version| Shown {
+        let replaces = self.replaces.clone().map(|version| ExpectedVersions {
             version,
             parent: None,
         });
         let outcome = app.run(|ctx| restore_version(ctx, &self.words, replaces.as_ref()))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} restored {} to {}: {}",
             styled(GOOD, "✓"),
             outcome.node.path,
-            outcome.restored.short(),
-            status(outcome.node.status)
+            outcome.restored.short_hex(),
+            render_node_status(outcome.node.status)
         ));
         if let Some(backup) = &outcome.backup {
             app.ui
-                .line(format_args!("  backup of the replaced text: {backup}"));
+                .print_line(format_args!("  backup of the replaced text: {backup}"));
         }
         let stale = outcome.cascade.invalidated_entities.len();
         if stale > 0 {
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "  {} to revalidate:",
-                count(stale, "plan", "plans")
+                count_with_noun(stale, "plan", "plans")
             ));
         }
         print_transitions(app.ui, &outcome.cascade.invalidated_entities);

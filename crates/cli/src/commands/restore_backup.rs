@@ -6,12 +6,12 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::ports::{Clock, StoreFault};
 use domain::settings::Storage;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde_json::json;
 use store::{QuarantineReason, ReplacementCause, SystemClock};
 
 use crate::exit_code::ExitCode;
-use crate::settings::{answered_yes, at_terminal};
+use crate::settings::{is_at_terminal, read_yes_or_no};
 use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -37,14 +37,14 @@ pub(crate) struct RestoreBackupArgs {
 
 impl RestoreBackupArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         project.refuse_on_replica()?;
-        project.refuse_agents(
+        project.refuse_non_persons(
             "restoring a state",
             &["ask the person to run `tl restore-backup FILE` in their own terminal"],
         )?;
         let (layout, storage) = (&project.layout, project.settings.storage);
-        let cargo = store::read_backup(&self.file).map_err(|fault| match fault {
+        let cargo = store::read_backup_file(&self.file).map_err(|fault| match fault {
             // It is the backup file that is damaged, not the state: there is nothing to repair.
             StoreFault::Damaged { what } => {
                 Failure::new(FailureKind::Invalid, format!("not a complete backup: {what}"))
@@ -53,29 +53,34 @@ impl RestoreBackupArgs {
                 FailureKind::Invalid,
                 format!("the backup was written by a newer version (format {found}, this program supports {known})"),
             )
-            .step("install a newer version of tl"),
+            .with_step("install a newer version of tl"),
             other => other.into(),
         })?;
-        let finished = store::finish_interrupted(layout, storage, Some(&project.known))?;
-        project.tell(app.ui, &finished);
-        let present = match store::load(layout, storage) {
+        let finished = store::finish_interrupted_swap(layout, storage, Some(&project.known))?;
+        project.report_recoveries(app.ui, &finished);
+        let present = match store::dump_store(layout, storage) {
             Ok(present) => Some(present),
             // Without a readable state there is nothing to compare with the backup, nor to lose.
             Err(StoreFault::Missing | StoreFault::Damaged { .. } | StoreFault::Moved) => None,
             Err(fault) => return Err(fault.into()),
         };
         if storage == Storage::Postgres
-            && let Some(store) = present.as_ref().map(|present| present.store().clone())
-            && !project.known.knows(&store)
+            && let Some(store) = present.as_ref().map(|present| present.store_id().clone())
+            && !project.known.is_known(&store)
         {
             return Err(StoreFault::Foreign { store }.into());
         }
         // Only operations that the backup lacks are lost; restoring onto an older state loses none.
         let lost = present
             .as_ref()
-            .filter(|present| !cargo.holds(present))
-            .map(|present| present.head());
-        self.ask(app, &project, cargo.head().0, lost.map(|head| head.0))?;
+            .filter(|present| !cargo.starts_with(present))
+            .map(|present| present.head_operation());
+        self.ask_for_confirmation(
+            app,
+            &project,
+            cargo.head_operation().0,
+            lost.map(|head| head.0),
+        )?;
         let cause = ReplacementCause {
             command: "restore-backup",
             reason: QuarantineReason::Replaced,
@@ -84,18 +89,18 @@ impl RestoreBackupArgs {
         };
         let put_aside = project.replace_state(app.ui, &cargo, &cause)?;
         if app.ui.json {
-            app.ui.value(
-                &json!({ "success": true, "operations": cargo.head(), "put_aside": put_aside }),
+            app.ui.print_json(
+                &json!({ "success": true, "operations": cargo.head_operation(), "put_aside": put_aside }),
             );
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} restored {}, verified",
             styled(GOOD, "✓"),
-            operations(cargo.head().0)
+            count_operations(cargo.head_operation().0)
         ));
         for aside in &put_aside {
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: the previous state is kept as {}",
                 styled(INFO, "note"),
                 aside
@@ -104,7 +109,7 @@ impl RestoreBackupArgs {
         Ok(ExitCode::Done)
     }
 
-    fn ask(
+    fn ask_for_confirmation(
         &self,
         app: &App,
         project: &Project,
@@ -115,33 +120,33 @@ impl RestoreBackupArgs {
             return Ok(());
         }
         let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
-        if !at_terminal() {
+        if !is_at_terminal() {
             return Err(refuse("restoring a state needs a person's decision")
-                .step("run `tl restore-backup` in a terminal")
-                .step("tl restore-backup FILE --yes   # if a person has decided it"));
+                .with_step("run `tl restore-backup` in a terminal")
+                .with_step("tl restore-backup FILE --yes   # if a person has decided it"));
         }
         let present = match lost {
             Some(lost) => format!(
                 "{}, not all of them in the backup, will be quarantined",
-                operations(lost)
+                count_operations(lost)
             ),
             None => "the backup contains everything that is there now".to_owned(),
         };
         let root = project.root.display();
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: {} to {root}; {present}. Go on? [y/N]",
             styled(WARN, "restore"),
-            operations(head)
+            count_operations(head)
         ));
-        match answered_yes() {
+        match read_yes_or_no() {
             true => Ok(()),
             false => Err(refuse("not restored")),
         }
     }
 }
 
-fn operations(number: u64) -> String {
-    count(
+fn count_operations(number: u64) -> String {
+    count_with_noun(
         usize::try_from(number).unwrap_or(usize::MAX),
         "operation",
         "operations",

@@ -1,20 +1,20 @@
 //! `tl revalidate`: reviews stale plans and keeps them.
 
 use application::revalidate::{
-    KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review, review_all,
+    KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review_all, review_one,
 };
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
+use domain::expected_version::ExpectedVersions;
 use domain::policy::ApprovalPolicy;
-use domain::shown::Shown;
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use super::approve::print_transitions;
 use super::{ShownArgs, diff};
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
-use crate::wiring::{App, is_person};
+use crate::wiring::{App, is_called_by_person};
 
 /// Show what changed above a stale plan, and keep it as it is
 #[derive(Debug, Args)]
@@ -47,22 +47,22 @@ impl RevalidateArgs {
         let force = if self.force { Force::Yes } else { Force::No };
         match (self.all, self.keep) {
             (false, false) => {
-                let view = app.run(|ctx| review(ctx, &self.node))?;
+                let view = app.run(|ctx| review_one(ctx, &self.node))?;
                 if app.ui.json {
-                    app.ui.value(&view);
+                    app.ui.print_json(&view);
                 } else {
-                    print(app.ui, &view);
+                    print_stale(app.ui, &view);
                 }
             }
             (true, false) => {
                 let views = app.run(|ctx| review_all(ctx, &self.node))?;
                 if app.ui.json {
-                    app.ui.value(&views);
+                    app.ui.print_json(&views);
                 } else {
-                    views.iter().for_each(|view| print(app.ui, view));
-                    app.ui.say(format_args!(
+                    views.iter().for_each(|view| print_stale(app.ui, view));
+                    app.ui.print_message(format_args!(
                         "{} to revalidate",
-                        count(views.len(), "plan", "plans")
+                        count_with_noun(views.len(), "plan", "plans")
                     ));
                 }
             }
@@ -70,12 +70,12 @@ impl RevalidateArgs {
             // check, and a person at a terminal has asked for all of them.
             (true, true) => {
                 let outcome = app.run(|ctx| keep_all(ctx, &self.node, force))?;
-                return kept(app.ui, &outcome);
+                return print_kept(app.ui, &outcome);
             }
             (false, true) => {
-                let shown = match self.shown.shown() {
+                let shown = match self.shown.shown_versions() {
                     // `--version` replaces the question: its caller has shown the text elsewhere.
-                    None if asks_a_person(app)? => Some(confirm(app, &self.node)?),
+                    None if needs_confirmation(app)? => Some(confirm_keeping(app, &self.node)?),
                     shown => shown,
                 };
                 let request = KeepRequest {
@@ -84,7 +84,7 @@ impl RevalidateArgs {
                     shown,
                 };
                 let outcome = app.run(|ctx| keep_one(ctx, &request))?;
-                return kept(app.ui, &outcome);
+                return print_kept(app.ui, &outcome);
             }
         }
         Ok(ExitCode::Done)
@@ -92,19 +92,22 @@ impl RevalidateArgs {
 }
 
 /// Whether keeping needs a person's confirmation: keeping an approved plan renews its approval.
-fn asks_a_person(app: &App) -> Result<bool, Failure> {
-    Ok(app.project()?.settings.policy.approval == ApprovalPolicy::Human && is_person())
+fn needs_confirmation(app: &App) -> Result<bool, Failure> {
+    Ok(
+        app.find_project()?.settings.policy.approval == ApprovalPolicy::Human
+            && is_called_by_person(),
+    )
 }
 
 /// Shows the stale plan with its parent's changes and asks for confirmation; returns the versions
 /// that were shown.
-fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
-    let view = app.run(|ctx| review(ctx, node))?;
+fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failure> {
+    let view = app.run(|ctx| review_one(ctx, node))?;
     let ui = Ui {
         json: false,
         silent: false,
     };
-    print(ui, &view);
+    print_stale(ui, &view);
     // A missing or unreadable file has no version that a decision could be bound to.
     let Some(version) = view.version_hash else {
         return Err(Failure::new(
@@ -112,15 +115,15 @@ fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
             format!("`{}` has no text to keep", view.path),
         ));
     };
-    ui.say(format_args!(
+    ui.print_message(format_args!(
         "Keep {} at {}? [y/N]",
         view.path,
-        version.short()
+        version.short_hex()
     ));
-    if !crate::settings::answered_yes() {
+    if !crate::settings::read_yes_or_no() {
         return Err(Failure::new(FailureKind::Refused, "not kept"));
     }
-    Ok(Shown {
+    Ok(ExpectedVersions {
         version: version.into(),
         // The parent too: keeping says that this text fits that parent, so a change of either
         // between question and answer makes it fail.
@@ -128,12 +131,12 @@ fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
     })
 }
 
-fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
+fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
     if ui.json {
-        ui.value(outcome);
+        ui.print_json(outcome);
     } else {
         for node in &outcome.kept {
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "{} kept {}: {}",
                 styled(GOOD, "✓"),
                 node.path,
@@ -142,7 +145,7 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         }
         print_transitions(ui, &outcome.reinstated_entities);
         for refused in &outcome.refused {
-            ui.say(format_args!(
+            ui.print_message(format_args!(
                 "{} {}: {}",
                 styled(BAD, "✗"),
                 refused.path,
@@ -150,7 +153,7 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
             ));
         }
         if outcome.kept.is_empty() && outcome.refused.is_empty() {
-            ui.say("no stale plans");
+            ui.print_message("no stale plans");
         }
     }
     match outcome.refused.len() {
@@ -159,20 +162,23 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         _ if ui.json => Ok(ExitCode::Failed),
         number => Err(Failure::new(
             FailureKind::Refused,
-            format!("{} cannot be kept", count(number, "plan", "plans")),
+            format!(
+                "{} cannot be kept",
+                count_with_noun(number, "plan", "plans")
+            ),
         )),
     }
 }
 
-fn print(ui: Ui, view: &StaleView) {
+fn print_stale(ui: Ui, view: &StaleView) {
     let title = view
         .title
         .as_deref()
         .map(|title| format!("  {title}"))
         .unwrap_or_default();
-    ui.line(format_args!("{}{title}", styled(BOLD, &view.path)));
+    ui.print_line(format_args!("{}{title}", styled(BOLD, &view.path)));
     if let Some(reason) = &view.reason {
-        ui.line(format_args!("  {}", styled(WARN, reason)));
+        ui.print_line(format_args!("  {}", styled(WARN, reason)));
     }
     if let Some(changes) = &view.parent_changes {
         for section in &changes.sections {
@@ -181,20 +187,20 @@ fn print(ui: Ui, view: &StaleView) {
             } else {
                 &section.heading
             };
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "  {} {}",
                 styled(INFO, section.change),
                 heading
             ));
         }
-        diff::print(ui, changes);
+        diff::print_diff(ui, changes);
     }
     for warning in &view.warnings {
-        ui.line(format_args!("  {}: {}", styled(WARN, "warning"), warning));
+        ui.print_line(format_args!("  {}: {}", styled(WARN, "warning"), warning));
     }
     // Commands to paste, including the ones for writing the plan again.
     for choice in &view.choices {
-        ui.line(format_args!("    {}", styled(DIM, choice)));
+        ui.print_line(format_args!("    {}", styled(DIM, choice)));
     }
-    ui.line("");
+    ui.print_line("");
 }

@@ -1,15 +1,17 @@
 //! `tl review`: quality reviews with checks, verdicts and a bounded number of iterations.
 
-use application::reviews::accept::accept;
-use application::reviews::add::{CheckRequest, add};
-use application::reviews::conclude::conclude;
-use application::reviews::judge::{VerdictRequest, judge};
-use application::reviews::status::{escalated, status};
+use application::reviews::accept::accept_finding;
+use application::reviews::add::{CheckRequest, add_check};
+use application::reviews::conclude::conclude_iteration;
+use application::reviews::judge::{VerdictRequest, record_verdict};
+use application::reviews::status::{list_escalated, show_review};
 use application::reviews::{ItemOutcome, ReviewView};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::ids::Principal;
-use domain::review::{Concluded, Item, ItemStatus, ResolutionKind, Severity, Verdict};
+use domain::review::{
+    CheckSeverity, CheckVerdict, ItemStatus, IterationOutcome, ResolutionKind, ReviewItem,
+};
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
@@ -32,18 +34,18 @@ use crate::wiring::App;
   tl review accept qa-002 --reason \"ships next week\"")]
 pub(crate) struct ReviewArgs {
     #[command(subcommand)]
-    what: What,
+    what: ReviewCommand,
 }
 
 #[derive(Debug, Args)]
-struct Of {
+struct SubjectOption {
     /// Subject of the review [default: the phase of the current workflow step]
     #[arg(long, value_name = "SUBJECT")]
     of: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ReviewCommand {
     /// Add a check
     Add {
         #[arg(long, value_name = "TEXT")]
@@ -58,7 +60,7 @@ enum What {
         #[arg(long = "author", value_name = "WHO")]
         authors: Vec<String>,
         #[command(flatten)]
-        of: Of,
+        of: SubjectOption,
     },
     /// Record a verdict on a check
     Verdict {
@@ -76,12 +78,12 @@ enum What {
         #[arg(long, value_name = "N", default_value_t = 0)]
         cost: u64,
         #[command(flatten)]
-        of: Of,
+        of: SubjectOption,
     },
     /// Show the checks, their verdicts, and what blocks
     Status {
         #[command(flatten)]
-        of: Of,
+        of: SubjectOption,
     },
     /// List escalated checks of all reviews
     Escalated,
@@ -92,19 +94,19 @@ enum What {
         #[arg(long, value_name = "TEXT")]
         reason: String,
         #[command(flatten)]
-        of: Of,
+        of: SubjectOption,
     },
     /// Conclude an iteration of a review outside of a workflow
     Conclude {
         #[command(flatten)]
-        of: Of,
+        of: SubjectOption,
     },
 }
 
 impl ReviewArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Add {
+            ReviewCommand::Add {
                 check,
                 severity,
                 scope,
@@ -115,7 +117,7 @@ impl ReviewArgs {
                     of: of.of.clone(),
                     scope: scope.clone(),
                     check: check.clone(),
-                    severity: read_severity(severity)?,
+                    severity: parse_severity(severity)?,
                     // Authors are given, because a review of plan text has no commits to read them
                     // from; an author must not judge their own work.
                     authors: authors
@@ -123,10 +125,10 @@ impl ReviewArgs {
                         .map(|author| Principal::from(author.as_str()))
                         .collect(),
                 };
-                let outcome = app.run(|ctx| add(ctx, &request))?;
-                done(app, &outcome, &outcome.item.id)
+                let outcome = app.run(|ctx| add_check(ctx, &request))?;
+                print_item_outcome(app, &outcome, &outcome.item.id)
             }
-            What::Verdict {
+            ReviewCommand::Verdict {
                 item,
                 verdict,
                 finding,
@@ -137,43 +139,46 @@ impl ReviewArgs {
                 let request = VerdictRequest {
                     of: of.of.clone(),
                     item: item.clone(),
-                    verdict: read_verdict(verdict, finding)?,
+                    verdict: parse_verdict(verdict, finding)?,
                     version: *version,
                     cost: *cost,
                 };
-                let outcome = app.run(|ctx| judge(ctx, &request))?;
+                let outcome = app.run(|ctx| record_verdict(ctx, &request))?;
                 // Only the check's own status: whether the review blocks is decided when it is
                 // concluded.
-                let line = format!("{} is {}", outcome.item.id, outcome.item.status.word());
-                done(app, &outcome, &line)
+                let line = format!("{} is {}", outcome.item.id, outcome.item.status.as_str());
+                print_item_outcome(app, &outcome, &line)
             }
-            What::Status { of } => {
-                let view = app.run(|ctx| status(ctx, of.of.as_deref()))?;
+            ReviewCommand::Status { of } => {
+                let view = app.run(|ctx| show_review(ctx, of.of.as_deref()))?;
                 if app.ui.json {
-                    app.ui.value(&view);
+                    app.ui.print_json(&view);
                 } else {
-                    show(app, &view);
+                    print_review(app, &view);
                 }
                 Ok(ExitCode::Done)
             }
-            What::Escalated => waiting(app),
-            What::Accept { item, reason, of } => {
-                let outcome = app.run(|ctx| accept(ctx, of.of.as_deref(), item, reason, None))?;
+            ReviewCommand::Escalated => print_escalated(app),
+            ReviewCommand::Accept { item, reason, of } => {
+                let outcome =
+                    app.run(|ctx| accept_finding(ctx, of.of.as_deref(), item, reason, None))?;
                 let line = format!("{} is accepted as it is", outcome.item.id);
-                done(app, &outcome, &line)
+                print_item_outcome(app, &outcome, &line)
             }
-            What::Conclude { of } => {
-                let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref(), None))?;
+            ReviewCommand::Conclude { of } => {
+                let outcome = app.run(|ctx| conclude_iteration(ctx, of.of.as_deref(), None))?;
                 let code = match &outcome.concluded {
-                    Concluded::Complete { .. } => ExitCode::Done,
+                    IterationOutcome::Complete { .. } => ExitCode::Done,
                     // Exit code 3 for both: a script that drives the review has to stop, and reads
                     // the cause in the output.
-                    Concluded::Retry { .. } | Concluded::NeedsPerson { .. } => ExitCode::Findings,
+                    IterationOutcome::Retry { .. } | IterationOutcome::NeedsPerson { .. } => {
+                        ExitCode::Findings
+                    }
                 };
                 if app.ui.json {
-                    app.ui.value(&outcome);
+                    app.ui.print_json(&outcome);
                 } else {
-                    app.ui.line(in_words(&outcome.concluded));
+                    app.ui.print_line(render_conclusion(&outcome.concluded));
                 }
                 Ok(code)
             }
@@ -181,12 +186,12 @@ impl ReviewArgs {
     }
 }
 
-fn done(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failure> {
+fn print_item_outcome(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failure> {
     if app.ui.json {
-        app.ui.value(outcome);
+        app.ui.print_json(outcome);
     } else {
-        app.ui.line(line);
-        app.ui.say(styled(
+        app.ui.print_line(line);
+        app.ui.print_message(styled(
             DIM,
             format!("  of {}, version {}", outcome.subject, outcome.item.version),
         ));
@@ -194,20 +199,20 @@ fn done(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failur
     Ok(ExitCode::Done)
 }
 
-fn in_words(concluded: &Concluded) -> StyledLine {
+fn render_conclusion(concluded: &IterationOutcome) -> StyledLine {
     let list = |ids: &[String]| ids.join(", ");
     match concluded {
-        Concluded::Complete { accepted } if accepted.is_empty() => {
+        IterationOutcome::Complete { accepted } if accepted.is_empty() => {
             styled_line!("{} the review is complete", styled(GOOD, "✓"))
         }
-        Concluded::Complete { accepted } => {
+        IterationOutcome::Complete { accepted } => {
             styled_line!(
                 "{} the review is complete; accepted as they are: {}",
                 styled(GOOD, "✓"),
                 list(accepted)
             )
         }
-        Concluded::Retry {
+        IterationOutcome::Retry {
             iteration,
             blocking,
         } => {
@@ -217,7 +222,7 @@ fn in_words(concluded: &Concluded) -> StyledLine {
                 list(blocking)
             )
         }
-        Concluded::NeedsPerson { escalated } => {
+        IterationOutcome::NeedsPerson { escalated } => {
             styled_line!(
                 "{} a person has to decide about {}",
                 styled(WARN, "waits:"),
@@ -227,21 +232,21 @@ fn in_words(concluded: &Concluded) -> StyledLine {
     }
 }
 
-fn read_severity(word: &str) -> Result<Severity, Failure> {
-    Severity::ALL
+fn parse_severity(word: &str) -> Result<CheckSeverity, Failure> {
+    CheckSeverity::ALL
         .into_iter()
         // Case-insensitive, although stored in capitals: models write `must` as often as `MUST`.
-        .find(|severity| severity.word().eq_ignore_ascii_case(word))
+        .find(|severity| severity.as_str().eq_ignore_ascii_case(word))
         .ok_or_else(|| {
             let what = format!("`{word}` is not a severity: expected one of MUST, SHOULD, COULD");
             Failure::new(FailureKind::Invalid, what)
         })
 }
 
-fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
+fn parse_verdict(word: &str, finding: &str) -> Result<CheckVerdict, Failure> {
     match word.to_lowercase().as_str() {
-        "pass" => Ok(Verdict::Pass),
-        "fail" => Ok(Verdict::Fail {
+        "pass" => Ok(CheckVerdict::Pass),
+        "fail" => Ok(CheckVerdict::Fail {
             finding: finding.to_owned(),
         }),
         _ => Err(Failure::new(
@@ -251,42 +256,43 @@ fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
     }
 }
 
-fn show(app: &App, view: &ReviewView) {
+fn print_review(app: &App, view: &ReviewView) {
     let name = styled(BOLD, &view.subject);
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{name}  {}, iteration {} of at most {}",
-        view.state.word(),
+        view.state.as_str(),
         view.iteration,
         view.last_iteration
     ));
-    view.items.iter().for_each(|item| line(app, item));
+    view.items.iter().for_each(|item| print_item(app, item));
     if !view.blocking.is_empty() {
         app.ui
-            .line(format_args!("blocking: {}", view.blocking.join(", ")));
+            .print_line(format_args!("blocking: {}", view.blocking.join(", ")));
     }
     if !view.escalated.is_empty() {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "waits for a person: {}",
             view.escalated.join(", ")
         ));
     }
 }
 
-fn line(app: &App, item: &Item) {
+fn print_item(app: &App, item: &ReviewItem) {
     let mark = match item.status {
         ItemStatus::Todo => styled(DIM, "○ TODO"),
         ItemStatus::Pass => styled(GOOD, "✓ PASS"),
         ItemStatus::Fail => styled(BAD, "✗ FAIL"),
     };
     let words = format!("{} {}: {}", item.severity, item.scope, item.check);
-    app.ui.line(format_args!("  {mark} {} {words}", item.id));
+    app.ui
+        .print_line(format_args!("  {mark} {} {words}", item.id));
     if let Some(finding) = item
         .finding
         .as_ref()
         // The finding of an earlier iteration is kept with the item; once it passes, it is history.
         .filter(|_| item.status != ItemStatus::Pass)
     {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "      {} (failed {} times)",
             finding, item.fail_count
         ));
@@ -296,7 +302,7 @@ fn line(app: &App, item: &Item) {
             ResolutionKind::Escalated => "waits for a person",
             ResolutionKind::Accepted => "accepted",
         };
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "      {} {}: {}",
             styled(WARN, word),
             resolution.by,
@@ -305,22 +311,22 @@ fn line(app: &App, item: &Item) {
     }
 }
 
-fn waiting(app: &App) -> Result<ExitCode, Failure> {
-    let items = app.run(escalated)?;
+fn print_escalated(app: &App) -> Result<ExitCode, Failure> {
+    let items = app.run(list_escalated)?;
     if app.ui.json {
-        app.ui.value(&items);
+        app.ui.print_json(&items);
         return Ok(ExitCode::Done);
     }
     if items.is_empty() {
-        app.ui.say("no escalated checks");
+        app.ui.print_message("no escalated checks");
     }
     for one in &items {
         // The command is printed with its subject: escalated items come from all reviews, and their
         // ids are unique only within one.
-        app.ui.line(styled(BOLD, &one.subject));
-        line(app, &one.item);
+        app.ui.print_line(styled(BOLD, &one.subject));
+        print_item(app, &one.item);
         let (id, subject) = (&one.item.id, &one.subject);
-        app.ui.line(styled(
+        app.ui.print_line(styled(
             DIM,
             format!("      tl review accept {id} --of {subject} --reason \"…\""),
         ));

@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sessions::scan_hierarchy::scan_hierarchy;
 use clap::Args;
-use domain::time::span_for_people;
+use domain::time::format_duration;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{DIM, WARN, styled};
@@ -18,22 +18,22 @@ impl ScanArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(scan_hierarchy)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {
             app.ui
-                .say("the trail is empty; next: tl intent \"what this session is for\"");
+                .print_message("the trail is empty; next: tl intent \"what this session is for\"");
             return Ok(ExitCode::Done);
         }
         for line in view.tree.lines() {
-            app.ui.line(line);
+            app.ui.print_line(line);
         }
         // A long gap means that the context in which the older nodes were written is probably
         // stale.
         for gap in &view.gaps {
-            let span = span_for_people(gap.millis);
-            app.ui.line(format_args!(
+            let span = format_duration(gap.millis);
+            app.ui.print_line(format_args!(
                 "{} {span} between {} and {}",
                 styled(WARN, "gap"),
                 gap.from,
@@ -43,7 +43,7 @@ impl ScanArgs {
         // A session that has not declared an intent sees the trail of the last one.
         if !view.own {
             let whose = view.session.as_deref().unwrap_or_default();
-            app.ui.line(styled(
+            app.ui.print_line(styled(
                 DIM,
                 format!("of session {whose}; `tl map` resumes it"),
             ));

@@ -16,11 +16,11 @@ use crate::wiring::App;
 #[command(after_help = "Examples:\n  tl scenario list 017a\n  tl scenario done threshold-gate")]
 pub(crate) struct ScenarioArgs {
     #[command(subcommand)]
-    what: What,
+    what: ScenarioCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ScenarioCommand {
     /// List the scenarios of a ticket [default: the one this session works on]
     List {
         /// The ticket
@@ -37,21 +37,25 @@ impl ScenarioArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let words = |word: &Option<String>| word.iter().cloned().collect::<Vec<_>>();
         let view = match &self.what {
-            What::List { ticket } => app.run(|ctx| list_scenarios(ctx, &words(ticket)))?,
-            What::Done { scenario } => app.run(|ctx| finish_scenario(ctx, &words(scenario)))?,
+            ScenarioCommand::List { ticket } => {
+                app.run(|ctx| list_scenarios(ctx, &words(ticket)))?
+            }
+            ScenarioCommand::Done { scenario } => {
+                app.run(|ctx| finish_scenario(ctx, &words(scenario)))?
+            }
         };
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            show(app, &view);
+            print_scenarios(app, &view);
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn show(app: &App, view: &ScenariosView) {
+fn print_scenarios(app: &App, view: &ScenariosView) {
     let head = format!("{} {}/{}", view.ticket, view.completed, view.total);
-    app.ui.line(styled(BOLD, &head));
+    app.ui.print_line(styled(BOLD, &head));
     for one in &view.scenarios {
         // Marks as in Markdown task lists, so that the output can be pasted into one.
         let mark = match one.progress {
@@ -68,7 +72,7 @@ fn show(app: &App, view: &ScenariosView) {
             .as_deref()
             .map(|title| format!("  {title}"))
             .unwrap_or_default();
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "[{mark}] {}{}{}",
             one.name,
             cycle,
@@ -77,6 +81,6 @@ fn show(app: &App, view: &ScenariosView) {
     }
     if view.scenarios.is_empty() {
         app.ui
-            .say("no scenarios: write them into test-definitions.md beside the ticket");
+            .print_message("no scenarios: write them into test-definitions.md beside the ticket");
     }
 }

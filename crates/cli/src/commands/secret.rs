@@ -7,12 +7,12 @@ use clap::{Args, Subcommand};
 use domain::ports::Clock as _;
 use domain::secrets::SecretCount;
 use domain::settings::Storage;
-use domain::text::count;
+use domain::text::count_with_noun;
 use serde_json::{Value, json};
 use store::{SecretPlace, SystemClock, purge_secrets, scan_secrets};
 
 use crate::exit_code::ExitCode;
-use crate::settings::{actor, answered_yes};
+use crate::settings::{acting_principal, read_yes_or_no};
 use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -40,17 +40,17 @@ enum SecretAction {
 
 impl SecretArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let project = app.find_project()?;
         match self.action {
-            SecretAction::Scan => scan(app, &project),
-            SecretAction::Purge => purge(app, &project),
+            SecretAction::Scan => scan_state(app, &project),
+            SecretAction::Purge => purge_state(app, &project),
         }
     }
 }
 
-fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
+fn scan_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     // Opening repairs what it can, and refuses a state that this user does not trust.
-    drop(project.open(app.ui, None)?);
+    drop(project.open_store(app.ui, None)?);
     let places = scan_secrets(&project.layout, project.settings.storage)?;
     let code = if places.is_empty() {
         ExitCode::Done
@@ -60,13 +60,13 @@ fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     if app.ui.json {
         let listed: Vec<Value> = places
             .iter()
-            .map(|found| json!({ "place": found.place, "secrets": kinds(&found.secrets) }))
+            .map(|found| json!({ "place": found.place, "secrets": count_by_kind(&found.secrets) }))
             .collect();
-        app.ui.value(&json!({ "clean": places.is_empty(), "secrets": kinds(&all(&places)), "places": listed }));
+        app.ui.print_json(&json!({ "clean": places.is_empty(), "secrets": count_by_kind(&total_secrets(&places)), "places": listed }));
         return Ok(code);
     }
     if places.is_empty() {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} no secrets in what is stored",
             styled(GOOD, "✓")
         ));
@@ -74,21 +74,21 @@ fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     }
     for found in &places {
         app.ui
-            .line(format_args!("{}: {}", found.place, found.secrets));
+            .print_line(format_args!("{}: {}", found.place, found.secrets));
     }
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} in {}",
-        all(&places),
-        count(places.len(), "place", "places")
+        total_secrets(&places),
+        count_with_noun(places.len(), "place", "places")
     ));
-    app.ui.say(format_args!(
+    app.ui.print_message(format_args!(
         "  {}: revoke them where they were issued, then run `tl secret purge`",
         styled(INFO, "next")
     ));
     Ok(code)
 }
 
-fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
+fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     project.refuse_on_replica()?;
     let (layout, storage) = (&project.layout, project.settings.storage);
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
@@ -99,47 +99,56 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
             "a history in PostgreSQL cannot be rewritten in place, because others work on it"
                 .to_owned(),
         )
-        .step("tl move --to sqlite   # while nobody else works on the project")
-        .step("tl secret purge")
-        .step("tl move --to postgres   # then drop the quarantined project from the database"));
+        .with_step("tl move --to sqlite   # while nobody else works on the project")
+        .with_step("tl secret purge")
+        .with_step(
+            "tl move --to postgres   # then drop the quarantined project from the database",
+        ));
     }
     // Under every policy: a rewritten history cannot be compared with the old one afterwards, so it
     // is never an agent's decision.
-    if let Some(why) = project.why_no_person() {
+    if let Some(why) = project.reason_against_person() {
         return Err(refuse(format!(
             "rewriting the history needs a person's decision, and {why}"
         ))
-        .step("ask the person to run `tl secret purge` in a terminal"));
+        .with_step("ask the person to run `tl secret purge` in a terminal"));
     }
-    drop(project.open(app.ui, None)?);
+    drop(project.open_store(app.ui, None)?);
     let places = scan_secrets(layout, storage)?;
     if places.is_empty() {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "{} no secrets in what is stored; nothing was changed",
             styled(GOOD, "✓")
         ));
         return Ok(ExitCode::Done);
     }
-    let (secrets, where_found) = (all(&places), count(places.len(), "place", "places"));
-    app.ui.say(format_args!(
+    let (secrets, where_found) = (
+        total_secrets(&places),
+        count_with_noun(places.len(), "place", "places"),
+    );
+    app.ui.print_message(format_args!(
         "{}: {secrets} in {where_found} will be masked, and the hashes of the operations after them change; this cannot be \
          undone. Go on? [y/N]",
         styled(WARN, "purge")
     ));
-    if !answered_yes() {
+    if !read_yes_or_no() {
         return Err(refuse("not purged; nothing was changed".to_owned()));
     }
     // It takes the lock itself and scans again under it: the answer to the question took a while.
-    let Some(purged) = purge_secrets(layout, storage, actor(), SystemClock.now())? else {
+    let Some(purged) = purge_secrets(layout, storage, acting_principal(), SystemClock.now())?
+    else {
         return Err(Failure::new(
             FailureKind::Conflict,
             "the history was purged by another process meanwhile",
         )
-        .step("tl secret scan"));
+        .with_step("tl secret scan"));
     };
     // The rewritten history has other hashes. A person has just confirmed it, so it becomes the
     // known one; otherwise every later command would warn of a changed history.
-    store::record_head(&*project.open(app.ui, None)?, &project.engine_settings())?;
+    store::accept_current_head(
+        &*project.open_store(app.ui, None)?,
+        &project.store_engine_settings(),
+    )?;
     // Scanned again, because files that are in use or read-only may have been skipped.
     let left = scan_secrets(layout, storage)?;
     let code = if left.is_empty() {
@@ -148,9 +157,9 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         ExitCode::Findings
     };
     if app.ui.json {
-        app.ui.value(&json!({
+        app.ui.print_json(&json!({
             "success": left.is_empty(),
-            "secrets": kinds(&purged.secrets),
+            "secrets": count_by_kind(&purged.secrets),
             "operations": purged.operations,
             "files": purged.files,
             "removed": purged.removed,
@@ -162,29 +171,29 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         }));
         return Ok(code);
     }
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} masked {} in {} and {}; recorded as operation {}",
         styled(GOOD, "✓"),
         purged.secrets,
-        count(purged.operations, "operation", "operations"),
-        count(purged.files.len(), "file", "files"),
+        count_with_noun(purged.operations, "operation", "operations"),
+        count_with_noun(purged.files.len(), "file", "files"),
         purged.operation
     ));
     for file in &purged.removed {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: removed {}, which could not be rewritten",
             styled(INFO, "note"),
             file
         ));
     }
     for found in &left {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: still in {}",
             styled(WARN, "warning"),
             found.place
         ));
     }
-    app.ui.say(format_args!(
+    app.ui.print_message(format_args!(
         "{}: copies elsewhere are not changed: revoke the secrets; remove them from git's history (git filter-repo) \
                  if `.throughline` was committed; create new backups; clients of a team server have to join again (tl join)",
         styled(INFO, "note")
@@ -192,18 +201,18 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-fn all(places: &[SecretPlace]) -> SecretCount {
+fn total_secrets(places: &[SecretPlace]) -> SecretCount {
     let mut secrets = SecretCount::default();
     places
         .iter()
-        .for_each(|found| secrets.add_all(&found.secrets));
+        .for_each(|found| secrets.merge_count(&found.secrets));
     secrets
 }
 
-fn kinds(secrets: &SecretCount) -> BTreeMap<&'static str, usize> {
+fn count_by_kind(secrets: &SecretCount) -> BTreeMap<&'static str, usize> {
     secrets
         .by_kind()
         .into_iter()
-        .map(|(kind, count)| (kind.word(), count))
+        .map(|(kind, count)| (kind.display_name(), count))
         .collect()
 }

@@ -14,12 +14,12 @@ use server::{
 };
 use web::Dashboard;
 
-use crate::caller::calling_host;
-use crate::commands::mcp::OfferedArgs;
+use crate::caller::find_calling_host;
+use crate::commands::mcp::ToolArgs;
 use crate::exit_code::ExitCode;
-use crate::gate_stats::Hooks;
+use crate::gate_stats::ProjectHookLedger;
 use crate::settings;
-use crate::ui::{BOLD, DIM, WARN, flush, styled};
+use crate::ui::{BOLD, DIM, WARN, flush_output, styled};
 use crate::wiring::App;
 
 /// Run the HTTP server for the dashboard and MCP clients, until Ctrl-C
@@ -68,12 +68,12 @@ pub(crate) struct ServeArgs {
     no_token: bool,
 
     #[command(flatten)]
-    offered: OfferedArgs,
+    offered: ToolArgs,
 }
 
 /// Addresses and token of the running server.
 #[derive(Debug, Serialize)]
-struct Ready {
+struct ServerAddresses {
     /// For MCP clients.
     url: String,
     /// For a browser; the token in it is exchanged for a cookie.
@@ -95,11 +95,11 @@ impl ServeArgs {
                 FailureKind::Refused,
                 "a server that other machines can reach requires a token",
             )
-            .step("omit --no-token, or listen on 127.0.0.1"));
+            .with_step("omit --no-token, or listen on 127.0.0.1"));
         }
-        let project = app.project()?;
+        let project = app.find_project()?;
         if !self.no_decisions {
-            project.refuse_agents(
+            project.refuse_non_persons(
                 "serving a dashboard that decides",
                 &[
                     "tl serve --no-decisions   # people decide with their own tokens: tl token create NAME --as human:NAME",
@@ -109,18 +109,19 @@ impl ServeArgs {
         }
         // Whatever the policy says: an agent that starts the server knows its token, and could
         // approve with it.
-        let started_by = calling_host(&project);
+        let started_by = find_calling_host(&project);
         let decides = !self.no_decisions && started_by.is_none();
         if let (Some(host), false) = (started_by, self.no_decisions) {
             let what = format!(
                 "{host} started this server, so its token cannot decide as a person; run `tl serve` yourself"
             );
-            app.ui.say(format_args!("{}: {what}", styled(WARN, "note")));
+            app.ui
+                .print_message(format_args!("{}: {what}", styled(WARN, "note")));
         }
         // MCP and dashboard share one store pool: two would compete for the same locks.
-        let surface = self.offered.surface(app)?;
-        let hooks = Arc::new(Hooks {
-            root: app.project()?.root,
+        let surface = self.offered.open_surface(app)?;
+        let hooks = Arc::new(ProjectHookLedger {
+            root: app.find_project()?.root,
         });
         let mut dashboard = Dashboard::new(surface.workspace().clone(), hooks);
         // `--read-only` covers both surfaces: a dashboard that decides beside read-only MCP tools
@@ -137,8 +138,8 @@ impl ServeArgs {
         };
         // On a replica the variable holds the token for the team server. It must not become this
         // server's token, which is printed and put into URLs.
-        let is_remote = app.project()?.settings.storage == Storage::Remote;
-        let given = settings::environment("THROUGHLINE_TOKEN").filter(|_| !is_remote);
+        let is_remote = app.find_project()?.settings.storage == Storage::Remote;
+        let given = settings::environment_variable("THROUGHLINE_TOKEN").filter(|_| !is_remote);
         // A new one at each start, unless it is set: a token that never changes stays valid in
         // every browser history and script it got into.
         let token = (!self.no_token).then(|| given.unwrap_or_else(generate_secret));
@@ -163,28 +164,34 @@ impl ServeArgs {
                 programs: http_router(&surface, server),
                 browser: Some(browser),
             },
-            |address| self.tell(app, address, token, decides),
+            |address| self.announce_server(app, address, token, decides),
         )
         .map_err(|message| {
             Failure::new(FailureKind::Unavailable, message)
-                .step("tl serve --port 0   # use any free port")
+                .with_step("tl serve --port 0   # use any free port")
         })?;
         Ok(ExitCode::Done)
     }
 
     /// Prints the addresses as soon as the socket is bound: with `--port 0` a script has no other
     /// way to learn the port.
-    fn tell(&self, app: &App, address: SocketAddr, token: Option<String>, decides: bool) {
+    fn announce_server(
+        &self,
+        app: &App,
+        address: SocketAddr,
+        token: Option<String>,
+        decides: bool,
+    ) {
         let query = token
             .as_ref()
             .map(|token| format!("?token={token}"))
             .unwrap_or_default();
         let public = self.public_url.as_ref().map(PublicUrl::origin);
         let dashboard = format!("http://{address}/{query}");
-        tell(
+        print_addresses(
             app,
             address,
-            &Ready {
+            &ServerAddresses {
                 url: format!("http://{address}/mcp"),
                 dashboard,
                 public,
@@ -196,49 +203,50 @@ impl ServeArgs {
     }
 }
 
-fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
+fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open: bool) {
     // A missing browser is a warning: the server runs, and the URL is printed below.
     if open && let Err(error) = open_browser(&ready.dashboard) {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: cannot open a browser: {error}",
             styled(WARN, "warning")
         ));
     }
     if app.ui.json {
-        app.ui.value(ready);
+        app.ui.print_json(ready);
         return;
     }
-    app.ui.line(styled(BOLD, &ready.dashboard));
+    app.ui.print_line(styled(BOLD, &ready.dashboard));
     let reach = match ready.decides {
         true => "dashboard: open it in a browser; anyone with this URL can decide as you",
         false => {
             "dashboard: open it in a browser; this URL cannot decide, people use their own token of `tl token create`"
         }
     };
-    app.ui.line(styled(DIM, reach));
-    app.ui.line(format_args!("MCP clients: {}", ready.url));
+    app.ui.print_line(styled(DIM, reach));
+    app.ui
+        .print_line(format_args!("MCP clients: {}", ready.url));
     match &ready.token {
         Some(token) => {
-            app.ui.line(format_args!("token: {token}"));
+            app.ui.print_line(format_args!("token: {token}"));
             app.ui
-                .line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
+                .print_line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
         }
-        None => app.ui.say(format_args!(
+        None => app.ui.print_message(format_args!(
             "{}: every process on this machine has access",
             styled(WARN, "open")
         )),
     }
     if let Some(public) = &ready.public {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "public URL: {public}, for clients with a token of `tl token create`"
         ));
     } else if !address.ip().is_loopback() {
-        app.ui.say(format_args!(
+        app.ui.print_message(format_args!(
             "{}: the token and the plans are sent unencrypted",
             styled(WARN, "warning")
         ));
     }
-    flush();
+    flush_output();
 }
 
 /// Opens a URL in the desktop's browser. It is passed as one argument, without a shell.

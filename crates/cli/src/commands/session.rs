@@ -17,11 +17,11 @@ use crate::wiring::App;
   tl session archive 30141102026")]
 pub(crate) struct SessionArgs {
     #[command(subcommand)]
-    what: What,
+    what: SessionCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum SessionCommand {
     /// List all sessions, latest first
     List,
     /// Show a session with its log and file [default: this one]
@@ -39,35 +39,38 @@ enum What {
 impl SessionArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::List => {
+            SessionCommand::List => {
                 let sessions = app.run(list_sessions)?;
                 if app.ui.json {
-                    app.ui.value(&sessions);
+                    app.ui.print_json(&sessions);
                 } else if sessions.is_empty() {
-                    app.ui.say("no session has declared an intent yet");
+                    app.ui
+                        .print_message("no session has declared an intent yet");
                 } else {
-                    sessions.iter().for_each(|session| line(app, session));
+                    sessions
+                        .iter()
+                        .for_each(|session| print_session_line(app, session));
                 }
             }
-            What::Show { stamp } => {
+            SessionCommand::Show { stamp } => {
                 let detail = app.run(|ctx| show_session(ctx, stamp.as_deref()))?;
                 if app.ui.json {
-                    app.ui.value(&detail);
+                    app.ui.print_json(&detail);
                 } else {
-                    line(app, &detail.session);
+                    print_session_line(app, &detail.session);
                     let log = detail.log.join("\n");
                     // The session file contains the log and more; without the file the log is what
                     // is left.
                     let text = detail.text.as_deref().unwrap_or(&log);
-                    app.ui.lines(text);
+                    app.ui.print_lines(text);
                 }
             }
-            What::Archive { stamp } => {
+            SessionCommand::Archive { stamp } => {
                 let outcome = app.run(|ctx| archive_session(ctx, stamp.as_deref()))?;
                 if app.ui.json {
-                    app.ui.value(&outcome);
+                    app.ui.print_json(&outcome);
                 } else {
-                    app.ui.line(format!(
+                    app.ui.print_line(format!(
                         "session {} is archived: {}",
                         outcome.session, outcome.archive
                     ));
@@ -78,7 +81,7 @@ impl SessionArgs {
     }
 }
 
-fn line(app: &App, session: &SessionView) {
+fn print_session_line(app: &App, session: &SessionView) {
     let what = session
         .trajectory
         .as_deref()
@@ -86,9 +89,9 @@ fn line(app: &App, session: &SessionView) {
         .unwrap_or("(trajectory removed)");
     let whose = styled(
         DIM,
-        format!("{} of {}", session.status.word(), session.name),
+        format!("{} of {}", session.status.as_str(), session.name),
     );
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} {what}  {whose}",
         styled(BOLD, &session.stamp)
     ));

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Ui, WARN, status, styled};
+use crate::ui::{BOLD, DIM, Ui, WARN, render_node_status, styled};
 use crate::wiring::App;
 
 /// Show a node: status, version, approval, parent, children
@@ -22,28 +22,28 @@ impl ShowArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| show_node(ctx, &self.node.node))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            print(app.ui, &view);
+            print_node(app.ui, &view);
         }
         Ok(ExitCode::Done)
     }
 }
 
 /// Prints the details of a node.
-pub(super) fn print(ui: Ui, view: &NodeView) {
+pub(super) fn print_node(ui: Ui, view: &NodeView) {
     let title = view
         .title
         .as_deref()
         .map(|title| format!("  {title}"))
         .unwrap_or_default();
-    ui.line(format_args!(
+    ui.print_line(format_args!(
         "{}  {}{title}",
         styled(BOLD, &view.path),
-        status(view.status)
+        render_node_status(view.status)
     ));
     let field = |name: &str, value: &str| {
-        ui.line(format_args!(
+        ui.print_line(format_args!(
             "  {} {}",
             styled(DIM, format!("{name:<9}")),
             value
@@ -51,7 +51,7 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
     };
     field("level", &format!("{} ({})", view.entity_type, view.profile));
     if let Some(reason) = &view.invalidation_reason {
-        ui.line(format_args!(
+        ui.print_line(format_args!(
             "  {} {}",
             styled(DIM, "because  "),
             styled(WARN, reason)
@@ -61,7 +61,7 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
         field("file", file);
     }
     if let Some(version) = view.version_hash {
-        field("version", &version.short());
+        field("version", &version.short_hex());
     }
     if let Some(approval) = &view.approval {
         // The approval of another text stays visible: it says what was approved last, and by whom.
@@ -75,8 +75,8 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
             &format!(
                 "by {}, {}, {}{holds}",
                 approval.by,
-                approval.at.for_people(),
-                approval.version_hash.short()
+                approval.at.format_local_minute(),
+                approval.version_hash.short_hex()
             ),
         );
         for warning in &approval.warnings {
@@ -84,7 +84,7 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
             field("", &format!("despite: {warning}"));
         }
     }
-    field("progress", view.progress.word());
+    field("progress", view.progress.as_str());
     if let Some(parent) = &view.parent_id {
         field("parent", parent);
     }

@@ -1,13 +1,13 @@
 //! `tl status`: prints a summary of the project.
 
 use application::Failure;
-use application::project_status::{ProjectStatus, project_status};
+use application::project_status::{ProjectStatus, load_project_status};
 use clap::Args;
 use domain::node::Status;
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Ui, status, styled, styled_line};
+use crate::ui::{BOLD, DIM, Ui, render_node_status, styled, styled_line};
 use crate::wiring::App;
 
 /// Show the status of the project and what needs attention
@@ -17,27 +17,27 @@ pub(crate) struct StatusArgs {}
 
 impl StatusArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
-        let view = project.run(app.ui, &project_status)?;
+        let project = app.find_project()?;
+        let view = project.run(app.ui, &load_project_status)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            print(app.ui, &view);
+            print_status(app.ui, &view);
             if let Some(server) = &project.settings.server.address {
                 app.ui
-                    .line(styled(DIM, format!("The state is remote: {server}")));
+                    .print_line(styled(DIM, format!("The state is remote: {server}")));
             }
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn print(ui: Ui, view: &ProjectStatus) {
+fn print_status(ui: Ui, view: &ProjectStatus) {
     match view.trail.as_deref() {
         // An empty trail is not the same as none: the profile is enabled, so the next step is an
         // intent.
         Some([]) => {
-            ui.line("The trail is empty. Start with:  tl intent \"what this session is for\"")
+            ui.print_line("The trail is empty. Start with:  tl intent \"what this session is for\"")
         }
         Some(path) => {
             let names: Vec<&str> = path.iter().map(|place| &*place.content).collect();
@@ -45,7 +45,7 @@ fn print(ui: Ui, view: &ProjectStatus) {
                 .last()
                 .map(|cursor| format!(" ({})", cursor.status))
                 .unwrap_or_default();
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "{}: {}{state}",
                 styled(BOLD, "trail"),
                 names.join(" › ")
@@ -56,56 +56,56 @@ fn print(ui: Ui, view: &ProjectStatus) {
     if view.nodes == 0 {
         // A project with a trail alone has no plan files to create.
         if view.trail.is_none() || view.profiles.len() > 1 {
-            ui.line("No plans yet. Start with:  tl plan");
+            ui.print_line("No plans yet. Start with:  tl plan");
         }
         return;
     }
     for level in &view.levels {
         let total: usize = Status::ALL
             .iter()
-            .map(|status| level.status_counts.of(*status))
+            .map(|status| level.status_counts.get(*status))
             .sum();
-        let levels = count(total, &level.level, &format!("{}s", level.level));
+        let levels = count_with_noun(total, &level.level, &format!("{}s", level.level));
         let mut line = styled_line!("{}: ", styled(BOLD, levels));
         // Statuses without nodes are left out: four counts per level would hide the one that
         // matters.
         let present = Status::ALL
             .into_iter()
-            .filter(|one| level.status_counts.of(*one) > 0);
+            .filter(|one| level.status_counts.get(*one) > 0);
         for (index, one) in present.enumerate() {
             let comma = if index > 0 { ", " } else { "" };
-            line.push(format_args!(
+            line.push_display(format_args!(
                 "{comma}{} {}",
-                level.status_counts.of(one),
-                status(one)
+                level.status_counts.get(one),
+                render_node_status(one)
             ));
         }
-        ui.line(line);
+        ui.print_line(line);
     }
-    ui.blank();
+    ui.print_blank_line();
     if view.attention.is_empty() {
-        ui.line("Nothing needs attention. What is ready:  tl next");
+        ui.print_line("Nothing needs attention. What is ready:  tl next");
     } else {
-        ui.line(styled(BOLD, "Needs attention"));
+        ui.print_line(styled(BOLD, "Needs attention"));
         // After an edit near the root thousands of plans are stale; `--json` has all of them.
-        const MOST: usize = 20;
-        for attention in view.attention.iter().take(MOST) {
+        const MAX_PRINTED_ITEMS: usize = 20;
+        for attention in view.attention.iter().take(MAX_PRINTED_ITEMS) {
             let reason = attention
                 .reason
                 .as_deref()
                 .map(|reason| format!(": {reason}"))
                 .unwrap_or_default();
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "  {} {}{reason}",
-                status(attention.status),
+                render_node_status(attention.status),
                 attention.path
             ));
-            ui.line(format_args!("      {}", styled(DIM, &attention.next_step)));
+            ui.print_line(format_args!("      {}", styled(DIM, &attention.next_step)));
         }
-        if view.attention.len() > MOST {
-            ui.line(format!(
+        if view.attention.len() > MAX_PRINTED_ITEMS {
+            ui.print_line(format!(
                 "  … and {} more (tl status --json)",
-                count(view.attention.len() - MOST, "plan", "plans")
+                count_with_noun(view.attention.len() - MAX_PRINTED_ITEMS, "plan", "plans")
             ));
         }
     }
@@ -115,9 +115,9 @@ fn print(ui: Ui, view: &ProjectStatus) {
             last.operation,
             last.summary,
             last.by,
-            last.at.for_people()
+            last.at.format_local_minute()
         );
-        ui.blank();
-        ui.line(styled(DIM, text));
+        ui.print_blank_line();
+        ui.print_line(styled(DIM, text));
     }
 }

@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sync_hashes::sync_hashes;
 use clap::Args;
-use domain::text::count;
+use domain::text::count_with_noun;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, styled};
@@ -18,19 +18,19 @@ impl SyncHashesArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let outcome = app.run(sync_hashes)?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
-        let nodes = count(outcome.nodes, "node", "nodes");
+        let nodes = count_with_noun(outcome.nodes, "node", "nodes");
         // Every command observes changed files already; this one also reads those whose stat data
         // is unchanged.
         match &outcome.summary {
             None => app
                 .ui
-                .line(format_args!("{} {nodes}: no changes", styled(GOOD, "✓"))),
+                .print_line(format_args!("{} {nodes}: no changes", styled(GOOD, "✓"))),
             Some(summary) => {
                 app.ui
-                    .line(format_args!("{} {nodes}: {}", styled(GOOD, "✓"), summary))
+                    .print_line(format_args!("{} {nodes}: {}", styled(GOOD, "✓"), summary))
             }
         }
         Ok(ExitCode::Done)

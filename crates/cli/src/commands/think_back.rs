@@ -17,22 +17,22 @@ impl ThinkBackArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(think_back)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {
             app.ui
-                .say("the trail is empty; next: tl intent \"what this session is for\"");
+                .print_message("the trail is empty; next: tl intent \"what this session is for\"");
         }
         for line in view.tree.lines() {
-            app.ui.line(line);
+            app.ui.print_line(line);
         }
         let list = |title: &str, lines: &[String]| {
             if !lines.is_empty() {
-                app.ui.line(styled(BOLD, title));
+                app.ui.print_line(styled(BOLD, title));
                 lines
                     .iter()
-                    .for_each(|line| app.ui.line(format!("  {line}")));
+                    .for_each(|line| app.ui.print_line(format!("  {line}")));
             }
         };
         list("Turning points", &view.turning_points);
@@ -40,14 +40,14 @@ impl ThinkBackArgs {
         list("Log", &view.log);
         if let Some(next) = &view.next_action {
             app.ui
-                .line(format_args!("{} {}", styled(BOLD, "Next:"), next));
+                .print_line(format_args!("{} {}", styled(BOLD, "Next:"), next));
         }
         // Last, because it is what the agent should react to.
         for signal in &view.signals {
             let (text, next) = (&signal.text, signal.next_step);
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{} {text}. {next}",
-                styled(WARN, signal.kind.word())
+                styled(WARN, signal.kind.as_str())
             ));
         }
         Ok(ExitCode::Done)

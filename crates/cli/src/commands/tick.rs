@@ -3,23 +3,23 @@
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
 use application::tick::run_tick::{TickOutcome, retry_tick, run_tick};
 use application::tick::skip_tick::skip_tick;
-use application::tick::spending::keep_spending;
-use application::tick::submit_plan::{PlanAnswer, check_plan, plan_failed, submit_plan};
+use application::tick::spending::record_spending;
+use application::tick::submit_plan::{PlanAnswer, check_plan, record_failed_plan, submit_plan};
 use application::{Context, Failure, FailureKind};
 use clap::Args;
-use domain::text::count;
+use domain::text::count_with_noun;
 use domain::tick::TickStatus;
 use llm::Message;
 use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
-use crate::model::{Mind, Question, ask};
+use crate::model::{ModelRequest, Planner, send_model_request};
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
 
 /// How often an invalid plan is returned to the model with the error.
-const MENDINGS: usize = 2;
+const MAX_PLAN_CORRECTIONS: usize = 2;
 
 /// Plan the next step of the story and execute it
 ///
@@ -55,16 +55,16 @@ impl TickArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         if let Some(tick) = self.skip {
             let outcome = app.run(|ctx| skip_tick(ctx, tick, None))?;
-            return Ok(shown(app, &[outcome]));
+            return Ok(print_outcomes(app, &[outcome]));
         }
         if let Some(tick) = self.retry {
             let outcome = app.run(|ctx| retry_tick(ctx, tick, None))?;
-            return Ok(shown(app, &[outcome]));
+            return Ok(print_outcomes(app, &[outcome]));
         }
         // After `--skip` and `--retry`, which need no model and must work when it is misconfigured.
-        let mind = Mind::chosen()?;
+        let mind = Planner::from_configuration()?;
         if self.dry_run {
-            return self.rehearse(app, &mind);
+            return self.dry_run_tick(app, &mind);
         }
         let progress = Progress::new(app.ui, self.count);
         let mut outcomes = Vec::new();
@@ -72,9 +72,9 @@ impl TickArgs {
             // A failed tick is planned again until it is done or parked, so this loop ends. With a
             // single tick the user decides between retry and skip.
             loop {
-                let outcome = self.tick(app, &mind, &progress)?;
+                let outcome = self.run_next_tick(app, &mind, &progress)?;
                 if !app.ui.json {
-                    progress.aside(|| tell(app, &outcome));
+                    progress.suspend_while(|| print_outcome(app, &outcome));
                 }
                 // Bounded: after `policy.tick` failures in a row a tick is parked, and a parked one
                 // is not failed.
@@ -84,18 +84,23 @@ impl TickArgs {
                     break;
                 }
             }
-            progress.step();
+            progress.advance_step();
         }
         if app.ui.json {
-            return Ok(shown(app, &outcomes));
+            return Ok(print_outcomes(app, &outcomes));
         }
-        Ok(ending(&outcomes))
+        Ok(exit_code_of(&outcomes))
     }
 
-    fn tick(&self, app: &App, mind: &Mind, progress: &Progress) -> Result<TickOutcome, Failure> {
+    fn run_next_tick(
+        &self,
+        app: &App,
+        mind: &Planner,
+        progress: &Progress,
+    ) -> Result<TickOutcome, Failure> {
         match app.run(begin_tick)? {
             NextTick::Run { tick, from_action } => {
-                app.ui.say(format_args!(
+                app.ui.print_message(format_args!(
                     "{} tick {tick} at action {from_action}",
                     styled(INFO, "resuming")
                 ));
@@ -103,35 +108,35 @@ impl TickArgs {
             }
             NextTick::Ask(question) => {
                 if self.show_prompt {
-                    app.ui.say_lines(&question.prompt);
+                    app.ui.print_message_lines(&question.prompt);
                 }
                 // A plan that stays invalid is recorded as a failed tick, so that its cost and its
                 // error are visible and count towards parking.
-                match planned(app, mind, progress, &question, submit_plan)? {
+                match request_plan(app, mind, progress, &question, submit_plan)? {
                     Ok(outcome) => Ok(outcome),
-                    Err((answer, why)) => app.run(|ctx| plan_failed(ctx, &answer, &why)),
+                    Err((answer, why)) => app.run(|ctx| record_failed_plan(ctx, &answer, &why)),
                 }
             }
         }
     }
 
-    fn rehearse(&self, app: &App, mind: &Mind) -> Result<ExitCode, Failure> {
+    fn dry_run_tick(&self, app: &App, mind: &Planner) -> Result<ExitCode, Failure> {
         match app.run(begin_tick)? {
             NextTick::Run { tick, from_action } => {
                 let next = json!({ "tick": tick, "resumes_at_action": from_action });
                 if app.ui.json {
-                    app.ui.value(&next);
+                    app.ui.print_json(&next);
                 } else {
-                    app.ui.line(format_args!(
+                    app.ui.print_line(format_args!(
                         "tick {tick} has a plan that was not completed: it resumes at action {from_action}"
                     ));
                 }
             }
             NextTick::Ask(question) if self.show_prompt => {
                 if app.ui.json {
-                    app.ui.value(&question);
+                    app.ui.print_json(&question);
                 } else {
-                    app.ui.lines(&question.prompt);
+                    app.ui.print_lines(&question.prompt);
                 }
             }
             NextTick::Ask(question) => {
@@ -141,19 +146,19 @@ impl TickArgs {
                     check_plan(ctx, &answer.plan).map(|_| answer.clone())
                 };
                 let (answer, refused) =
-                    match planned(app, mind, &Progress::new(app.ui, 0), &question, checked)? {
+                    match request_plan(app, mind, &Progress::new(app.ui, 0), &question, checked)? {
                         Ok(answer) => (answer, None),
                         Err((answer, why)) => (answer, Some(why)),
                     };
-                app.run(|ctx| keep_spending(ctx, &answer.spent))?;
+                app.run(|ctx| record_spending(ctx, &answer.spent))?;
                 let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 // A dry run changes nothing in the story, but its model calls cost money and count
                 // as spending.
                 if app.ui.json {
-                    app.ui.value(&plan);
+                    app.ui.print_json(&plan);
                 } else {
                     app.ui
-                        .lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
+                        .print_lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
                 }
             }
         }
@@ -162,34 +167,34 @@ impl TickArgs {
 }
 
 /// An accepted plan, or the last answer with its remaining error.
-type Planned<T> = Result<T, (PlanAnswer, String)>;
+type PlanResult<T> = Result<T, (PlanAnswer, String)>;
 
 /// Requests a plan and submits it. An invalid one is returned to the model with the error.
-fn planned<T>(
+fn request_plan<T>(
     app: &App,
-    mind: &Mind,
+    mind: &Planner,
     progress: &Progress,
     question: &TickAsk,
     take: impl Fn(&Context<'_>, &PlanAnswer) -> Result<T, Failure>,
-) -> Result<Planned<T>, Failure> {
+) -> Result<PlanResult<T>, Failure> {
     let mut answer = PlanAnswer {
         nonce: question.nonce.clone(),
         planner: mind.name(),
         ..PlanAnswer::default()
     };
-    let Mind::Model { model, cancel } = mind else {
+    let Planner::Model { model, cancel } = mind else {
         answer.plan = app.run(offline_plan)?;
         return app.run(|ctx| take(ctx, &answer)).map(Ok);
     };
     let account = format!("tick {}", question.tick);
-    let mut messages = vec![Message::user(&question.prompt)];
+    let mut messages = vec![Message::from_user(&question.prompt)];
     let mut mending = 0;
     loop {
-        progress.waiting_for(&format!(
+        progress.show_waiting_for(&format!(
             "asking {} for tick {}",
             answer.planner, question.tick
         ));
-        let asked = Question {
+        let asked = ModelRequest {
             purpose: "plan",
             account: &account,
             system: &question.system,
@@ -197,18 +202,18 @@ fn planned<T>(
             schema: Some(&question.schema),
             max_output_tokens: question.max_output_tokens,
         };
-        let answered = match ask(&**model, cancel, progress, asked) {
+        let answered = match send_model_request(&**model, cancel, progress, asked) {
             Ok(answered) => answered,
             Err(unanswered) => {
                 answer.spent.extend(unanswered.spent);
                 // Ctrl-C is not a failure of the tick: it must not count towards parking it.
                 if unanswered.cancelled {
-                    app.run(|ctx| keep_spending(ctx, &answer.spent))?;
+                    app.run(|ctx| record_spending(ctx, &answer.spent))?;
                     return Err(Failure::new(
                         FailureKind::Unavailable,
                         "cancelled; the story is unchanged",
                     )
-                    .step("tl tick"));
+                    .with_step("tl tick"));
                 }
                 return Ok(Err((answer, unanswered.failure.message)));
             }
@@ -219,13 +224,13 @@ fn planned<T>(
             // Only an invalid plan is the model's to correct. A conflict or a full disk is not.
             Err(failure) if failure.kind == FailureKind::Invalid => {
                 mending += 1;
-                if mending > MENDINGS {
+                if mending > MAX_PLAN_CORRECTIONS {
                     return Ok(Err((answer, failure.message)));
                 }
                 // With its own answer in the conversation, the model corrects the plan instead of
                 // inventing another.
-                messages.push(Message::assistant(&answered.text));
-                messages.push(Message::user(&format!(
+                messages.push(Message::from_assistant(&answered.text));
+                messages.push(Message::from_user(&format!(
                     "{}. Answer with the whole plan again.",
                     failure.message
                 )));
@@ -235,17 +240,19 @@ fn planned<T>(
     }
 }
 
-fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
+fn print_outcomes(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
     if app.ui.json {
-        app.ui.value(&outcomes);
+        app.ui.print_json(&outcomes);
     } else {
-        outcomes.iter().for_each(|outcome| tell(app, outcome));
+        outcomes
+            .iter()
+            .for_each(|outcome| print_outcome(app, outcome));
     }
-    ending(outcomes)
+    exit_code_of(outcomes)
 }
 
 /// Returns the exit code: failed if a tick failed or was parked and no later attempt completed it.
-fn ending(outcomes: &[TickOutcome]) -> ExitCode {
+fn exit_code_of(outcomes: &[TickOutcome]) -> ExitCode {
     // With `--count` a tick may fail, be planned again and succeed; then the run is a success.
     let settled = |failed: &TickOutcome| {
         outcomes
@@ -262,7 +269,7 @@ fn ending(outcomes: &[TickOutcome]) -> ExitCode {
     }
 }
 
-fn tell(app: &App, outcome: &TickOutcome) {
+fn print_outcome(app: &App, outcome: &TickOutcome) {
     let style = match outcome.status {
         TickStatus::Done => GOOD,
         TickStatus::Failed | TickStatus::Parked => BAD,
@@ -270,13 +277,13 @@ fn tell(app: &App, outcome: &TickOutcome) {
     };
     let title = format!("tick {}", outcome.tick);
     let by = styled(DIM, format!("by {}", outcome.planner));
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} {} {by}",
         styled(BOLD, &title),
-        styled(style, outcome.status.word())
+        styled(style, outcome.status.as_str())
     ));
     app.ui
-        .line(format_args!("  {}", outcome.plan.scene_intention));
+        .print_line(format_args!("  {}", outcome.plan.scene_intention));
     for action in &outcome.executed {
         let mark = if action.success {
             styled(GOOD, "✓")
@@ -289,40 +296,40 @@ fn tell(app: &App, outcome: &TickOutcome) {
             .and_then(|result| result["id"].as_str())
             .unwrap_or_default();
         app.ui
-            .line(format_args!("  {mark} {} {}", action.tool, made));
+            .print_line(format_args!("  {mark} {} {}", action.tool, made));
     }
     for warning in &outcome.warnings {
         app.ui
-            .say(format_args!("{}: {}", styled(WARN, "warning"), warning));
+            .print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
     }
     for error in &outcome.errors {
         app.ui
-            .say(format_args!("{}: {}", styled(BAD, "error"), error));
+            .print_message(format_args!("{}: {}", styled(BAD, "error"), error));
     }
     let Some(file) = &outcome.error_file else {
         return;
     };
     let tick = outcome.tick;
     app.ui
-        .say(format_args!("{}: see {file}", styled(INFO, "next")));
+        .print_message(format_args!("{}: see {file}", styled(INFO, "next")));
     match outcome.status {
         TickStatus::Parked => {
-            let failures = count(
+            let failures = count_with_noun(
                 usize::try_from(outcome.failures).unwrap_or(usize::MAX),
                 "failure",
                 "failures",
             );
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "parked after {failures}; the story continues with the next tick"
             ));
         }
         _ => {
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: tl tick --retry {tick}   # after fixing the cause, or editing {}",
                 styled(INFO, "next"),
                 outcome.plan_file
             ));
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: tl tick --skip {tick}",
                 styled(INFO, "next")
             ));

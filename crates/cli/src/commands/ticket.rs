@@ -1,6 +1,8 @@
 //! `tl ticket`: creates and splits tickets, sets their phase and level.
 
-use application::tickets::{NewTicket, TicketView, new_ticket, set_level, set_phase, split_ticket};
+use application::tickets::{
+    NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
+};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::work::work_level::WorkLevel;
@@ -22,11 +24,11 @@ use crate::wiring::App;
   tl ticket level 017a feature --reason \"touches the whole engine\"")]
 pub(crate) struct TicketArgs {
     #[command(subcommand)]
-    what: What,
+    what: TicketCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TicketCommand {
     /// Create a ticket with its directory and file
     New {
         /// Title
@@ -71,7 +73,7 @@ enum What {
 impl TicketArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::New {
+            TicketCommand::New {
                 title,
                 id,
                 parent,
@@ -84,41 +86,45 @@ impl TicketArgs {
                     parent: parent.clone().map(|parent| vec![parent]),
                     kind: kind.clone(),
                 };
-                show(app, &app.run(|ctx| new_ticket(ctx, &request))?);
+                print_ticket(app, &app.run(|ctx| create_ticket(ctx, &request))?);
             }
-            What::Split { ticket, titles } => {
+            TicketCommand::Split { ticket, titles } => {
                 let outcome =
                     app.run(|ctx| split_ticket(ctx, std::slice::from_ref(ticket), titles))?;
                 if app.ui.json {
-                    app.ui.value(&outcome);
+                    app.ui.print_json(&outcome);
                     return Ok(ExitCode::Done);
                 }
-                outcome.children.iter().for_each(|child| show(app, child));
+                outcome
+                    .children
+                    .iter()
+                    .for_each(|child| print_ticket(app, child));
                 // Splitting is followed by work on the first part, so that command is offered.
                 let first = outcome
                     .children
                     .first()
                     .map_or("", |child| child.id.as_str());
-                app.ui.say(format!("next: tl focus enter {first}"));
+                app.ui
+                    .print_message(format!("next: tl focus enter {first}"));
             }
-            What::Phase { ticket, phase } => {
-                show(
+            TicketCommand::Phase { ticket, phase } => {
+                print_ticket(
                     app,
                     &app.run(|ctx| set_phase(ctx, std::slice::from_ref(ticket), phase))?,
                 );
             }
-            What::Level {
+            TicketCommand::Level {
                 ticket,
                 level,
                 reason,
             } => {
                 // Without a level the size is assessed again by the rules, and the reasons are
                 // printed below.
-                let level = level.as_deref().map(level_of).transpose()?;
+                let level = level.as_deref().map(parse_level).transpose()?;
                 let ticket = std::slice::from_ref(ticket);
-                show(
+                print_ticket(
                     app,
-                    &app.run(|ctx| set_level(ctx, ticket, level, reason.as_deref()))?,
+                    &app.run(|ctx| set_work_level(ctx, ticket, level, reason.as_deref()))?,
                 );
             }
         }
@@ -126,9 +132,9 @@ impl TicketArgs {
     }
 }
 
-fn level_of(word: &str) -> Result<WorkLevel, Failure> {
+fn parse_level(word: &str) -> Result<WorkLevel, Failure> {
     WorkLevel::from_word(word).ok_or_else(|| {
-        let known = WorkLevel::ALL.map(WorkLevel::word).join(", ");
+        let known = WorkLevel::ALL.map(WorkLevel::as_str).join(", ");
         Failure::new(
             FailureKind::Invalid,
             format!("`{word}` is not a work level: expected one of {known}"),
@@ -136,9 +142,9 @@ fn level_of(word: &str) -> Result<WorkLevel, Failure> {
     })
 }
 
-fn show(app: &App, ticket: &TicketView) {
+fn print_ticket(app: &App, ticket: &TicketView) {
     if app.ui.json {
-        app.ui.value(ticket);
+        app.ui.print_json(ticket);
         return;
     }
     let title = ticket
@@ -147,13 +153,13 @@ fn show(app: &App, ticket: &TicketView) {
         .map(|title| format!("  {title}"))
         .unwrap_or_default();
     let phase = ticket.phase.as_deref().unwrap_or("no phase");
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{}{title} [{phase}]",
         styled(BOLD, &ticket.path)
     ));
     let reasons = ticket.reasons.join(", ");
     let file = &ticket.file_path;
-    app.ui.line(styled(
+    app.ui.print_line(styled(
         DIM,
         format!("  {file} · {} ({reasons})", ticket.work_level),
     ));

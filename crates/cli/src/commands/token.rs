@@ -2,11 +2,12 @@
 
 use application::Failure;
 use application::tokens::{
-    AuditView, CreateTokenRequest, TokenView, create_token, list_audit, list_tokens, revoke_token,
+    AuditView, CreateTokenRequest, TokenView, create_token, list_audit_log, list_tokens,
+    revoke_token,
 };
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::access::Scope;
+use domain::authorization::Scope;
 use domain::token::{SECRET_PREFIX, TokenState};
 use serde::Serialize;
 use server::generate_secret;
@@ -30,11 +31,11 @@ use crate::wiring::App;
   tl token audit --limit 50")]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
-    what: What,
+    what: TokenCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TokenCommand {
     /// Create a token; its secret is printed once and not stored
     Create {
         /// Name of the token, shown in the list
@@ -43,10 +44,10 @@ enum What {
         #[arg(long = "as", value_name = "PRINCIPAL")]
         principal: String,
         /// Scope; `read` or `agent` for an agent
-        #[arg(long, value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::word)))]
+        #[arg(long, value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::as_str)))]
         scope: String,
         /// Lifetime: `12h`, `90d`, `8w` [default: until it is revoked]
-        #[arg(long, value_name = "TIME", value_parser = lasting)]
+        #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
         expires: Option<i64>,
     },
     /// List all tokens, including expired and revoked ones
@@ -66,7 +67,7 @@ enum What {
 
 /// A token just created.
 #[derive(Serialize)]
-struct Given {
+struct CreatedToken {
     #[serde(flatten)]
     token: TokenView,
     /// Printed this once.
@@ -74,7 +75,7 @@ struct Given {
 }
 
 /// Parses a duration such as `90d` into milliseconds.
-fn lasting(text: &str) -> Result<i64, String> {
+fn parse_lifetime(text: &str) -> Result<i64, String> {
     let expected =
         || format!("`{text}` is not a duration: expected a number with m, h, d or w, as in 90d");
     // No combined durations such as `1d12h`: the expiry of a token needs no such precision.
@@ -101,7 +102,7 @@ fn lasting(text: &str) -> Result<i64, String> {
 impl TokenArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Create {
+            TokenCommand::Create {
                 name,
                 principal,
                 scope,
@@ -109,7 +110,7 @@ impl TokenArgs {
             } => {
                 // A token can have the scope `approve`: an agent that creates one could approve its
                 // own plans.
-                app.project()?.refuse_agents(
+                app.find_project()?.refuse_non_persons(
                     "creating a token",
                     &["ask the person to run `tl token create` in their own terminal"],
                 )?;
@@ -122,39 +123,43 @@ impl TokenArgs {
                     secret: format!("{SECRET_PREFIX}{}", generate_secret()),
                 };
                 let token = app.run(|ctx| create_token(ctx, &request))?;
-                given(
+                print_created(
                     app,
-                    Given {
+                    CreatedToken {
                         token,
                         secret: request.secret,
                     },
                 );
             }
-            What::List => {
+            TokenCommand::List => {
                 let tokens = app.run(list_tokens)?;
                 if app.ui.json {
-                    app.ui.value(&tokens);
+                    app.ui.print_json(&tokens);
                 } else {
-                    tokens.iter().for_each(|token| app.ui.line(words(token)));
+                    tokens
+                        .iter()
+                        .for_each(|token| app.ui.print_line(render_token(token)));
                     if tokens.is_empty() {
-                        app.ui.say("no tokens; next: tl token create");
+                        app.ui.print_message("no tokens; next: tl token create");
                     }
                 }
             }
-            What::Revoke { id } => {
+            TokenCommand::Revoke { id } => {
                 let token = app.run(|ctx| revoke_token(ctx, *id))?;
                 if app.ui.json {
-                    app.ui.value(&token);
+                    app.ui.print_json(&token);
                 } else {
-                    app.ui.line(words(&token));
+                    app.ui.print_line(render_token(&token));
                 }
             }
-            What::Audit { limit } => {
-                let lines = app.run(|ctx| list_audit(ctx, *limit))?;
+            TokenCommand::Audit { limit } => {
+                let lines = app.run(|ctx| list_audit_log(ctx, *limit))?;
                 if app.ui.json {
-                    app.ui.value(&lines);
+                    app.ui.print_json(&lines);
                 } else {
-                    lines.iter().for_each(|line| app.ui.line(told(line)));
+                    lines
+                        .iter()
+                        .for_each(|line| app.ui.print_line(render_audit_line(line)));
                 }
             }
         }
@@ -162,30 +167,32 @@ impl TokenArgs {
     }
 }
 
-fn given(app: &App, given: Given) {
+fn print_created(app: &App, given: CreatedToken) {
     if app.ui.json {
-        app.ui.value(&given);
+        app.ui.print_json(&given);
         return;
     }
     // Only the secret on stdout, so that it can be piped into a password manager.
-    app.ui.say(words(&given.token));
-    app.ui.line(&given.secret);
+    app.ui.print_message(render_token(&given.token));
+    app.ui.print_line(&given.secret);
     app.ui
-        .say(styled(DIM, "save it now: it is not shown again"));
+        .print_message(styled(DIM, "save it now: it is not shown again"));
 }
 
 /// Renders a token as one line.
-fn words(token: &TokenView) -> StyledLine {
+fn render_token(token: &TokenView) -> StyledLine {
     let (style, until) = match (token.state, token.expires_at) {
         (TokenState::Valid, None) => (GOOD, "valid".to_owned()),
-        (TokenState::Valid, Some(end)) => (GOOD, format!("valid until {}", end.for_people())),
+        (TokenState::Valid, Some(end)) => {
+            (GOOD, format!("valid until {}", end.format_local_minute()))
+        }
         (TokenState::Expired, _) => (WARN, "expired".to_owned()),
         (TokenState::Revoked, _) => (WARN, "revoked".to_owned()),
     };
     // Shown, because unused tokens are the ones to revoke.
     let used = token.last_used_at.map_or_else(
         || "never used".to_owned(),
-        |at| format!("used {}", at.for_people()),
+        |at| format!("used {}", at.format_local_minute()),
     );
     styled_line!(
         "{} {}  {} · {} · {} · {}",
@@ -199,7 +206,7 @@ fn words(token: &TokenView) -> StyledLine {
 }
 
 /// Renders a line of the audit log.
-fn told(line: &AuditView) -> StyledLine {
+fn render_audit_line(line: &AuditView) -> StyledLine {
     // Requests with an unknown token are logged too, and have no principal.
     let who = line
         .principal
@@ -229,7 +236,7 @@ fn told(line: &AuditView) -> StyledLine {
     let rest = format!(" · {}{trace}", line.from);
     styled_line!(
         "{} {}{token} {} → {}{}{times}{}",
-        styled(DIM, line.at.for_people()),
+        styled(DIM, line.at.format_local_minute()),
         who,
         styled(BOLD, &line.action),
         line.outcome,
@@ -240,15 +247,15 @@ fn told(line: &AuditView) -> StyledLine {
 
 #[cfg(test)]
 mod tests {
-    use super::lasting;
+    use super::parse_lifetime;
 
     #[test]
     fn times_are_read() {
-        assert_eq!(lasting("90d"), Ok(90 * 24 * 60 * 60_000));
-        assert_eq!(lasting("1w"), lasting("7d"));
-        assert_eq!(lasting("1h"), lasting("60m"));
+        assert_eq!(parse_lifetime("90d"), Ok(90 * 24 * 60 * 60_000));
+        assert_eq!(parse_lifetime("1w"), parse_lifetime("7d"));
+        assert_eq!(parse_lifetime("1h"), parse_lifetime("60m"));
         for wrong in ["", "d", "0d", "90", "-1d", "9x", "1dd", "1.5h", "99999999d"] {
-            assert!(lasting(wrong).is_err(), "{wrong}");
+            assert!(parse_lifetime(wrong).is_err(), "{wrong}");
         }
     }
 }

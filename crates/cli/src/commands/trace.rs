@@ -23,15 +23,15 @@ impl TraceArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| trace_stamp(ctx, &self.stamp))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
-        let title = |text: &str| app.ui.line(styled(BOLD, text));
+        let title = |text: &str| app.ui.print_line(styled(BOLD, text));
         if !view.nodes.is_empty() {
             title("Nodes");
         }
         for node in &view.nodes {
-            app.ui.line(format!(
+            app.ui.print_line(format!(
                 "  {} {} ({}, {})",
                 node.id, node.content, node.level, node.status
             ));
@@ -41,7 +41,7 @@ impl TraceArgs {
                 title(name);
                 found
                     .iter()
-                    .for_each(|one| app.ui.line(format!("  {} {}", one.stamp, one.text)));
+                    .for_each(|one| app.ui.print_line(format!("  {} {}", one.stamp, one.text)));
             }
         };
         list("Sessions", &view.sessions);
@@ -53,12 +53,12 @@ impl TraceArgs {
             title("Archives");
             view.archives
                 .iter()
-                .for_each(|file| app.ui.line(format!("  {file}")));
+                .for_each(|file| app.ui.print_line(format!("  {file}")));
         }
         // Not an error: stamps are minutes, and most minutes have nothing.
         if view.is_empty() {
             app.ui
-                .say(format!("nothing found with stamp {}", view.stamp));
+                .print_message(format!("nothing found with stamp {}", view.stamp));
         }
         Ok(ExitCode::Done)
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use domain::node::Progress;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Styled, Ui, status, styled};
+use crate::ui::{BOLD, DIM, Styled, Ui, render_node_status, styled};
 use crate::wiring::App;
 
 /// Show the tree, or a subtree
@@ -26,19 +26,21 @@ impl TreeArgs {
             match (self.node.is_empty(), forest.first()) {
                 // A named node is one object, the whole project a list, so that neither needs
                 // unwrapping.
-                (false, Some(tree)) => app.ui.value(tree),
-                _ => app.ui.value(&forest),
+                (false, Some(tree)) => app.ui.print_json(tree),
+                _ => app.ui.print_json(&forest),
             }
         } else if forest.is_empty() {
-            app.ui.line("No plans yet. Start with:  tl plan");
+            app.ui.print_line("No plans yet. Start with:  tl plan");
         } else {
-            forest.iter().for_each(|tree| print(app.ui, tree, "", ""));
+            forest
+                .iter()
+                .for_each(|tree| print_subtree(app.ui, tree, "", ""));
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
+fn print_subtree(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
     let title = node
         .title
         .as_deref()
@@ -49,11 +51,11 @@ fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
         Progress::Pending => Styled::default(),
         progress => styled(DIM, format!("  [{progress}]")),
     };
-    ui.line(format_args!(
+    ui.print_line(format_args!(
         "{}{}  {}{title}{progress}",
         styled(DIM, branch),
         styled(BOLD, &node.entity_id),
-        status(node.status)
+        render_node_status(node.status)
     ));
     let last = node.children.len().saturating_sub(1);
     for (index, child) in node.children.iter().enumerate() {
@@ -62,7 +64,7 @@ fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
         } else {
             ("├─ ", "│  ")
         };
-        print(
+        print_subtree(
             ui,
             child,
             &format!("{indent}{branch}"),

@@ -1,7 +1,7 @@
 //! `tl undo`: reverts operations.
 
 use application::Failure;
-use application::undo::{UndoTarget, undo};
+use application::undo::{UndoTarget, undo_operations};
 use clap::Args;
 use domain::ids::OperationId;
 
@@ -37,13 +37,13 @@ impl UndoArgs {
             // by this.
             (None, None) => UndoTarget::Newest,
         };
-        let outcome = app.run(|ctx| undo(ctx, target))?;
+        let outcome = app.run(|ctx| undo_operations(ctx, target))?;
         if app.ui.json {
-            app.ui.value(&outcome);
+            app.ui.print_json(&outcome);
             return Ok(ExitCode::Done);
         }
         for operation in &outcome.undone {
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{} undone: {} ({})",
                 styled(GOOD, "✓"),
                 operation.summary,
@@ -51,19 +51,19 @@ impl UndoArgs {
             ));
         }
         for file in &outcome.files {
-            app.ui.line(format_args!("  reverted: {file}"));
+            app.ui.print_line(format_args!("  reverted: {file}"));
         }
         // A file that was edited after the operation is not overwritten: the edit is newer than
         // what is undone.
         for file in &outcome.kept_files {
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "  {} {} was changed since and is not reverted",
                 styled(WARN, "kept:"),
                 file
             ));
         }
         print_transitions(app.ui, &outcome.changed_entities);
-        app.ui.line(styled(
+        app.ui.print_line(styled(
             DIM,
             format!("  to redo: tl undo {}", outcome.operation),
         ));

@@ -5,8 +5,8 @@ use clap::Args;
 use serde::Serialize;
 use store::DiskFiles;
 
-use crate::commands::host_choice::{Choice, choice};
-use crate::commands::host_files::{HostChange, apply, plan_uninstall, report};
+use crate::commands::host_choice::{HostChoice, parse_host_choice};
+use crate::commands::host_files::{HostChange, apply_changes, plan_uninstall, print_changes};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -36,12 +36,11 @@ impl UninstallArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // No `auto` here: removing from a host that happens to be detected should be said
         // explicitly.
-        let Choice::Named(hosts) = choice(&self.host, false)? else {
-            return Err(
-                Failure::new(FailureKind::Invalid, "which hosts?").step("tl uninstall --host all")
-            );
+        let HostChoice::Named(hosts) = parse_host_choice(&self.host, false)? else {
+            return Err(Failure::new(FailureKind::Invalid, "which hosts?")
+                .with_step("tl uninstall --host all"));
         };
-        let root = app.project()?.root;
+        let root = app.find_project()?.root;
         let disk = DiskFiles::open(&root).map_err(|error| {
             Failure::new(
                 FailureKind::Unavailable,
@@ -49,15 +48,15 @@ impl UninstallArgs {
             )
         })?;
         let mut changes = plan_uninstall(&disk, &hosts)?;
-        apply(&disk, &mut changes)?;
+        apply_changes(&disk, &mut changes)?;
         if app.ui.json {
-            app.ui.value(&UninstallOutcome {
+            app.ui.print_json(&UninstallOutcome {
                 success: true,
                 project: root.display().to_string(),
                 hosts: changes,
             });
         } else {
-            report(app.ui, &changes);
+            print_changes(app.ui, &changes);
         }
         Ok(ExitCode::Done)
     }

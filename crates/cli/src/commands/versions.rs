@@ -23,7 +23,7 @@ impl VersionsArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| list_versions(ctx, &self.node.node))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
         for version in &view.versions {
@@ -42,15 +42,15 @@ impl VersionsArgs {
                 (true, _) => format!("{:>13}", "masked"),
                 (false, size) => format!("{:>7} bytes", size.unwrap_or(0)),
             };
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{}  {}  {}  {size}{approved}  {}",
                 styled(BOLD, format!("{name:>4}")),
-                version.version_hash.short(),
+                version.version_hash.short_hex(),
                 version.timestamp,
                 styled(DIM, &version.operation)
             ));
             for backup in &version.backups {
-                app.ui.line(styled(DIM, format!("        {backup}")));
+                app.ui.print_line(styled(DIM, format!("        {backup}")));
             }
         }
         Ok(ExitCode::Done)

@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use application::await_decision::{Until, WaitRequest, WaitView, await_decision};
+use application::poll_decision::{WaitCondition, WaitRequest, WaitView, poll_decision};
 use application::{Context, Failure};
 use clap::Args;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, status, styled};
+use crate::ui::{BOLD, render_node_status, styled};
 use crate::wiring::App;
 
 /// Polling interval. Store notifications are not enough: an edit of a plan file is no operation
 /// until a process observes it.
-const ASK: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Wait until a person decides about a plan or comments on it
 ///
@@ -38,21 +38,21 @@ pub(crate) struct WaitArgs {
 
 impl WaitArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let view = app.run(|ctx| self.wait(ctx))?;
+        let view = app.run(|ctx| self.wait_for_decision(ctx))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{}  {}",
                 styled(BOLD, &view.path),
-                status(view.status)
+                render_node_status(view.status)
             ));
             for said in &view.comments {
-                app.ui.line(format!("  {}: {}", said.by, said.text));
+                app.ui.print_line(format!("  {}: {}", said.by, said.text));
             }
             for decided in &view.reviews {
                 app.ui
-                    .line(format!("  {}: {}", decided.by, decided.summary));
+                    .print_line(format!("  {}: {}", decided.by, decided.summary));
             }
         }
         Ok(if view.done {
@@ -65,13 +65,13 @@ impl WaitArgs {
 
 impl WaitArgs {
     /// Polls until the decision or the timeout.
-    fn wait(&self, ctx: &Context<'_>) -> Result<WaitView, Failure> {
+    fn wait_for_decision(&self, ctx: &Context<'_>) -> Result<WaitView, Failure> {
         // Read before the first check: an operation between the two would be missed otherwise.
-        let mut known = ctx.store.read()?.head()?;
+        let mut known = ctx.store.begin_read()?.last_operation_id()?;
         let until = if self.changed {
-            Until::Changed
+            WaitCondition::Changed
         } else {
-            Until::Approved
+            WaitCondition::Approved
         };
         let node = self.node.node.clone();
         let mut request = WaitRequest {
@@ -80,7 +80,7 @@ impl WaitArgs {
             status: None,
             since: Some(known),
         };
-        let mut view = await_decision(ctx, &request)?;
+        let mut view = poll_decision(ctx, &request)?;
         if self.changed {
             request.status = Some(view.status.to_string());
             // The first check only determines the status to compare with; it must not count as a
@@ -95,8 +95,8 @@ impl WaitArgs {
             }
             // Returns early on a new operation, so that an approval in the browser wakes the agent
             // at once.
-            known = ctx.store.await_change(known, left.min(ASK))?;
-            view = await_decision(ctx, &request)?;
+            known = ctx.store.wait_for_change(known, left.min(POLL_INTERVAL))?;
+            view = poll_decision(ctx, &request)?;
         }
     }
 }

@@ -25,21 +25,21 @@ impl WhereArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // A small fixed schema for shell prompts and editors, which know a single active item.
         if self.flat && app.ui.json {
-            app.ui.value(&app.run(where_flat)?);
+            app.ui.print_json(&app.run(where_flat)?);
             return Ok(ExitCode::Done);
         }
         let view = app.run(where_am_i)?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
             return Ok(ExitCode::Done);
         }
-        app.ui.line(&view.line);
+        app.ui.print_line(&view.line);
         if self.flat {
             return Ok(ExitCode::Done);
         }
         if let Some(gate) = &view.gate {
             let reason = &gate.reason;
-            app.ui.line(format_args!(
+            app.ui.print_line(format_args!(
                 "{} {}: {reason}",
                 styled(WARN, "gate"),
                 gate.r#type
@@ -55,10 +55,11 @@ impl WhereArgs {
                 .last()
                 .and_then(|item| item.id.as_deref().or(item.scenario.as_deref()))
                 .unwrap_or(root);
-            app.ui.line(styled(DIM, format!("parked: {root} at {at}")));
+            app.ui
+                .print_line(styled(DIM, format!("parked: {root} at {at}")));
         }
         if let Some(note) = &view.note {
-            app.ui.line(styled(DIM, note));
+            app.ui.print_line(styled(DIM, note));
         }
         Ok(ExitCode::Done)
     }

@@ -1,12 +1,12 @@
 //! `tl why`: explains the status of a node.
 
 use application::Failure;
-use application::explain::{Explanation, explain};
+use application::explain::{Explanation, explain_status};
 use clap::Args;
 
 use super::{NodeArgs, diff};
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, INFO, Ui, status, styled};
+use crate::ui::{BOLD, DIM, INFO, Ui, render_node_status, styled};
 use crate::wiring::App;
 
 /// Explain the status of a node: the operation, the edit and the sections that caused it
@@ -19,37 +19,37 @@ pub(crate) struct WhyArgs {
 
 impl WhyArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let view = app.run(|ctx| explain(ctx, &self.node.node))?;
+        let view = app.run(|ctx| explain_status(ctx, &self.node.node))?;
         if app.ui.json {
-            app.ui.value(&view);
+            app.ui.print_json(&view);
         } else {
-            print(app.ui, &view);
+            print_explanation(app.ui, &view);
         }
         Ok(ExitCode::Done)
     }
 }
 
-fn print(ui: Ui, view: &Explanation) {
-    ui.line(format_args!(
+fn print_explanation(ui: Ui, view: &Explanation) {
+    ui.print_line(format_args!(
         "{}  {}",
         styled(BOLD, &view.path),
-        status(view.status)
+        render_node_status(view.status)
     ));
-    ui.line(format!("  {}", view.summary));
+    ui.print_line(format!("  {}", view.summary));
     for (depth, link) in view.chain.iter().enumerate() {
         // The chain goes up: each line is the cause of the one above it.
         let indent = "  ".repeat(depth);
-        ui.line(format!(
+        ui.print_line(format!(
             "  {indent}└ {} is {}: {}",
             link.path, link.status, link.because
         ));
     }
     if let Some(operation) = &view.operation {
-        ui.line(format!(
+        ui.print_line(format!(
             "  in operation {} ({}, {}): {}",
             operation.operation,
             operation.by,
-            operation.at.for_people(),
+            operation.at.format_local_minute(),
             operation.summary
         ));
     }
@@ -60,7 +60,7 @@ fn print(ui: Ui, view: &Explanation) {
             } else {
                 &section.heading
             };
-            ui.line(format_args!(
+            ui.print_line(format_args!(
                 "  {} {}",
                 styled(INFO, section.change),
                 heading
@@ -68,9 +68,9 @@ fn print(ui: Ui, view: &Explanation) {
         }
         // Sections first, then the lines: a cascade is decided by sections, a person reads the
         // lines.
-        diff::print(ui, changes);
+        diff::print_diff(ui, changes);
     }
     for step in &view.next_steps {
-        ui.line(format_args!("    {}", styled(DIM, step)));
+        ui.print_line(format_args!("    {}", styled(DIM, step)));
     }
 }

@@ -1,19 +1,19 @@
 //! `tl write`: generates a scene from its blueprint, step by step.
 
 use application::generation::advance::{
-    NextStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
+    NextGenerationStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
 };
-use application::generation::start_generation::{next_scene, start_generation};
+use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::generation::view::GenerationView;
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::generation::{GenerationStatus, Severity};
-use domain::text::count;
+use domain::generation::{FindingSeverity, GenerationStatus};
+use domain::text::count_with_noun;
 use llm::Message;
 use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
-use crate::model::{Mind, Question, ask};
+use crate::model::{ModelRequest, Planner, send_model_request};
 use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
@@ -44,32 +44,32 @@ pub(crate) struct WriteArgs {
 impl WriteArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let scene = if self.next {
-            vec![app.run(next_scene)?]
+            vec![app.run(next_unwritten_scene)?]
         } else {
             self.scene.clone()
         };
         // After the scene is resolved: a wrong name is the more common mistake, and its message the
         // more useful one.
-        let mind = Mind::chosen()?;
+        let mind = Planner::from_configuration()?;
         let started = app.run(|ctx| start_generation(ctx, &scene))?;
         // `start_generation` returns an unfinished one instead of starting again: its steps were
         // paid for.
-        if started.step != domain::generation::Step::Write {
-            app.ui.say(format_args!(
+        if started.step != domain::generation::GenerationStep::Write {
+            app.ui.print_message(format_args!(
                 "{} {} at step {}",
                 styled(INFO, "resuming"),
                 started.scene,
-                started.step.word()
+                started.step.as_str()
             ));
         }
-        carry_on(app, &mind, &[started.scene], self.show_prompt)
+        run_generation(app, &mind, &[started.scene], self.show_prompt)
     }
 }
 
 /// Runs the steps of a generation until it is complete, held or failed.
-pub(super) fn carry_on(
+pub(super) fn run_generation(
     app: &App,
-    mind: &Mind,
+    mind: &Planner,
     scene: &[String],
     show_prompt: bool,
 ) -> Result<ExitCode, Failure> {
@@ -79,29 +79,29 @@ pub(super) fn carry_on(
     let mut next = app.run(|ctx| next_step(ctx, scene))?;
     loop {
         let question = match next {
-            NextStep::Rest { generation } => {
-                progress.rest();
-                return Ok(rest(app, &generation));
+            NextGenerationStep::Rest { generation } => {
+                progress.hide_bar();
+                return Ok(finish_generation(app, &generation));
             }
-            NextStep::Ask(question) => question,
+            NextGenerationStep::Ask(question) => question,
         };
         if show_prompt {
-            app.ui.say_lines(&question.prompt);
+            app.ui.print_message_lines(&question.prompt);
         }
-        let what = format!("{} {}", question.step.word(), question.scene);
+        let what = format!("{} {}", question.step.as_str(), question.scene);
         // Prose is streamed; a verdict is JSON and shown when it is complete.
         match question.schema {
-            None => progress.showing(&what),
-            Some(_) => progress.waiting_for(&what),
+            None => progress.announce_stream(&what),
+            Some(_) => progress.show_waiting_for(&what),
         }
-        let answer = answered(app, mind, &progress, scene, &question)?;
+        let answer = answer_step(app, mind, &progress, scene, &question)?;
         next = app.run(|ctx| submit_step(ctx, scene, &answer))?;
     }
 }
 
-fn answered(
+fn answer_step(
     app: &App,
-    mind: &Mind,
+    mind: &Planner,
     progress: &Progress,
     scene: &[String],
     question: &StepAsk,
@@ -113,19 +113,19 @@ fn answered(
     };
     // The nonce binds the answer to the question: if another process advances the generation
     // meanwhile, the submission fails instead of overwriting its step.
-    let Mind::Model { model, cancel } = mind else {
+    let Planner::Model { model, cancel } = mind else {
         answer.answer = app.run(|ctx| offline_answer(ctx, scene))?;
         return Ok(answer);
     };
-    let asked = Question {
-        purpose: question.step.word(),
+    let asked = ModelRequest {
+        purpose: question.step.as_str(),
         account: &question.scene,
         system: &question.system,
-        messages: vec![Message::user(&question.prompt)],
+        messages: vec![Message::from_user(&question.prompt)],
         schema: question.schema.as_ref(),
         max_output_tokens: question.max_output_tokens,
     };
-    match ask(&**model, cancel, progress, asked) {
+    match send_model_request(&**model, cancel, progress, asked) {
         Ok(answered) => {
             answer.answer = answered.json.unwrap_or(Value::String(answered.text));
             answer.is_cut = answered.is_cut;
@@ -134,7 +134,7 @@ fn answered(
         Err(unanswered) if unanswered.cancelled => {
             let what = "cancelled; the step can be resumed".to_owned();
             return Err(Failure::new(FailureKind::Unavailable, what)
-                .step(format!("tl generation resume {}", question.scene)));
+                .with_step(format!("tl generation resume {}", question.scene)));
         }
         Err(unanswered) => {
             // Submitted like an answer: the generation records the failure with its cost, and
@@ -146,8 +146,8 @@ fn answered(
     Ok(answer)
 }
 
-fn rest(app: &App, generation: &GenerationView) -> ExitCode {
-    show(app, generation);
+fn finish_generation(app: &App, generation: &GenerationView) -> ExitCode {
+    print_generation(app, generation);
     match generation.status {
         GenerationStatus::Complete | GenerationStatus::Running | GenerationStatus::Cancelled => {
             ExitCode::Done
@@ -158,9 +158,9 @@ fn rest(app: &App, generation: &GenerationView) -> ExitCode {
 }
 
 /// Prints the status of a generation.
-pub(super) fn show(app: &App, generation: &GenerationView) {
+pub(super) fn print_generation(app: &App, generation: &GenerationView) {
     if app.ui.json {
-        app.ui.value(&json!(generation));
+        app.ui.print_json(&json!(generation));
         return;
     }
     let style = match generation.status {
@@ -168,21 +168,21 @@ pub(super) fn show(app: &App, generation: &GenerationView) {
         GenerationStatus::Running | GenerationStatus::Cancelled => WARN,
         GenerationStatus::Failed | GenerationStatus::Held => BAD,
     };
-    let words = count(generation.words, "word", "words");
+    let words = count_with_noun(generation.words, "word", "words");
     let scene = &generation.scene;
-    app.ui.line(format_args!(
+    app.ui.print_line(format_args!(
         "{} {} {words}",
         styled(BOLD, &scene),
-        styled(style, generation.status.word())
+        styled(style, generation.status.as_str())
     ));
     if generation.stale {
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "  {}: its blueprint has changed or is no longer approved",
             styled(WARN, "stale")
         ));
     }
     for finding in &generation.findings {
-        let mark = if finding.severity == Severity::Must {
+        let mark = if finding.severity == FindingSeverity::Must {
             styled(BAD, "must")
         } else {
             styled(WARN, "note")
@@ -192,29 +192,29 @@ pub(super) fn show(app: &App, generation: &GenerationView) {
             .as_deref()
             .map(|quote| format!(" — “{quote}”"))
             .unwrap_or_default();
-        app.ui.line(format_args!(
+        app.ui.print_line(format_args!(
             "  {mark} {}: {}{quote}",
             finding.check, finding.problem
         ));
     }
     if let Some(error) = &generation.error {
         app.ui
-            .line(format_args!("  {}: {}", styled(BAD, "error"), error));
+            .print_line(format_args!("  {}: {}", styled(BAD, "error"), error));
     }
     if let Some(file) = &generation.file {
-        app.ui.line(format!("  {file}"));
+        app.ui.print_line(format!("  {file}"));
     }
     match generation.status {
-        GenerationStatus::Failed => app.ui.say(format_args!(
+        GenerationStatus::Failed => app.ui.print_message(format_args!(
             "{}: tl generation resume {scene}",
             styled(INFO, "next")
         )),
         GenerationStatus::Held => {
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: tl generation resume {scene}   # keep it as it is",
                 styled(INFO, "next")
             ));
-            app.ui.say(format_args!(
+            app.ui.print_message(format_args!(
                 "{}: tl generation cancel {scene}",
                 styled(INFO, "next")
             ));

@@ -9,10 +9,7 @@ fn a_backup_is_whole_and_said_to_be() {
     let project = story();
     project.plan_story();
     let output = project.ok(&["backup", "novel.tlbackup"]);
-    assert!(
-        output.stdout.contains("verified"),
-        "{output:?}"
-    );
+    assert!(output.stdout.contains("verified"), "{output:?}");
     let view = project.json(&["backup", "novel.tlbackup"]);
     let log = project.json(&["log"]);
     assert_eq!(view["operations"], log[0]["operation"], "{view} {log}");

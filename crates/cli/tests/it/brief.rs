@@ -35,7 +35,8 @@ fn a_budget_cuts_and_explains() {
         .ok(&["brief", "--budget", "400", "--explain"])
         .stdout;
     assert!(
-        explained.contains("cut to fit the budget") && explained.contains("trail, high: an anchor holds"),
+        explained.contains("cut to fit the budget")
+            && explained.contains("trail, high: an anchor holds"),
         "{explained}"
     );
     assert!(

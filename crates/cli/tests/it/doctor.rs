@@ -407,7 +407,9 @@ fn hooks_of_another_program_are_not_trusted_for_anyone() {
     project.ok(&["init", "--host", "codex", "--program", &other]);
     let output = project.refused(&["doctor", "--trust", "codex"]);
     assert!(
-        output.stderr.contains("differ from what this program would write"),
+        output
+            .stderr
+            .contains("differ from what this program would write"),
         "{}",
         output.stderr
     );

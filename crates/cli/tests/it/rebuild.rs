@@ -79,10 +79,7 @@ fn what_has_no_file_is_forgotten() {
 #[test]
 fn nothing_to_rebuild_is_fine() {
     let output = story().ok(&["rebuild"]);
-    assert_eq!(
-        output.stdout,
-        "✓ rebuilt nothing: no plan files found\n"
-    );
+    assert_eq!(output.stdout, "✓ rebuilt nothing: no plan files found\n");
 }
 
 #[test]

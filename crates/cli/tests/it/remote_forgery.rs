@@ -49,7 +49,7 @@ impl<'t> Forger<'t> {
         }
         let body = operation.to_string();
         let prev: Digest32 = self.hash.parse().expect("a hash");
-        let hash = Digest32::of(&[&prev.0[..], body.as_bytes()].concat());
+        let hash = Digest32::of_bytes(&[&prev.0[..], body.as_bytes()].concat());
         let line =
             format!("{{\"op\":{body},\"texts\":{{}},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n");
         self.send_line(&line)

@@ -235,7 +235,7 @@ fn store_unmasked(project: &Project) {
     let mut lines = journal.lines();
     let header: Value = serde_json::from_str(lines.next().expect("a header")).expect("JSON");
     let start = format!("throughline-journal 1 {}", text(&header, "store"));
-    let mut prev = Digest32::of(start.as_bytes());
+    let mut prev = Digest32::of_bytes(start.as_bytes());
     let mut written = format!("{header}\n");
     let mut hashes: Vec<(String, String)> = Vec::new();
     for line in lines {
@@ -243,7 +243,7 @@ fn store_unmasked(project: &Project) {
         let mut texts = serde_json::Map::new();
         for (hash, kept) in line["texts"].as_object().expect("texts") {
             let kept = kept.as_str().expect("a text").replace(STAND_IN, KEY);
-            let now = VersionHash::of(kept.as_bytes()).to_string();
+            let now = VersionHash::of_bytes(kept.as_bytes()).to_string();
             hashes.push((hash.clone(), now.clone()));
             texts.insert(now, Value::String(kept));
         }
@@ -253,7 +253,7 @@ fn store_unmasked(project: &Project) {
                 body.replace(was, now)
             });
         let body = body.replace(STAND_IN, KEY);
-        let hash = Digest32::of(&[&prev.0[..], body.as_bytes()].concat());
+        let hash = Digest32::of_bytes(&[&prev.0[..], body.as_bytes()].concat());
         let texts = Value::Object(texts);
         written.push_str(&format!(
             "{{\"op\":{body},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"

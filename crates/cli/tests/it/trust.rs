@@ -391,7 +391,7 @@ fn rechained(journal: &str) -> String {
     let (header, lines) = journal.split_once('\n').expect("a header");
     let store: serde_json::Value = serde_json::from_str(header).expect("JSON");
     let mut prev =
-        Digest32::of(format!("throughline-journal 1 {}", text(&store, "store")).as_bytes());
+        Digest32::of_bytes(format!("throughline-journal 1 {}", text(&store, "store")).as_bytes());
     let mut all = format!("{header}\n");
     for line in lines.lines() {
         let (op, rest) = line
@@ -401,7 +401,7 @@ fn rechained(journal: &str) -> String {
         let (texts, _) = rest.split_once(",\"prev\":").expect("texts");
         let mut bytes = prev.0.to_vec();
         bytes.extend_from_slice(op.as_bytes());
-        let hash = Digest32::of(&bytes);
+        let hash = Digest32::of_bytes(&bytes);
         all.push_str(&format!(
             "{{\"op\":{op},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"
         ));

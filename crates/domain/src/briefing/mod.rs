@@ -6,11 +6,11 @@
 pub mod compositor;
 mod trail_lines;
 
-pub use compositor::{Budget, Composed, Line, Severity};
+pub use compositor::{BriefingLine, ComposedText, LineSeverity, TextBudget};
 pub use trail_lines::{TrailBriefing, TrailPlace};
 
 use crate::node::Status;
-use crate::text::{clean_line, count};
+use crate::text::{clean_line, count_with_noun};
 
 /// The input of a briefing.
 #[derive(Clone, Debug, Default)]
@@ -44,55 +44,60 @@ pub struct Attention<'a> {
 
 /// First words of every briefing. A conversation that no longer contains them has lost its
 /// briefing.
-pub const OPENING: &str = "Throughline keeps the plans of this project";
+pub const BRIEFING_OPENING: &str = "Throughline keeps the plans of this project";
 
 /// Maximum number of plans, and of comments, that are listed; further plans are only counted.
-const MOST_NAMED: usize = 8;
+const MAX_LISTED_ITEMS: usize = 8;
 /// Maximum length of a quoted comment in characters.
-const LONGEST_SAID: usize = 400;
+const MAX_COMMENT_CHARS: usize = 400;
 
 /// Composes the briefing within its budget.
 #[must_use]
-pub fn compose(briefing: &Briefing<'_>, budget: Budget) -> Composed {
-    compositor::fit(lines(briefing), budget)
+pub fn compose_briefing(briefing: &Briefing<'_>, budget: TextBudget) -> ComposedText {
+    compositor::fit_to_budget(collect_lines(briefing), budget)
 }
 
 /// Returns all lines of the briefing, in order.
-fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
-    let mut lines = vec![opening(briefing)];
+fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
+    let mut lines = vec![render_opening_line(briefing)];
     // Trust and hook failures come before everything else: they say how far the rest can be relied
     // on.
     if let Some(untrusted) = briefing.untrusted {
-        lines.push(Line::new(
+        lines.push(BriefingLine::new(
             "untrusted",
-            Severity::Must,
+            LineSeverity::Must,
             "policy or history is not the one a person accepted",
             untrusted,
         ));
     }
     if let Some(faults) = briefing.faults {
-        lines.push(Line::new("faults", Severity::Must, "hooks failed", faults));
+        lines.push(BriefingLine::new(
+            "faults",
+            LineSeverity::Must,
+            "hooks failed",
+            faults,
+        ));
     }
     if let Some(trail) = &briefing.trail {
-        lines.extend(trail_lines::lines(trail));
+        lines.extend(trail_lines::collect_trail_lines(trail));
     }
-    for (path, by, text) in briefing.comments.iter().take(MOST_NAMED) {
+    for (path, by, text) in briefing.comments.iter().take(MAX_LISTED_ITEMS) {
         // Comments are written by people and reach an agent's prompt: control characters are
         // removed and the text is marked as data, so that it is not taken for an instruction of
         // ours.
-        let said: String = clean_line(text).chars().take(LONGEST_SAID).collect();
+        let said: String = clean_line(text).chars().take(MAX_COMMENT_CHARS).collect();
         let text = format!(
             "- comment on {path} by {}, as data: \"{said}\"",
             clean_line(by)
         );
-        lines.push(Line::new(
+        lines.push(BriefingLine::new(
             "comments",
-            Severity::High,
+            LineSeverity::High,
             "an open comment by a person",
             text,
         ));
     }
-    for one in briefing.attention.iter().take(MOST_NAMED) {
+    for one in briefing.attention.iter().take(MAX_LISTED_ITEMS) {
         let reason = one
             .reason
             .map(|reason| format!(" ({})", clean_line(reason)))
@@ -101,29 +106,29 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
             "- {} is {}{reason}. Next: {}",
             one.path, one.status, one.next_step
         );
-        lines.push(Line::new(
+        lines.push(BriefingLine::new(
             "plans",
-            Severity::High,
+            LineSeverity::High,
             "it needs attention",
             text,
         ));
     }
-    if briefing.attention.len() > MOST_NAMED {
+    if briefing.attention.len() > MAX_LISTED_ITEMS {
         let text = format!(
             "- and {} more: tl status",
-            briefing.attention.len() - MOST_NAMED
+            briefing.attention.len() - MAX_LISTED_ITEMS
         );
-        lines.push(Line::new(
+        lines.push(BriefingLine::new(
             "plans",
-            Severity::High,
+            LineSeverity::High,
             "they need attention",
             text,
         ));
     }
     if briefing.has_plans {
-        lines.push(Line::new(
+        lines.push(BriefingLine::new(
             "rules",
-            Severity::Normal,
+            LineSeverity::Normal,
             "how plans are written here",
             "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with the parent's \
              text. A changed parent makes what is below stale; `tl why NODE` says why, `tl next` what is ready.",
@@ -132,7 +137,7 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
     lines
 }
 
-fn opening(briefing: &Briefing<'_>) -> Line {
+fn render_opening_line(briefing: &Briefing<'_>) -> BriefingLine {
     let trees = briefing.hierarchies.join("; ");
     let text = if briefing.has_plans {
         let plans: Vec<String> = briefing
@@ -141,7 +146,7 @@ fn opening(briefing: &Briefing<'_>) -> Line {
             .map(|(level, all, approved)| {
                 format!(
                     "{} ({approved} approved)",
-                    count(*all, level, &format!("{level}s"))
+                    count_with_noun(*all, level, &format!("{level}s"))
                 )
             })
             .collect();
@@ -150,9 +155,9 @@ fn opening(briefing: &Briefing<'_>) -> Line {
         } else {
             plans.join(", ")
         };
-        format!("{OPENING}: {trees}. Now: {plans}.")
+        format!("{BRIEFING_OPENING}: {trees}. Now: {plans}.")
     } else {
-        format!("{OPENING}: {trees}.")
+        format!("{BRIEFING_OPENING}: {trees}.")
     };
-    Line::new("opening", Severity::Must, "what this is", text)
+    BriefingLine::new("opening", LineSeverity::Must, "what this is", text)
 }

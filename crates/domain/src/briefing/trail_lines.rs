@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-use super::{Line, Severity};
+use super::{BriefingLine, LineSeverity};
 use crate::detection::Signal;
 use crate::text::clean_line;
-use crate::time::span_for_people;
+use crate::time::format_duration;
 
 /// A node on the path to the cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -42,16 +42,17 @@ pub struct TrailBriefing {
 }
 
 /// Maximum number of lines of each kind.
-const MOST: usize = 6;
+const MAX_LINES_PER_KIND: usize = 6;
 /// Maximum length of a quoted text in characters.
-const LONGEST: usize = 240;
+const MAX_QUOTE_CHARS: usize = 240;
 
 /// Returns the lines about a trail.
-pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
-    use Severity::{High, Low, Must, Normal};
+pub(super) fn collect_trail_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
+    use LineSeverity::{High, Low, Must, Normal};
     let mut lines = Vec::new();
-    let mut say =
-        |severity, why: &str, text: String| lines.push(Line::new("trail", severity, why, text));
+    let mut say = |severity, why: &str, text: String| {
+        lines.push(BriefingLine::new("trail", severity, why, text))
+    };
     match (trail.path.first(), trail.path.last()) {
         (Some(root), Some(cursor)) => {
             // These lines are `Must`: after a compaction they are all an agent has to find its way
@@ -64,17 +65,17 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
             say(
                 Must,
                 "what the work is for",
-                format!("{which}: {} — {}", root.stamp, quoted(&root.content)),
+                format!("{which}: {} — {}", root.stamp, quote_line(&root.content)),
             );
             let steps: Vec<String> = trail
                 .path
                 .iter()
                 .skip(1)
-                .map(|place| quoted(&place.content))
+                .map(|place| quote_line(&place.content))
                 .collect();
             // The trajectory has its own line above, so the path starts below it.
             let place = if steps.is_empty() {
-                quoted(&cursor.content)
+                quote_line(&cursor.content)
             } else {
                 steps.join(" → ")
             };
@@ -95,7 +96,7 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
                 say(
                     Must,
                     "how fresh it is",
-                    format!("Gap since last activity: {}", span_for_people(gap)),
+                    format!("Gap since last activity: {}", format_duration(gap)),
                 );
             }
             say(
@@ -120,32 +121,32 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
             );
         }
     }
-    for blocked in trail.blocked.iter().take(MOST) {
+    for blocked in trail.blocked.iter().take(MAX_LINES_PER_KIND) {
         say(
             High,
             "it waits for a decision",
-            format!("Blocked: {}", quoted(blocked)),
+            format!("Blocked: {}", quote_line(blocked)),
         );
     }
     // Signals are not limited in number: there are ten kinds, each at most once.
     for signal in &trail.signals {
         say(
             High,
-            signal.kind.word(),
+            signal.kind.as_str(),
             format!(
                 "Signal: {}. {}",
                 clean_line(&signal.text),
-                sentence(signal.next_step)
+                format_next_step(signal.next_step)
             ),
         );
     }
     // Twice as many as of the others: an anchor is a decision that has to hold, so forgetting one
     // costs more than a long briefing.
-    for anchor in trail.anchors.iter().take(MOST * 2) {
+    for anchor in trail.anchors.iter().take(MAX_LINES_PER_KIND * 2) {
         say(
             High,
             "an anchor holds until it is removed",
-            format!("Anchor: {}", quoted(anchor)),
+            format!("Anchor: {}", quote_line(anchor)),
         );
     }
     if !trail.turning_points.is_empty() {
@@ -163,11 +164,11 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
     if !trail.drawing.is_empty() {
         say(Normal, "the tree around the cursor", trail.drawing.clone());
     }
-    for (stamp, note) in trail.notes.iter().take(MOST) {
+    for (stamp, note) in trail.notes.iter().take(MAX_LINES_PER_KIND) {
         say(
             Low,
             "a note about what is being done",
-            format!("Note {stamp}: {}", quoted(note)),
+            format!("Note {stamp}: {}", quote_line(note)),
         );
     }
     if !trail.path.is_empty() {
@@ -180,15 +181,15 @@ pub(super) fn lines(trail: &TrailBriefing) -> Vec<Line> {
 }
 
 /// Quotes a text as one line without control characters, shortened.
-fn quoted(text: &str) -> String {
+fn quote_line(text: &str) -> String {
     let line = clean_line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
-    let cut: String = line.chars().take(LONGEST).collect();
+    let cut: String = line.chars().take(MAX_QUOTE_CHARS).collect();
     let more = if cut.len() < line.len() { "…" } else { "" };
     format!("“{cut}{more}”")
 }
 
 /// Formats a next step as a sentence.
-fn sentence(step: &str) -> String {
+fn format_next_step(step: &str) -> String {
     let mut letters = step.chars();
     match letters.next() {
         // Capitalising a command would break it.

@@ -8,11 +8,11 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::markdown::{self, Block, Table};
-use super::words::{FacetWords, Fit};
+use super::words::{FacetWords, LabelMatch};
 use crate::front_matter;
 
 /// A parsed plan.
-pub(super) struct Document<'t> {
+pub(super) struct ParsedPlan<'t> {
     facets: &'t [FacetWords],
     pub(super) text: &'t str,
     /// Keys of the front matter.
@@ -38,25 +38,25 @@ pub(super) enum Passage<'d> {
 }
 
 /// A label and its value: `Location: Medbay`.
-pub(super) struct Label<'t> {
+pub(super) struct FacetLabel<'t> {
     pub(super) name: &'t str,
     pub(super) value: &'t str,
     /// A dash is weaker evidence than a colon: it can separate anything.
     by_dash: bool,
 }
 
-impl<'t> Document<'t> {
+impl<'t> ParsedPlan<'t> {
     /// Parses a plan.
-    pub(super) fn read(facets: &'t [FacetWords], text: &'t str) -> Self {
-        let (front_block, body) = front_matter::split(text);
-        let front = front_matter::read(text);
+    pub(super) fn parse(facets: &'t [FacetWords], text: &'t str) -> Self {
+        let (front_block, body) = front_matter::split_front_matter(text);
+        let front = front_matter::parse_front_matter(text);
         let mut blocks = Vec::new();
         if front.problem.is_some() {
             // Invalid YAML is parsed as Markdown, in which its labels and lists still show.
-            blocks.extend(markdown::blocks(front_block.unwrap_or_default()));
+            blocks.extend(markdown::parse_blocks(front_block.unwrap_or_default()));
         }
-        blocks.extend(markdown::blocks(body));
-        let owners = owners(facets, &blocks);
+        blocks.extend(markdown::parse_blocks(body));
+        let owners = find_heading_facets(facets, &blocks);
         Self {
             facets,
             text,
@@ -67,30 +67,30 @@ impl<'t> Document<'t> {
     }
 
     /// Whether the plan has any passage about a facet, even an empty one.
-    pub(super) fn speaks_of(&self, facet: usize) -> bool {
-        !self.passages(facet).is_empty()
+    pub(super) fn mentions_facet(&self, facet: usize) -> bool {
+        !self.passages_about(facet).is_empty()
     }
 
     /// Returns the passages about a facet, in order.
-    pub(super) fn passages(&self, facet: usize) -> Vec<Passage<'_>> {
+    pub(super) fn passages_about(&self, facet: usize) -> Vec<Passage<'_>> {
         let mut passages = Vec::new();
         let Some(words) = self.facets.get(facet) else {
             return passages;
         };
-        keyed_values(words, &self.keys, &mut passages);
+        collect_keyed_values(words, &self.keys, &mut passages);
         let mut section_end = 0;
         for (index, block) in self.blocks.iter().enumerate() {
             // A nested section of the same facet is part of the outer passage.
-            if index >= section_end && self.owners_of(index).contains(&facet) {
+            if index >= section_end && self.heading_facets(index).contains(&facet) {
                 section_end = self.section_end(index);
                 passages.push(Passage::Section(index..section_end));
             }
             match block {
-                Block::Table(table) => self.passages_in_table(words, table, &mut passages),
+                Block::Table(table) => self.collect_table_passages(words, table, &mut passages),
                 Block::Heading { text, .. }
                 | Block::Item { text, .. }
                 | Block::Paragraph { text, .. } => {
-                    self.labelled(words, index, text, &mut passages);
+                    self.collect_labelled_passages(words, index, text, &mut passages);
                 }
             }
         }
@@ -98,7 +98,7 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the blocks of a range with their indices.
-    pub(super) fn blocks(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
+    pub(super) fn blocks_in(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
         self.blocks
             .iter()
             .enumerate()
@@ -107,7 +107,7 @@ impl<'t> Document<'t> {
     }
 
     /// Returns the facets a block is a heading of.
-    pub(super) fn owners_of(&self, index: usize) -> &[usize] {
+    pub(super) fn heading_facets(&self, index: usize) -> &[usize] {
         self.owners.get(index).map_or(&[], Vec::as_slice)
     }
 
@@ -118,7 +118,7 @@ impl<'t> Document<'t> {
             _ => return index + 1,
         };
         let is_end = |block: &Block| matches!(block, Block::Heading { depth, .. } if *depth <= own);
-        self.blocks(index + 1..self.blocks.len())
+        self.blocks_in(index + 1..self.blocks.len())
             .find(|(_, block)| is_end(block))
             .map_or(self.blocks.len(), |(end, _)| end)
     }
@@ -129,7 +129,7 @@ impl<'t> Document<'t> {
             || self
                 .facets
                 .iter()
-                .any(|words| labels(line).any(|label| label.names(words)))
+                .any(|words| parse_labels(line).any(|label| label.names_facet(words)))
     }
 
     /// Whether a text is a word of some facet and nothing else.
@@ -140,8 +140,8 @@ impl<'t> Document<'t> {
     /// Returns the value in a facet's heading: `Medbay` of `Location: Medbay`.
     pub(super) fn value_in_heading<'h>(&self, facet: usize, heading: &'h str) -> Option<&'h str> {
         let words = self.facets.get(facet)?;
-        label(heading)
-            .filter(|label| label.names(words))
+        parse_label(heading)
+            .filter(|label| label.names_facet(words))
             .map(|label| label.value)
     }
 
@@ -167,7 +167,7 @@ impl<'t> Document<'t> {
     }
 
     /// Collects the labelled passages of one block.
-    fn labelled<'d>(
+    fn collect_labelled_passages<'d>(
         &'d self,
         words: &FacetWords,
         index: usize,
@@ -182,7 +182,7 @@ impl<'t> Document<'t> {
         }
         let mut lines = text.lines().peekable();
         while let Some(line) = lines.next() {
-            for label in labels(line).filter(|label| label.names(words)) {
+            for label in parse_labels(line).filter(|label| label.names_facet(words)) {
                 // A label without a value takes the next line, unless that is a label itself; a
                 // heading has its section instead.
                 match lines.peek() {
@@ -225,7 +225,7 @@ impl<'t> Document<'t> {
     }
 
     /// Collects the cells of a table that are about a facet.
-    fn passages_in_table<'d>(
+    fn collect_table_passages<'d>(
         &self,
         words: &FacetWords,
         table: &'d Table,
@@ -252,9 +252,9 @@ impl<'t> Document<'t> {
     }
 }
 
-impl Label<'_> {
+impl FacetLabel<'_> {
     /// Whether the label names the facet; after a dash only the exact word counts.
-    fn names(&self, words: &FacetWords) -> bool {
+    fn names_facet(&self, words: &FacetWords) -> bool {
         if self.by_dash {
             words.is_word(self.name)
         } else {
@@ -265,15 +265,15 @@ impl Label<'_> {
 
 /// Returns the labels of a line: one at its start, or one in each part of `POV: Alice | Location:
 /// Medbay`.
-pub(super) fn labels(line: &str) -> impl Iterator<Item = Label<'_>> {
+pub(super) fn parse_labels(line: &str) -> impl Iterator<Item = FacetLabel<'_>> {
     line.split(" | ")
         .flat_map(|part| part.split(" • "))
         .flat_map(|part| part.split(" · "))
-        .filter_map(label)
+        .filter_map(parse_label)
 }
 
 /// Parses one label.
-fn label(part: &str) -> Option<Label<'_>> {
+fn parse_label(part: &str) -> Option<FacetLabel<'_>> {
     let colon = part
         .split_once([':', '：'])
         // The colon of a URL is not that of a label.
@@ -284,7 +284,7 @@ fn label(part: &str) -> Option<Label<'_>> {
             .iter()
             .find_map(|dash| part.split_once(dash))
     })?;
-    Some(Label {
+    Some(FacetLabel {
         name,
         value: value.trim(),
         by_dash,
@@ -292,7 +292,7 @@ fn label(part: &str) -> Option<Label<'_>> {
 }
 
 /// Collects the front matter values of a facet, also from nested maps.
-fn keyed_values<'d>(
+fn collect_keyed_values<'d>(
     words: &FacetWords,
     keys: &'d Map<String, Value>,
     passages: &mut Vec<Passage<'d>>,
@@ -307,14 +307,14 @@ fn keyed_values<'d>(
             other => std::slice::from_ref(other),
         };
         for map in inner.iter().filter_map(Value::as_object) {
-            keyed_values(words, map, passages);
+            collect_keyed_values(words, map, passages);
         }
     }
 }
 
 /// Returns for each block the facets it is a heading of.
-fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
-    let title = title(blocks);
+fn find_heading_facets(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
+    let title = find_title(blocks);
     // The headings above the current block: their depth and their facets.
     let mut above: Vec<(u8, Vec<usize>)> = Vec::new();
     let mut owners = Vec::with_capacity(blocks.len());
@@ -328,13 +328,13 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
             let inside_another = above
                 .iter()
                 .any(|(_, owned)| owned.iter().any(|owner| *owner != facet));
-            match heading_fit(words, text) {
+            match match_heading_text(words, text) {
                 // A title can be any phrase, such as `People of the Abyss`.
                 _ if title == Some(index) => words.is_word(text),
-                Fit::Exact | Fit::Ends => true,
+                LabelMatch::Exact | LabelMatch::Ends => true,
                 // Below `Locations`, `Cast Iron Bridge` is a place.
-                Fit::Starts => !inside_another,
-                Fit::None => false,
+                LabelMatch::Starts => !inside_another,
+                LabelMatch::None => false,
             }
         };
         let fitting = facets
@@ -349,7 +349,7 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
 }
 
 /// Returns the one heading above all others, if there is one.
-fn title(blocks: &[Block]) -> Option<usize> {
+fn find_title(blocks: &[Block]) -> Option<usize> {
     let mut headings = blocks
         .iter()
         .enumerate()
@@ -367,13 +367,13 @@ fn title(blocks: &[Block]) -> Option<usize> {
 
 /// Compares the part of a heading before its colon or dash. Behind it only the bare word counts
 /// (`Step 1: Characters`), because a title can be there as well: `Scene 2: A safe place`.
-fn heading_fit(words: &FacetWords, heading: &str) -> Fit {
-    let Some(label) = label(heading) else {
-        return words.fit(heading);
+fn match_heading_text(words: &FacetWords, heading: &str) -> LabelMatch {
+    let Some(label) = parse_label(heading) else {
+        return words.match_heading(heading);
     };
     if words.is_word(label.value) {
-        Fit::Exact
+        LabelMatch::Exact
     } else {
-        words.fit(label.name)
+        words.match_heading(label.name)
     }
 }

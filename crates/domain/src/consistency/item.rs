@@ -1,11 +1,11 @@
 //! Splits the text of an item into names: removes markup, notes and descriptions, and splits lists.
 
-use super::words::{fold, is_combining, is_listed, is_markup, without_parentheses};
+use super::words::{fold_text, is_combining, is_listed, is_markup, without_parentheses};
 
 /// Maximum length of a name in characters; longer text is prose.
-const CHARACTERS_IN_NAME: usize = 60;
+const MAX_NAME_CHARS: usize = 60;
 /// Maximum number of words of a name.
-const WORDS_IN_NAME: usize = 6;
+const MAX_NAME_WORDS: usize = 6;
 
 const SENTENCE_ENDS: [char; 7] = ['.', '!', '?', '…', '。', '！', '？'];
 
@@ -28,7 +28,7 @@ pub(super) enum Form {
 
 /// Returns the names in an item.
 pub(super) fn names_in(text: &str, form: Form) -> Vec<String> {
-    parts_of(text, form)
+    split_into_candidates(text, form)
         .into_iter()
         .filter(|part| is_name(part))
         .collect()
@@ -49,7 +49,7 @@ pub(super) fn names_in_value(text: &str) -> Vec<String> {
 /// prose.
 pub(super) fn names_in_paragraph(text: &str) -> Vec<String> {
     let is_prose = text.ends_with(SENTENCE_ENDS) || has_sentence_end(text);
-    let parts = parts_of(text, Form::Inline);
+    let parts = split_into_candidates(text, Form::Inline);
     if is_prose || parts.iter().any(|part| is_too_long(part)) {
         return Vec::new();
     }
@@ -68,15 +68,15 @@ fn has_sentence_end(text: &str) -> bool {
 fn is_name(part: &str) -> bool {
     part.contains(char::is_alphabetic)
         && !is_too_long(part)
-        && !is_listed(PLACEHOLDERS, &fold(part))
+        && !is_listed(PLACEHOLDERS, &fold_text(part))
 }
 
 fn is_too_long(part: &str) -> bool {
-    part.chars().count() > CHARACTERS_IN_NAME || part.split_whitespace().count() > WORDS_IN_NAME
+    part.chars().count() > MAX_NAME_CHARS || part.split_whitespace().count() > MAX_NAME_WORDS
 }
 
 /// Splits a text into candidate names, without markup and descriptions.
-fn parts_of(text: &str, form: Form) -> Vec<String> {
+fn split_into_candidates(text: &str, form: Form) -> Vec<String> {
     let text = without_parentheses(text);
     let pieces: Vec<&str> = match form {
         Form::Item => vec![text.as_str()],
@@ -101,7 +101,7 @@ fn parts_of(text: &str, form: Form) -> Vec<String> {
                 parts.extend(
                     split_by_conjunctions(part)
                         .iter()
-                        .filter_map(|part| bare(part)),
+                        .filter_map(|part| strip_punctuation(part)),
                 );
             }
         }
@@ -125,7 +125,7 @@ fn split_by_conjunctions(part: &str) -> Vec<String> {
 }
 
 /// Returns a part without surrounding punctuation and markup, if anything is left.
-fn bare(part: &str) -> Option<String> {
+fn strip_punctuation(part: &str) -> Option<String> {
     let visible: String = part.chars().filter(|c| !is_markup(*c)).collect();
     let start = visible.trim_start_matches(|c: char| !c.is_alphanumeric());
     let name = start.trim_end_matches(|c: char| !c.is_alphanumeric() && !is_combining(c));

@@ -49,13 +49,13 @@ impl Block {
 }
 
 /// Parses the blocks of a plan's body.
-pub(super) fn blocks(body: &str) -> Vec<Block> {
+pub(super) fn parse_blocks(body: &str) -> Vec<Block> {
     // Wikilinks and task lists are common in notes of writers (Obsidian); without these options
     // their brackets would become part of the names.
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_WIKILINKS;
-    let mut reader = Reader::default();
+    let mut reader = BlockCollector::default();
     for event in Parser::new_ext(body, options) {
-        reader.read(event);
+        reader.handle_event(event);
     }
     reader.end_text();
     reader.blocks
@@ -63,7 +63,7 @@ pub(super) fn blocks(body: &str) -> Vec<Block> {
 
 /// Collects blocks from parser events.
 #[derive(Default)]
-struct Reader {
+struct BlockCollector {
     blocks: Vec<Block>,
     text: String,
     /// Number of open lists.
@@ -73,11 +73,11 @@ struct Reader {
     table: Table,
 }
 
-impl Reader {
-    fn read(&mut self, event: Event<'_>) {
+impl BlockCollector {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(tag) => self.start(&tag),
-            Event::End(tag) => self.end(tag),
+            Event::Start(tag) => self.start_tag(&tag),
+            Event::End(tag) => self.end_tag(tag),
             // Code spans count as text: names are often set in backticks.
             Event::Text(text) | Event::Code(text) => self.text.push_str(&text),
             Event::SoftBreak | Event::HardBreak => self.break_line(),
@@ -86,7 +86,7 @@ impl Reader {
         }
     }
 
-    fn start(&mut self, tag: &Tag<'_>) {
+    fn start_tag(&mut self, tag: &Tag<'_>) {
         match tag {
             Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::BlockQuote(_) => {
                 self.end_text()
@@ -108,7 +108,7 @@ impl Reader {
         }
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn end_tag(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(level) => {
                 let text = std::mem::take(&mut self.text).trim().to_owned();

@@ -14,17 +14,17 @@ mod units;
 mod words;
 
 use crate::profile::{Facet, FacetKind, Profile};
-use extract::Document;
-use names::Known;
+use extract::ParsedPlan;
+use names::KnownNames;
 use words::FacetWords;
 
 /// Maximum number of names in one message, so that a plan that has nothing in common with its
 /// parent does not flood a briefing.
-const NAMES_IN_MESSAGE: usize = 20;
+const MAX_NAMES_IN_MESSAGE: usize = 20;
 
 /// Something a child mentions that its parent does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct ConsistencyWarning {
     /// The facet's name: `characters`.
     pub facet: String,
     /// The names or moments found.
@@ -35,7 +35,7 @@ pub struct Warning {
 
 /// One plan in a comparison.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct ComparedPlan<'a> {
     pub alias: &'a str,
     pub level: &'a str,
     pub text: &'a str,
@@ -43,12 +43,16 @@ pub struct Plan<'a> {
 
 /// Compares a plan with its parent. Empty if they are consistent.
 #[must_use]
-pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warning> {
+pub fn check_consistency(
+    profile: &Profile,
+    child: ComparedPlan<'_>,
+    parent: ComparedPlan<'_>,
+) -> Vec<ConsistencyWarning> {
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
-    let child_document = Document::read(&words, child.text);
+    let child_document = ParsedPlan::parse(&words, child.text);
     // Both are parsed with the words of all facets, not only the checked ones: where one facet's
     // section ends is often the heading of another.
-    let parent_document = Document::read(&words, parent.text);
+    let parent_document = ParsedPlan::parse(&words, parent.text);
     let is_checked = |facet: &Facet| {
         facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level)
     };
@@ -61,14 +65,14 @@ pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warnin
         .filter(|(_, facet)| is_checked(facet))
     {
         warnings.extend(match facet.kind {
-            FacetKind::Names => names_warning(
+            FacetKind::Names => check_names(
                 facet,
                 index,
                 &child_document,
                 &parent_document,
                 parent.alias,
             ),
-            FacetKind::Timeline => timeline_warning(
+            FacetKind::Timeline => check_timeline(
                 facet,
                 index,
                 &child_document,
@@ -82,50 +86,50 @@ pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warnin
 
 /// Returns the names a plan lists under a facet (`characters`), in order of appearance.
 #[must_use]
-pub fn names_of(profile: &Profile, facet: &str, text: &str) -> Vec<String> {
+pub fn list_facet_names(profile: &Profile, facet: &str, text: &str) -> Vec<String> {
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
-    let document = Document::read(&words, text);
+    let document = ParsedPlan::parse(&words, text);
     let index = profile
         .facets
         .iter()
         .position(|known| known.name == facet && known.kind == FacetKind::Names);
     index
-        .map(|index| names::of(&document, index))
+        .map(|index| names::collect_names(&document, index))
         .unwrap_or_default()
 }
 
 /// Returns a warning about names that the parent does not mention.
-fn names_warning(
+fn check_names(
     facet: &Facet,
     index: usize,
-    child: &Document<'_>,
-    parent: &Document<'_>,
+    child: &ParsedPlan<'_>,
+    parent: &ParsedPlan<'_>,
     alias: &str,
-) -> Option<Warning> {
+) -> Option<ConsistencyWarning> {
     // A parent without a passage about the facet has nothing to compare with.
-    if !parent.speaks_of(index) {
+    if !parent.mentions_facet(index) {
         return None;
     }
     // The parent's whole text counts as known: a character it mentions in prose is no surprise,
     // even if its list omits it.
-    let known = Known::new(&names::of(parent, index), parent.text);
-    let unknown: Vec<String> = names::of(child, index)
+    let known = KnownNames::new(&names::collect_names(parent, index), parent.text);
+    let unknown: Vec<String> = names::collect_names(child, index)
         .into_iter()
-        .filter(|name| !known.knows(name))
+        .filter(|name| !known.contains_name(name))
         .collect();
     if unknown.is_empty() {
         return None;
     }
-    let listed = shortened(
+    let listed = join_shortened(
         unknown.len(),
         &unknown
             .iter()
-            .take(NAMES_IN_MESSAGE)
+            .take(MAX_NAMES_IN_MESSAGE)
             .cloned()
             .collect::<Vec<_>>(),
     );
     let message = format!("{} not named in parent `{alias}`: {listed}", facet.name);
-    Some(Warning {
+    Some(ConsistencyWarning {
         facet: facet.name.clone(),
         names: unknown,
         message,
@@ -133,20 +137,23 @@ fn names_warning(
 }
 
 /// Returns a warning about moments outside the parent's time span.
-fn timeline_warning(
+fn check_timeline(
     facet: &Facet,
     index: usize,
-    child: &Document<'_>,
-    parent: &Document<'_>,
+    child: &ParsedPlan<'_>,
+    parent: &ParsedPlan<'_>,
     alias: &str,
-) -> Option<Warning> {
-    let conflicts = timeline::conflicts(&timeline::of(child, index), &timeline::of(parent, index));
+) -> Option<ConsistencyWarning> {
+    let conflicts = timeline::find_conflicts(
+        &timeline::collect_moments(child, index),
+        &timeline::collect_moments(parent, index),
+    );
     if conflicts.is_empty() {
         return None;
     }
     // Moments that leave the same span share one mention of it: `day 7, day 9 (parent: day 2–4)`.
     let mut parts = Vec::new();
-    let mut shown = conflicts.iter().take(NAMES_IN_MESSAGE).peekable();
+    let mut shown = conflicts.iter().take(MAX_NAMES_IN_MESSAGE).peekable();
     while let Some(conflict) = shown.next() {
         let is_last_of_span = shown.peek().is_none_or(|next| next.span != conflict.span);
         let parent = if is_last_of_span {
@@ -156,13 +163,13 @@ fn timeline_warning(
         };
         parts.push(format!("{}{parent}", conflict.moment));
     }
-    let listed = shortened(conflicts.len(), &parts);
+    let listed = join_shortened(conflicts.len(), &parts);
     let message = format!("{} leaves that of parent `{alias}`: {listed}", facet.name);
     let names = conflicts
         .into_iter()
         .map(|conflict| conflict.moment)
         .collect();
-    Some(Warning {
+    Some(ConsistencyWarning {
         facet: facet.name.clone(),
         names,
         message,
@@ -170,7 +177,7 @@ fn timeline_warning(
 }
 
 /// Joins what is shown and counts the rest of `total`.
-fn shortened(total: usize, shown: &[String]) -> String {
+fn join_shortened(total: usize, shown: &[String]) -> String {
     let listed = shown.join(", ");
     match total.saturating_sub(shown.len()) {
         0 => listed,

@@ -7,10 +7,10 @@
 use std::fmt;
 
 use super::units::Unit;
-use super::words::{fold, is_listed};
+use super::words::{fold_text, is_listed};
 
 /// Smallest number that is taken for a year; below it `3 года` is a duration.
-const LEAST_YEAR: i64 = 1000;
+const MIN_YEAR: i64 = 1000;
 
 /// Words between the ends of a range; folded.
 const RANGE_WORDS: &str = "to through till until по до bis à au a al do から";
@@ -57,12 +57,12 @@ impl Moment {
     }
 
     /// Returns its earliest minute: a day without a clock time begins at midnight.
-    pub(super) fn begin(self) -> (i64, i64) {
+    pub(super) fn start_point(self) -> (i64, i64) {
         (self.value, self.clock.unwrap_or(0))
     }
 
     /// Returns its latest minute: a day without a clock time lasts to its end.
-    pub(super) fn end(self) -> (i64, i64) {
+    pub(super) fn end_point(self) -> (i64, i64) {
         (self.value, self.clock.unwrap_or(24 * 60))
     }
 }
@@ -124,19 +124,19 @@ impl Scale {
 }
 
 /// Parses the points in time of a line, in order.
-pub(super) fn in_line(line: &str) -> Vec<Moment> {
-    let line = Line {
-        tokens: tokens(&fold(line)),
+pub(super) fn parse_moments(line: &str) -> Vec<Moment> {
+    let line = TokenLine {
+        tokens: tokenize_line(&fold_text(line)),
     };
     let mut found = Vec::new();
     let mut at = 0;
     while at < line.tokens.len() {
         // Dates and clock times first, because their numbers would otherwise be read as counts.
         let read = line
-            .date(at)
-            .or_else(|| line.clock(at))
-            .or_else(|| line.unit_first(at))
-            .or_else(|| line.number_first(at));
+            .parse_date(at)
+            .or_else(|| line.parse_clock(at))
+            .or_else(|| line.parse_unit_first(at))
+            .or_else(|| line.parse_number_first(at));
         match read {
             Some((moments, next)) => {
                 found.extend(moments);
@@ -145,11 +145,11 @@ pub(super) fn in_line(line: &str) -> Vec<Moment> {
             None => at += 1,
         }
     }
-    with_clocks(&found)
+    assign_clock_times(&found)
 }
 
 /// Assigns each clock time to a day: the one before it, else the first after it.
-fn with_clocks(found: &[Moment]) -> Vec<Moment> {
+fn assign_clock_times(found: &[Moment]) -> Vec<Moment> {
     let is_clock = |moment: &Moment| moment.scale == Scale::Clock;
     // Without any day they are compared on their own scale.
     if found.iter().all(is_clock) {
@@ -180,12 +180,12 @@ fn with_clocks(found: &[Moment]) -> Vec<Moment> {
         days.push((*moment, clocks));
     }
     days.into_iter()
-        .flat_map(|(day, clocks)| at_clocks(day, &clocks))
+        .flat_map(|(day, clocks)| combine_with_clocks(day, &clocks))
         .collect()
 }
 
 /// Combines a day with its clock times.
-fn at_clocks(day: Moment, clocks: &[i64]) -> Vec<Moment> {
+fn combine_with_clocks(day: Moment, clocks: &[i64]) -> Vec<Moment> {
     // Decreasing times pass midnight; then only the day is certain.
     if clocks.is_empty() || !clocks.is_sorted() {
         return vec![day];
@@ -208,7 +208,7 @@ enum Token {
 }
 
 /// Tokenizes a folded line.
-fn tokens(folded: &str) -> Vec<Token> {
+fn tokenize_line(folded: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::new();
     for c in folded.chars() {
         match (tokens.last_mut(), c.to_digit(10)) {
@@ -234,19 +234,19 @@ fn tokens(folded: &str) -> Vec<Token> {
 }
 
 /// The points parsed at a token, and the index of the token after them.
-type Read = Option<(Vec<Moment>, usize)>;
+type ParsedMoments = Option<(Vec<Moment>, usize)>;
 
-struct Line {
+struct TokenLine {
     tokens: Vec<Token>,
 }
 
-impl Line {
+impl TokenLine {
     /// Parses `2031-05-01`.
-    fn date(&self, at: usize) -> Read {
+    fn parse_date(&self, at: usize) -> ParsedMoments {
         let (year, month, day) = (
-            self.any_number(at)?,
-            self.any_number(at + 2)?,
-            self.any_number(at + 4)?,
+            self.number_at(at)?,
+            self.number_at(at + 2)?,
+            self.number_at(at + 4)?,
         );
         if !(self.is_mark(at + 1, '-') && self.is_mark(at + 3, '-')) {
             return None;
@@ -260,12 +260,12 @@ impl Line {
         .ok()?;
         let value =
             i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day());
-        (year >= LEAST_YEAR).then(|| (vec![Moment::new(Scale::Date, value)], at + 5))
+        (year >= MIN_YEAR).then(|| (vec![Moment::new(Scale::Date, value)], at + 5))
     }
 
     /// Parses `14:30` and `2:30 pm`; of `14:30:15` the seconds are ignored.
-    fn clock(&self, at: usize) -> Read {
-        let (hour, minute) = (self.any_number(at)?, self.any_number(at + 2)?);
+    fn parse_clock(&self, at: usize) -> ParsedMoments {
+        let (hour, minute) = (self.number_at(at)?, self.number_at(at + 2)?);
         // Minutes have two digits; a ratio such as 1:3 has not.
         let has_two_digits = matches!(
             self.tokens.get(at + 2),
@@ -274,7 +274,7 @@ impl Line {
         if !self.is_mark(at + 1, ':') || !has_two_digits || hour > 24 || minute > 59 {
             return None;
         }
-        let half = self.word(self.after_space(at + 3));
+        let half = self.word_at(self.skip_space(at + 3));
         // Of `p.m.` the tokenizer leaves the word `p`.
         let is_afternoon = matches!(half, Some("pm" | "p")) && hour < 12;
         let value = (hour + if is_afternoon { 12 } else { 0 }) * 60 + minute;
@@ -282,24 +282,24 @@ impl Line {
     }
 
     /// Parses `Day 3`, `Days 2–4`, `Дни 2, 3 и 5`.
-    fn unit_first(&self, at: usize) -> Read {
-        let word = self.word(at)?;
-        let unit = Unit::of(word)?;
+    fn parse_unit_first(&self, at: usize) -> ParsedMoments {
+        let word = self.word_at(at)?;
+        let unit = Unit::from_word(word)?;
         // Inflected forms count as plural. For languages with cases that is generous, but it only
         // allows a list to follow.
         let is_plural = word != unit.name;
-        let mut next = self.after_space(at + 1);
+        let mut next = self.skip_space(at + 1);
         // `Day: 3` is a label only at the start of a line.
         if self.is_mark(next, '#')
             || self.is_mark(next, '№')
             || self.is_mark(next, '.')
             || (at == 0 && self.is_mark(next, ':'))
         {
-            next = self.after_space(next + 1);
+            next = self.skip_space(next + 1);
         }
-        let (mut last, mut end) = self.number(next)?;
+        let (mut last, mut end) = self.parse_number(next)?;
         let mut values = vec![last];
-        while let Some((value, after)) = self.next_number(end, last, is_plural) {
+        while let Some((value, after)) = self.parse_next_number(end, last, is_plural) {
             values.push(value);
             (last, end) = (value, after);
         }
@@ -313,48 +313,48 @@ impl Line {
     }
 
     /// Parses the continuation of `Day 2`: `-4`, ` to 4`, and for the plural ` and 4`.
-    fn next_number(&self, at: usize, last: i64, is_plural: bool) -> Option<(i64, usize)> {
-        let separator = self.after_space(at);
+    fn parse_next_number(&self, at: usize, last: i64, is_plural: bool) -> Option<(i64, usize)> {
+        let separator = self.skip_space(at);
         let is_range = self.is_range(separator);
         let is_list = self.is_mark(separator, ',')
             || self.is_mark(separator, '&')
             || self
-                .word(separator)
+                .word_at(separator)
                 .is_some_and(|word| is_listed(LIST_WORDS, word));
-        let (value, end) = self.number(self.after_space(separator + 1))?;
+        let (value, end) = self.parse_number(self.skip_space(separator + 1))?;
         // `Day 2 - 3 guards arrive` is not a range.
         let is_glued = separator == at;
-        let counts_something = !is_glued && self.word(self.after_space(end)).is_some();
+        let counts_something = !is_glued && self.word_at(self.skip_space(end)).is_some();
         let is_believed = is_plural || (is_range && !counts_something);
         // A smaller number does not continue a range; it counts something else.
         ((is_range || is_list) && is_believed && value >= last).then_some((value, end))
     }
 
     /// Parses `3rd day`, `3 день`, `2–4 день`, `第3天`, `2031 год`.
-    fn number_first(&self, at: usize) -> Read {
-        let (first, mut end) = self.number(at)?;
+    fn parse_number_first(&self, at: usize) -> ParsedMoments {
+        let (first, mut end) = self.parse_number(at)?;
         let mut values = vec![first];
         // Chinese marks an ordinal before the number (`第3天`), the other languages after it.
         let mut is_ordinal = self.is_ordinal(at)
             || self
                 .word_before(at)
                 .is_some_and(|word| word.ends_with('第'));
-        let separator = self.after_space(end);
+        let separator = self.skip_space(end);
         if self.is_range(separator)
-            && let start = self.after_space(separator + 1)
-            && let Some((value, after)) = self.number(start)
+            && let start = self.skip_space(separator + 1)
+            && let Some((value, after)) = self.parse_number(start)
             && value >= first
         {
             is_ordinal = is_ordinal || self.is_ordinal(start);
             values.push(value);
             end = after;
         }
-        let at_word = self.after_space(end);
-        let word = self.word(at_word)?;
-        let unit = Unit::of(word)?;
+        let at_word = self.skip_space(end);
+        let word = self.word_at(at_word)?;
+        let unit = Unit::from_word(word)?;
         let is_bare_point = unit.after_number && (word == unit.name || unit.is_unspaced);
         // Otherwise it is a duration: `3 days later`.
-        let is_point = is_ordinal || is_bare_point || first >= LEAST_YEAR;
+        let is_point = is_ordinal || is_bare_point || first >= MIN_YEAR;
         is_point.then(|| {
             (
                 values
@@ -367,9 +367,9 @@ impl Line {
     }
 
     /// Parses a number that is not part of a date or a clock time, with its ordinal ending.
-    fn number(&self, at: usize) -> Option<(i64, usize)> {
-        let value = self.any_number(at)?;
-        if self.date(at).is_some() || self.clock(at).is_some() {
+    fn parse_number(&self, at: usize) -> Option<(i64, usize)> {
+        let value = self.number_at(at)?;
+        if self.parse_date(at).is_some() || self.parse_clock(at).is_some() {
             return None;
         }
         Some((value, at + 1 + self.ordinal_length(at + 1)))
@@ -382,11 +382,11 @@ impl Line {
     /// Returns the number of tokens of the ordinal ending at a token; 0 if there is none.
     fn ordinal_length(&self, at: usize) -> usize {
         let is_ending = |at: usize| {
-            self.word(at)
+            self.word_at(at)
                 .is_some_and(|word| is_listed(ORDINAL_ENDINGS, word))
         };
         let is_before_word =
-            matches!(self.tokens.get(at + 1), Some(Token::Space)) && self.word(at + 2).is_some();
+            matches!(self.tokens.get(at + 1), Some(Token::Space)) && self.word_at(at + 2).is_some();
         match self.tokens.get(at) {
             Some(Token::Word(_)) if is_ending(at) => 1,
             Some(Token::Mark('-')) if is_ending(at + 1) => 2,
@@ -402,18 +402,18 @@ impl Line {
             || self.is_mark(at, '〜')
             || self.is_mark(at, '～')
             || self
-                .word(at)
+                .word_at(at)
                 .is_some_and(|word| is_listed(RANGE_WORDS, word))
     }
 
-    fn any_number(&self, at: usize) -> Option<i64> {
+    fn number_at(&self, at: usize) -> Option<i64> {
         match self.tokens.get(at) {
             Some(Token::Number { value, .. }) => Some(*value),
             _ => None,
         }
     }
 
-    fn word(&self, at: usize) -> Option<&str> {
+    fn word_at(&self, at: usize) -> Option<&str> {
         match self.tokens.get(at) {
             Some(Token::Word(word)) => Some(word),
             _ => None,
@@ -421,14 +421,14 @@ impl Line {
     }
 
     fn word_before(&self, at: usize) -> Option<&str> {
-        self.word(at.checked_sub(1)?)
+        self.word_at(at.checked_sub(1)?)
     }
 
     fn is_mark(&self, at: usize, mark: char) -> bool {
         self.tokens.get(at) == Some(&Token::Mark(mark))
     }
 
-    fn after_space(&self, at: usize) -> usize {
+    fn skip_space(&self, at: usize) -> usize {
         at + usize::from(self.tokens.get(at) == Some(&Token::Space))
     }
 }

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::extract::{Document, Passage, labels};
+use super::extract::{ParsedPlan, Passage, parse_labels};
 use super::item::{Form, names_in, names_in_paragraph, names_in_value};
 use super::markdown::{Block, Table};
-use super::words::{fold, fold_label, is_combining, is_listed, mentions};
+use super::words::{fold_label, fold_text, is_combining, is_listed, mentions_name};
 
 /// Keys and headers of a name column; folded.
 const NAME_WORDS: &str =
@@ -20,20 +20,20 @@ const GROUP_WORDS: &str = "main primary major secondary supporting minor new oth
     второстепенный эпизодические новые другие прочие ключевые протагонист антагонист упоминаются";
 
 /// Returns the names a plan lists under a facet, as spelled there, without duplicates.
-pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<String> {
-    let reader = Reader { document, facet };
+pub(super) fn collect_names(document: &ParsedPlan<'_>, facet: usize) -> Vec<String> {
+    let reader = NameReader { document, facet };
     let mut found = Vec::new();
-    for passage in document.passages(facet) {
+    for passage in document.passages_about(facet) {
         match passage {
-            Passage::Value(value) => found.extend(reader.in_front_matter(value)),
+            Passage::Value(value) => found.extend(reader.read_front_matter(value)),
             Passage::Text(text) => found.extend(names_in_value(text)),
             Passage::Cell { text, .. } => found.extend(names_in(text, Form::Inline)),
-            Passage::Listing(range) => found.extend(reader.in_listing(range)),
-            Passage::Section(range) => found.extend(reader.in_section(range)),
+            Passage::Listing(range) => found.extend(reader.read_listing(range)),
+            Passage::Section(range) => found.extend(reader.read_section(range)),
         }
     }
     let mut seen = HashSet::new();
-    found.retain(|name| !reader.is_group(name) && seen.insert(fold(name)));
+    found.retain(|name| !reader.is_group(name) && seen.insert(fold_text(name)));
     // Passages overlap and front matter is sorted by key, so the names are put in the order of the
     // text again.
     found.sort_by_cached_key(|name| document.text.find(name.as_str()).unwrap_or(usize::MAX));
@@ -41,45 +41,45 @@ pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<String> {
 }
 
 /// What a parent knows under a facet.
-pub(super) struct Known {
+pub(super) struct KnownNames {
     names: HashSet<String>,
     words: Vec<HashSet<String>>,
     text: String,
 }
 
-impl Known {
+impl KnownNames {
     pub(super) fn new(names: &[String], text: &str) -> Self {
-        let names: HashSet<String> = names.iter().map(|name| fold(name)).collect();
+        let names: HashSet<String> = names.iter().map(|name| fold_text(name)).collect();
         let words = names
             .iter()
-            .map(|name| words_of(name))
+            .map(|name| split_name_words(name))
             .filter(|words| !words.is_empty())
             .collect();
         Self {
             names,
             words,
-            text: fold(text),
+            text: fold_text(text),
         }
     }
 
     /// Whether a name is one of the parent's, a part or a longer form of one, or mentioned anywhere
     /// in its text.
-    pub(super) fn knows(&self, name: &str) -> bool {
-        let folded = fold(name);
+    pub(super) fn contains_name(&self, name: &str) -> bool {
+        let folded = fold_text(name);
         // Sets of words, so that `Rein, Anna` and `Dr. Anna Rein` are the same person in any order.
-        let own = words_of(&folded);
+        let own = split_name_words(&folded);
         self.names.contains(&folded)
             || (!own.is_empty()
                 && self
                     .words
                     .iter()
                     .any(|words| own.is_subset(words) || words.is_subset(&own)))
-            || mentions(&self.text, &folded)
+            || mentions_name(&self.text, &folded)
     }
 }
 
 /// Splits a folded name into words; hyphens and apostrophes are part of a word.
-fn words_of(folded: &str) -> HashSet<String> {
+fn split_name_words(folded: &str) -> HashSet<String> {
     let is_inside = |c: char| c.is_alphanumeric() || is_combining(c) || matches!(c, '-' | '\'');
     folded
         .split(|c| !is_inside(c))
@@ -89,42 +89,44 @@ fn words_of(folded: &str) -> HashSet<String> {
 }
 
 /// Reads the names of one facet of a document.
-struct Reader<'d, 'w> {
-    document: &'d Document<'w>,
+struct NameReader<'d, 'w> {
+    document: &'d ParsedPlan<'w>,
     facet: usize,
 }
 
-impl Reader<'_, '_> {
-    fn in_front_matter(&self, value: &Value) -> Vec<String> {
+impl NameReader<'_, '_> {
+    fn read_front_matter(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => names_in(text, Form::Inline),
             Value::Array(items) => items
                 .iter()
-                .flat_map(|item| self.in_list_value(item))
+                .flat_map(|item| self.read_list_value(item))
                 .collect(),
-            Value::Object(_) => self.in_map(value),
+            Value::Object(_) => self.read_map(value),
             Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
         }
     }
 
-    fn in_list_value(&self, value: &Value) -> Vec<String> {
+    fn read_list_value(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => names_in(text, Form::Item),
             // `- Alice: the captain` is a map with one key; of several keys none is certainly the
             // name.
-            Value::Object(map) if map.len() == 1 || own_name(value).is_some() => self.in_map(value),
+            Value::Object(map) if map.len() == 1 || own_name(value).is_some() => {
+                self.read_map(value)
+            }
             _ => Vec::new(),
         }
     }
 
-    fn in_map(&self, value: &Value) -> Vec<String> {
+    fn read_map(&self, value: &Value) -> Vec<String> {
         if let Some(name) = own_name(value) {
             return names_in(name, Form::Item);
         }
         let mut found = Vec::new();
         for (key, inner) in value.as_object().into_iter().flatten() {
             if self.is_group(key) || self.document.fits_label(self.facet, key) {
-                found.extend(self.in_front_matter(inner));
+                found.extend(self.read_front_matter(inner));
             // A key of another facet nested here (`location:` of a character) is an attribute, not
             // a name.
             } else if !self.document.fits_any_label(key) {
@@ -134,27 +136,27 @@ impl Reader<'_, '_> {
         found
     }
 
-    fn in_section(&self, range: Range<usize>) -> Vec<String> {
+    fn read_section(&self, range: Range<usize>) -> Vec<String> {
         if self.names_itself(range.start) {
             return Vec::new();
         }
         let body = range.start + 1..range.end;
         let sub_heading = self
             .document
-            .blocks(body.clone())
+            .blocks_in(body.clone())
             .find(|(_, block)| block.is_heading());
         let mut at = sub_heading.map_or(range.end, |(index, _)| index);
         // Below `Characters and places` each item could be either.
-        let is_ambiguous = self.document.owners_of(range.start).len() > 1;
+        let is_ambiguous = self.document.heading_facets(range.start).len() > 1;
         let mut found = match (is_ambiguous, sub_heading) {
             (true, _) => Vec::new(),
-            (false, None) => self.in_listing(body),
+            (false, None) => self.read_listing(body),
             // With sub-headings, paragraphs before them are an introduction.
-            (false, Some(_)) => self.in_lists_and_tables(body.start..at),
+            (false, Some(_)) => self.read_lists_and_tables(body.start..at),
         };
         while at < range.end {
             let end = self.document.section_end(at).min(range.end);
-            found.extend(self.in_sub_section(at..end));
+            found.extend(self.read_sub_section(at..end));
             at = end;
         }
         found
@@ -164,7 +166,7 @@ impl Reader<'_, '_> {
     fn names_itself(&self, heading: usize) -> bool {
         let text = self
             .document
-            .blocks(heading..heading + 1)
+            .blocks_in(heading..heading + 1)
             .find_map(|(_, block)| block.text())
             .unwrap_or_default();
         let value = self
@@ -174,15 +176,15 @@ impl Reader<'_, '_> {
         value.is_some_and(|value| !names_in(value, Form::Inline).is_empty())
     }
 
-    fn in_sub_section(&self, range: Range<usize>) -> Vec<String> {
-        let owners = self.document.owners_of(range.start);
+    fn read_sub_section(&self, range: Range<usize>) -> Vec<String> {
+        let owners = self.document.heading_facets(range.start);
         let heading = self
             .document
-            .blocks(range.clone())
+            .blocks_in(range.clone())
             .find_map(|(_, block)| block.text())
             .unwrap_or_default();
         if owners.contains(&self.facet) || (owners.is_empty() && self.is_group(heading)) {
-            return self.in_section(range);
+            return self.read_section(range);
         }
         // The text below a name describes it: `Role: captain` is not a name.
         if owners.is_empty() {
@@ -192,20 +194,20 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn in_listing(&self, range: Range<usize>) -> Vec<String> {
+    fn read_listing(&self, range: Range<usize>) -> Vec<String> {
         let is_paragraph = |block: &Block| matches!(block, Block::Paragraph { .. });
         // Paragraphs are read only if there is nothing but paragraphs; beside a list they are
         // comments on it.
         if !self
             .document
-            .blocks(range.clone())
+            .blocks_in(range.clone())
             .all(|(_, block)| is_paragraph(block))
         {
-            return self.in_lists_and_tables(range);
+            return self.read_lists_and_tables(range);
         }
         let paragraphs = self
             .document
-            .blocks(range)
+            .blocks_in(range)
             .filter_map(|(_, block)| block.text());
         paragraphs
             .filter(|text| !text.lines().any(|line| self.document.is_labelled(line)))
@@ -215,21 +217,21 @@ impl Reader<'_, '_> {
 
     /// Returns the names in list items and tables. Nested items describe the item above them,
     /// unless that is a group.
-    fn in_lists_and_tables(&self, range: Range<usize>) -> Vec<String> {
+    fn read_lists_and_tables(&self, range: Range<usize>) -> Vec<String> {
         let mut found = Vec::new();
         let mut top = None;
         // The nesting of an item that groups the ones below it.
         let mut group: Option<usize> = None;
-        for (_, block) in self.document.blocks(range) {
+        for (_, block) in self.document.blocks_in(range) {
             match block {
-                Block::Table(table) => found.extend(self.in_table(table)),
+                Block::Table(table) => found.extend(self.read_table(table)),
                 Block::Item { nesting, text } => {
                     let is_top = *nesting <= *top.get_or_insert(*nesting);
                     group = group.filter(|group| group < nesting);
                     if !is_top && group.is_none_or(|group| group + 1 != *nesting) {
                         continue;
                     }
-                    match self.in_item(text) {
+                    match self.read_item(text) {
                         Some(names) => found.extend(names),
                         None => group = Some(*nesting),
                     }
@@ -241,7 +243,7 @@ impl Reader<'_, '_> {
     }
 
     /// Returns the names of a list item, or `None` if it groups the items below it.
-    fn in_item(&self, text: &str) -> Option<Vec<String>> {
+    fn read_item(&self, text: &str) -> Option<Vec<String>> {
         let line = text.lines().next().unwrap_or_default();
         if self.document.is_labelled(line) {
             // A label is a passage of its own, which is read separately.
@@ -250,7 +252,7 @@ impl Reader<'_, '_> {
         if self.is_group(line) {
             return None;
         }
-        match labels(line)
+        match parse_labels(line)
             .next()
             .filter(|label| self.is_group(label.name))
         {
@@ -259,7 +261,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn in_table(&self, table: &Table) -> Vec<String> {
+    fn read_table(&self, table: &Table) -> Vec<String> {
         if self.document.is_vertical(table) {
             return Vec::new();
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::extract::{Document, Passage};
+use super::extract::{ParsedPlan, Passage};
 use super::markdown::{Block, Table};
 use super::moments::{self, Moment, Scale};
 
@@ -18,20 +18,20 @@ pub(super) struct Conflict {
 }
 
 /// Returns the moments a plan gives under a facet, in order.
-pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<Moment> {
+pub(super) fn collect_moments(document: &ParsedPlan<'_>, facet: usize) -> Vec<Moment> {
     let mut lines = Vec::new();
-    for passage in document.passages(facet) {
+    for passage in document.passages_about(facet) {
         match passage {
-            Passage::Value(value) => lines_of_value(value, &mut lines),
+            Passage::Value(value) => collect_value_lines(value, &mut lines),
             Passage::Text(text) => lines.extend(text.lines().map(str::to_owned)),
-            Passage::Cell { header, text } => lines.push(headed(header, text)),
+            Passage::Cell { header, text } => lines.push(prefix_with_header(header, text)),
             Passage::Listing(range) | Passage::Section(range) => {
-                lines_of_blocks(document, facet, range, &mut lines)
+                collect_block_lines(document, facet, range, &mut lines)
             }
         }
     }
     let mut found: Vec<Moment> = Vec::new();
-    for moment in lines.iter().flat_map(|line| moments::in_line(line)) {
+    for moment in lines.iter().flat_map(|line| moments::parse_moments(line)) {
         if !found.contains(&moment) {
             found.push(moment);
         }
@@ -40,7 +40,7 @@ pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<Moment> {
 }
 
 /// Returns the child's moments outside the parent's span, scale by scale in the child's order.
-pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
+pub(super) fn find_conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
     let mut scales: Vec<Scale> = Vec::new();
     for moment in child {
         if !scales.contains(&moment.scale) {
@@ -52,12 +52,12 @@ pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
     // is, is not known.
     for span in scales
         .into_iter()
-        .filter_map(|scale| Span::of(scale, parent))
+        .filter_map(|scale| Span::from_moments(scale, parent))
     {
         let own = child
             .iter()
             .filter(|moment| moment.scale == span.least.scale);
-        for conflict in own.filter_map(|moment| span.conflict(*moment)) {
+        for conflict in own.filter_map(|moment| span.conflict_with(*moment)) {
             if !found.contains(&conflict) {
                 found.push(conflict);
             }
@@ -73,14 +73,14 @@ struct Span {
 }
 
 impl Span {
-    fn of(scale: Scale, parent: &[Moment]) -> Option<Self> {
+    fn from_moments(scale: Scale, parent: &[Moment]) -> Option<Self> {
         let own: Vec<Moment> = parent
             .iter()
             .copied()
             .filter(|moment| moment.scale == scale)
             .collect();
-        let least = *own.iter().min_by_key(|moment| moment.begin())?;
-        let greatest = *own.iter().max_by_key(|moment| moment.end())?;
+        let least = *own.iter().min_by_key(|moment| moment.start_point())?;
+        let greatest = *own.iter().max_by_key(|moment| moment.end_point())?;
         // A single clock time is when something starts, not when it ends; and decreasing times
         // (`22:00`, `02:00`) pass midnight.
         let is_span = least != greatest && own.is_sorted_by_key(|moment| moment.value);
@@ -88,7 +88,7 @@ impl Span {
     }
 
     /// Returns the conflict of a moment with the span, if there is one.
-    fn conflict(&self, moment: Moment) -> Option<Conflict> {
+    fn conflict_with(&self, moment: Moment) -> Option<Conflict> {
         let (least, greatest) = (self.least.without_clock(), self.greatest.without_clock());
         if !(least.value..=greatest.value).contains(&moment.value) {
             let span = Self { least, greatest };
@@ -99,7 +99,8 @@ impl Span {
         }
         // A parent with a single clock time does not limit the day: it names one event of it.
         let is_instant = self.least == self.greatest && self.least.clock.is_some();
-        let is_outside = moment.begin() < self.least.begin() || moment.end() > self.greatest.end();
+        let is_outside = moment.start_point() < self.least.start_point()
+            || moment.end_point() > self.greatest.end_point();
         (moment.clock.is_some() && !is_instant && is_outside).then(|| Conflict {
             moment: moment.to_string(),
             span: self.to_string(),
@@ -121,15 +122,15 @@ impl fmt::Display for Span {
 }
 
 /// Collects the lines of a range of blocks, without nested sections of other facets.
-fn lines_of_blocks(
-    document: &Document<'_>,
+fn collect_block_lines(
+    document: &ParsedPlan<'_>,
     facet: usize,
     range: Range<usize>,
     lines: &mut Vec<String>,
 ) {
     let mut skip_to = range.start;
-    for (index, block) in document.blocks(range) {
-        let owners = document.owners_of(index);
+    for (index, block) in document.blocks_in(range) {
+        let owners = document.heading_facets(index);
         if !owners.is_empty() && !owners.contains(&facet) {
             skip_to = skip_to.max(document.section_end(index));
         }
@@ -137,9 +138,7 @@ fn lines_of_blocks(
             continue;
         }
         match block {
-            Block::Table(table) => {
-                lines.extend(table.rows.iter().map(|row| line_of_row(table, row)))
-            }
+            Block::Table(table) => lines.extend(table.rows.iter().map(|row| join_row(table, row))),
             Block::Heading { text, .. }
             | Block::Item { text, .. }
             | Block::Paragraph { text, .. } => {
@@ -150,7 +149,7 @@ fn lines_of_blocks(
 }
 
 /// Joins a table row to one line, so that a day and its clock time are parsed together.
-fn line_of_row(table: &Table, row: &[String]) -> String {
+fn join_row(table: &Table, row: &[String]) -> String {
     let headers = table
         .header
         .iter()
@@ -158,13 +157,13 @@ fn line_of_row(table: &Table, row: &[String]) -> String {
         .chain(std::iter::repeat(""));
     row.iter()
         .zip(headers)
-        .map(|(cell, header)| headed(header, cell))
+        .map(|(cell, header)| prefix_with_header(header, cell))
         .collect::<Vec<_>>()
         .join(" | ")
 }
 
 /// Prefixes a bare number with its header or key: `3` below `Day` is `Day 3`.
-fn headed(header: &str, text: &str) -> String {
+fn prefix_with_header(header: &str, text: &str) -> String {
     if text.starts_with(char::is_numeric) {
         format!("{header} {text}")
     } else {
@@ -173,18 +172,22 @@ fn headed(header: &str, text: &str) -> String {
 }
 
 /// Collects the lines of a front matter value.
-fn lines_of_value(value: &Value, lines: &mut Vec<String>) {
+fn collect_value_lines(value: &Value, lines: &mut Vec<String>) {
     match value {
         Value::String(text) => lines.extend(text.lines().map(str::to_owned)),
         Value::Number(number) => lines.push(number.to_string()),
-        Value::Array(items) => items.iter().for_each(|item| lines_of_value(item, lines)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_value_lines(item, lines)),
         Value::Object(map) => {
             let mut line = Vec::new();
             for (key, inner) in map {
                 match inner {
-                    Value::String(text) => line.push(headed(key, text)),
-                    Value::Number(number) => line.push(headed(key, &number.to_string())),
-                    other => lines_of_value(other, lines),
+                    Value::String(text) => line.push(prefix_with_header(key, text)),
+                    Value::Number(number) => {
+                        line.push(prefix_with_header(key, &number.to_string()))
+                    }
+                    other => collect_value_lines(other, lines),
                 }
             }
             // The scalars of one map belong together, like the cells of a row.

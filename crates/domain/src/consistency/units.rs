@@ -46,7 +46,7 @@ impl Unit {
         }
     }
 
-    const fn unspaced(self) -> Self {
+    const fn without_spaces(self) -> Self {
         Self {
             is_unspaced: true,
             ..self
@@ -54,7 +54,7 @@ impl Unit {
     }
 
     /// Returns the unit that a folded word is a form of.
-    pub(super) fn of(word: &str) -> Option<&'static Self> {
+    pub(super) fn from_word(word: &str) -> Option<&'static Self> {
         UNITS.iter().find(|unit| {
             let is_form = unit.name == word || is_listed(unit.forms, word);
             is_form || (unit.is_unspaced && word.starts_with(unit.name))
@@ -126,11 +126,17 @@ static UNITS: [Unit; 47] = [
     Unit::new("tydzień", "tygodnia tygodnie tygodni").after_number(),
     Unit::new("rok", "roku").after_number(),
     // Japanese, Chinese, Korean: `3日目`, `第3天`, `3일차`.
-    Unit::new("日目", "").with_hours().after_number().unspaced(),
-    Unit::new("週目", "").after_number().unspaced(),
-    Unit::new("天", "").with_hours().unspaced(),
-    Unit::new("周", "").unspaced(),
-    Unit::new("年", "").unspaced(),
-    Unit::new("일차", "").with_hours().after_number().unspaced(),
-    Unit::new("주차", "").after_number().unspaced(),
+    Unit::new("日目", "")
+        .with_hours()
+        .after_number()
+        .without_spaces(),
+    Unit::new("週目", "").after_number().without_spaces(),
+    Unit::new("天", "").with_hours().without_spaces(),
+    Unit::new("周", "").without_spaces(),
+    Unit::new("年", "").without_spaces(),
+    Unit::new("일차", "")
+        .with_hours()
+        .after_number()
+        .without_spaces(),
+    Unit::new("주차", "").after_number().without_spaces(),
 ];

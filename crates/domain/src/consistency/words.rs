@@ -5,13 +5,13 @@ use crate::profile::Facet;
 
 /// Maximum number of words of a heading that starts or ends with a facet's word; a longer one is a
 /// sentence.
-const WORDS_IN_HEADING: usize = 6;
+const MAX_HEADING_WORDS: usize = 6;
 /// The same for labels. They occur in running text, so the limit is lower.
-const WORDS_IN_LABEL: usize = 3;
+const MAX_LABEL_WORDS: usize = 3;
 
 /// Normalises a text for comparison: lower case, one kind of dash, apostrophe, digit and space,
 /// without emphasis and quotation marks.
-pub(super) fn fold(text: &str) -> String {
+pub(super) fn fold_text(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !folded.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn is_listed(list: &str, word: &str) -> bool {
 }
 
 /// Whether a folded text contains a folded name as whole words.
-pub(super) fn mentions(text: &str, name: &str) -> bool {
+pub(super) fn mentions_name(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(start, _)| {
             let before = text.get(..start).and_then(|head| head.chars().next_back());
@@ -116,7 +116,7 @@ pub(super) fn without_parentheses(text: &str) -> String {
 
 /// Normalises a heading, label or key for comparison with a facet's words.
 pub(super) fn fold_label(text: &str) -> String {
-    let folded = fold(&without_parentheses(text).replace('_', " "));
+    let folded = fold_text(&without_parentheses(text).replace('_', " "));
     // Both `2.1 Characters` and `🎭 Characters:` become `characters`.
     let start = folded.trim_start_matches(|c: char| !c.is_alphabetic());
     start
@@ -126,7 +126,7 @@ pub(super) fn fold_label(text: &str) -> String {
 
 /// How well a label matches a facet, from worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(super) enum LabelMatch {
     None,
     /// `characters of the chapter`.
     Starts,
@@ -177,13 +177,13 @@ impl FacetWords {
     }
 
     /// Returns how well a heading matches.
-    pub(super) fn fit(&self, heading: &str) -> Fit {
-        self.fit_within(&fold_label(heading), WORDS_IN_HEADING)
+    pub(super) fn match_heading(&self, heading: &str) -> LabelMatch {
+        self.match_within(&fold_label(heading), MAX_HEADING_WORDS)
     }
 
     /// Whether a label in running text, a key or a table header names the facet.
     pub(super) fn fits_label(&self, label: &str) -> bool {
-        self.fit_within(&fold_label(label), WORDS_IN_LABEL) > Fit::None
+        self.match_within(&fold_label(label), MAX_LABEL_WORDS) > LabelMatch::None
     }
 
     /// Whether a text is one of the facet's words and nothing else.
@@ -192,38 +192,42 @@ impl FacetWords {
         self.words.iter().any(|word| word.text == folded)
     }
 
-    fn fit_within(&self, folded: &str, most_words: usize) -> Fit {
+    fn match_within(&self, folded: &str, most_words: usize) -> LabelMatch {
         let fit = self
             .words
             .iter()
-            .map(|word| word.fit(folded))
+            .map(|word| word.match_label(folded))
             .max()
-            .unwrap_or(Fit::None);
+            .unwrap_or(LabelMatch::None);
         match fit {
-            Fit::Starts | Fit::Ends if folded.split_whitespace().count() > most_words => Fit::None,
+            LabelMatch::Starts | LabelMatch::Ends
+                if folded.split_whitespace().count() > most_words =>
+            {
+                LabelMatch::None
+            }
             _ => fit,
         }
     }
 }
 
 impl FacetWord {
-    fn fit(&self, folded: &str) -> Fit {
+    fn match_label(&self, folded: &str) -> LabelMatch {
         if folded == self.text {
-            return Fit::Exact;
+            return LabelMatch::Exact;
         }
         let (first, last) = (self.text.chars().next(), self.text.chars().next_back());
         if let Some(head) = folded.strip_suffix(self.text.as_str())
             && !continues_word(head.chars().next_back(), first)
         {
-            return Fit::Ends;
+            return LabelMatch::Ends;
         }
         match folded.strip_prefix(self.text.as_str()) {
-            Some(tail) if continues_word(tail.chars().next(), last) => Fit::None,
+            Some(tail) if continues_word(tail.chars().next(), last) => LabelMatch::None,
             // In English a noun before another one modifies it: `Character arcs` and `Setting the
             // trap` do not list characters and settings, `Location of the scene` does.
-            Some(tail) if self.is_singular && starts_with_noun(tail) => Fit::None,
-            Some(_) => Fit::Starts,
-            None => Fit::None,
+            Some(tail) if self.is_singular && starts_with_noun(tail) => LabelMatch::None,
+            Some(_) => LabelMatch::Starts,
+            None => LabelMatch::None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::keywords::stuck_words;
+use super::keywords::find_stuck_words;
 use super::tool_use::ToolUse;
 use super::{SignalKind, is_similar};
 use crate::ids::Digest32;
@@ -14,16 +14,16 @@ use crate::time::Timestamp;
 /// The counters of one session. Notes, not state: if they are lost, only a hint is lost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counters {
+pub struct SessionCounters {
     /// Number of tool calls of the session.
     pub turn_count: u32,
     pub successful_calls: u32,
     /// Tool calls since it last mapped its position.
     pub section_turns: u32,
     /// Calls since then, by purpose.
-    pub section: Uses,
+    pub section: ToolUseCounts,
     /// Calls by purpose, over the whole session.
-    pub tool_type_counts: Uses,
+    pub tool_type_counts: ToolUseCounts,
     pub consecutive_failures: u32,
     /// Mentions of being stuck since it last mapped its position: meaning and number.
     pub keyword_flags: BTreeMap<String, u32>,
@@ -45,15 +45,15 @@ pub struct Counters {
 /// Number of calls by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Uses {
+pub struct ToolUseCounts {
     pub read: u32,
     pub write: u32,
     pub query: u32,
     pub governance: u32,
 }
 
-impl Uses {
-    fn add(&mut self, what: ToolUse) {
+impl ToolUseCounts {
+    fn add_call(&mut self, what: ToolUse) {
         let counter = match what {
             ToolUse::Read => &mut self.read,
             ToolUse::Write => &mut self.write,
@@ -66,7 +66,7 @@ impl Uses {
 
 /// The parts of a tool call that are counted.
 #[derive(Clone, Debug)]
-pub struct Seen<'a> {
+pub struct CountedCall<'a> {
     pub what: ToolUse,
     pub failed: bool,
     /// Natural-language text of the call: a description, a prompt, a question. Not file content, in
@@ -82,17 +82,17 @@ pub struct Seen<'a> {
 }
 
 /// Maximum number of remembered file names.
-const MOST_FILES: usize = 200;
+const MAX_FILES_TOUCHED: usize = 200;
 
-impl Counters {
+impl SessionCounters {
     /// Returns the note key of a session's counters.
     #[must_use]
-    pub fn key(session: &str) -> String {
-        format!("{PREFIX}{session}")
+    pub fn note_key(session: &str) -> String {
+        format!("{COUNTERS_KEY_PREFIX}{session}")
     }
 
     /// Counts one tool call.
-    pub fn count(&mut self, seen: &Seen<'_>, policy: &SignalPolicy) {
+    pub fn count_call(&mut self, seen: &CountedCall<'_>, policy: &SignalPolicy) {
         // Idempotent per call: some hosts fire two events for one call.
         if seen.call.is_some() && self.last_call.as_deref() == seen.call {
             return;
@@ -100,8 +100,8 @@ impl Counters {
         self.last_call = seen.call.map(str::to_owned);
         self.last_activity = Some(seen.at);
         self.turn_count = self.turn_count.saturating_add(1);
-        self.tool_type_counts.add(seen.what);
-        self.section.add(seen.what);
+        self.tool_type_counts.add_call(seen.what);
+        self.section.add_call(seen.what);
         self.consecutive_failures = if seen.failed {
             self.consecutive_failures.saturating_add(1)
         } else {
@@ -119,13 +119,13 @@ impl Counters {
                 self.undeclared_writes = self.undeclared_writes.saturating_add(1);
             }
             // The counters are a note that every hook reads and writes, so their size is bounded.
-            let room = MOST_FILES.saturating_sub(self.files_touched.len());
+            let room = MAX_FILES_TOUCHED.saturating_sub(self.files_touched.len());
             self.files_touched
                 .extend(seen.files.iter().take(room).map(|file| (*file).to_owned()));
         }
         for flag in seen
             .says
-            .map(|text| stuck_words(text, &policy.stuck_words))
+            .map(|text| find_stuck_words(text, &policy.stuck_words))
             .unwrap_or_default()
         {
             let often = self.keyword_flags.entry(flag).or_default();
@@ -135,9 +135,9 @@ impl Counters {
 
     /// Starts a new section after the session mapped its position. `tactic` is the text of the
     /// tactic, if one was mapped.
-    pub fn mapped(&mut self, tactic: Option<&str>, policy: &SignalPolicy, now: Timestamp) {
+    pub fn start_section(&mut self, tactic: Option<&str>, policy: &SignalPolicy, now: Timestamp) {
         self.section_turns = 0;
-        self.section = Uses::default();
+        self.section = ToolUseCounts::default();
         self.keyword_flags.clear();
         self.undeclared_writes = 0;
         self.last_activity = Some(now);
@@ -153,7 +153,7 @@ impl Counters {
     }
 
     /// Starts a new trajectory: counters of sections and failures are reset, totals stay.
-    pub fn declared(&mut self, now: Timestamp) {
+    pub fn reset_for_trajectory(&mut self, now: Timestamp) {
         *self = Self {
             // Counters of the host's session stay; those of the old trajectory are reset.
             turn_count: self.turn_count,
@@ -168,7 +168,7 @@ impl Counters {
 
     /// Returns the signals that were not reported yet and remembers the current ones, so that a
     /// signal that ended can be reported again.
-    pub fn news<'s>(&mut self, signals: &'s [super::Signal]) -> Vec<&'s super::Signal> {
+    pub fn take_unreported<'s>(&mut self, signals: &'s [super::Signal]) -> Vec<&'s super::Signal> {
         let now: BTreeSet<SignalKind> = signals.iter().map(|signal| signal.kind).collect();
         let news = signals
             .iter()
@@ -182,10 +182,13 @@ impl Counters {
     /// Returns how well the session is on course, from 0 to 100; each signal subtracts its weight.
     #[must_use]
     pub fn drift_score(&self, signals: &[super::Signal]) -> u32 {
-        let lost: u32 = signals.iter().map(|signal| signal.kind.weight()).sum();
+        let lost: u32 = signals
+            .iter()
+            .map(|signal| signal.kind.drift_weight())
+            .sum();
         100_u32.saturating_sub(lost)
     }
 }
 
 /// Common prefix of the counters' note keys.
-pub const PREFIX: &str = "counters/";
+pub const COUNTERS_KEY_PREFIX: &str = "counters/";

@@ -107,23 +107,23 @@ pub const STUCK_WORDS: &[(&str, &[&str])] = &[
 
 /// Returns the meanings of the stuck words in a text, each once. `more` are a project's own words.
 #[must_use]
-pub fn stuck_words(text: &str, more: &[String]) -> Vec<String> {
+pub fn find_stuck_words(text: &str, more: &[String]) -> Vec<String> {
     let text = text.to_lowercase();
     let mut found: Vec<String> = STUCK_WORDS
         .iter()
-        .filter(|(_, words)| words.iter().any(|word| holds(&text, word)))
+        .filter(|(_, words)| words.iter().any(|word| contains_word(&text, word)))
         .map(|(meaning, _)| (*meaning).to_owned())
         .collect();
     found.extend(
         more.iter()
             .map(|word| word.to_lowercase())
-            .filter(|word| holds(&text, word)),
+            .filter(|word| contains_word(&text, word)),
     );
     found
 }
 
 /// Whether a text contains a word as a whole word.
-fn holds(text: &str, word: &str) -> bool {
+fn contains_word(text: &str, word: &str) -> bool {
     // Chinese, Japanese and Korean (U+2E80 and above) are written without spaces between words, so
     // there the word may be anywhere.
     let spaced = word.chars().all(|c| c < '\u{2e80}');

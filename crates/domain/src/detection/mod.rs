@@ -8,10 +8,10 @@ mod keywords;
 mod signals;
 mod tool_use;
 
-pub use counters::{Counters, PREFIX, Seen, Uses};
-pub use keywords::{STUCK_WORDS, stuck_words};
-pub use signals::{Signal, SignalKind, Surroundings, detect};
-pub use tool_use::{ToolUse, classify};
+pub use counters::{COUNTERS_KEY_PREFIX, CountedCall, SessionCounters, ToolUseCounts};
+pub use keywords::{STUCK_WORDS, find_stuck_words};
+pub use signals::{Signal, SignalContext, SignalKind, detect_session_signals};
+pub use tool_use::{ToolUse, classify_tool_call};
 
 /// Whether two texts are nearly the same: their Sørensen-Dice coefficient over letter pairs is at
 /// least `percent`.

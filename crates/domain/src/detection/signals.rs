@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Counters;
+use super::SessionCounters;
 use crate::policy::SignalPolicy;
-use crate::time::span_for_people;
-use crate::trail::{GapLimits, GapSeverity, severity};
+use crate::time::format_duration;
+use crate::trail::{GapLimits, GapSeverity, gap_severity};
 
 /// The kinds of signals, ordered by severity, the most serious first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl SignalKind {
 
     /// Returns its name in settings and JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Failures => "failures",
             Self::UndeclaredWrites => "undeclared-writes",
@@ -67,7 +67,7 @@ impl SignalKind {
 
     /// Returns how much it subtracts from the drift score.
     #[must_use]
-    pub fn weight(self) -> u32 {
+    pub fn drift_weight(self) -> u32 {
         match self {
             // Steps that follow the severity. The first two groups together exceed 100, so the
             // score can reach 0 without the minor signals.
@@ -91,7 +91,7 @@ pub struct Signal {
 
 /// What signals depend on besides the counters.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings<'a> {
+pub struct SignalContext<'a> {
     /// Text of the cursor's node; `None` if no intent is declared.
     pub section: Option<&'a str>,
     /// Time since the last activity on the trail.
@@ -103,24 +103,24 @@ pub struct Surroundings<'a> {
 
 /// Returns the current signals, the most serious first.
 #[must_use]
-pub fn detect(
-    counters: &Counters,
-    around: &Surroundings<'_>,
+pub fn detect_session_signals(
+    counters: &SessionCounters,
+    around: &SignalContext<'_>,
     policy: &SignalPolicy,
 ) -> Vec<Signal> {
     SignalKind::ALL
         .into_iter()
         // Unknown names in `off` are refused when the settings are parsed, so none is ignored here.
-        .filter(|kind| !policy.off.iter().any(|name| name == kind.word()))
-        .filter_map(|kind| about(kind, counters, around, policy))
+        .filter(|kind| !policy.off.iter().any(|name| name == kind.as_str()))
+        .filter_map(|kind| detect_kind(kind, counters, around, policy))
         .collect()
 }
 
 /// Returns the signal of one kind, if its threshold is reached.
-fn about(
+fn detect_kind(
     kind: SignalKind,
-    counters: &Counters,
-    around: &Surroundings<'_>,
+    counters: &SessionCounters,
+    around: &SignalContext<'_>,
     policy: &SignalPolicy,
 ) -> Option<Signal> {
     // A threshold of 0 means off, not "always".
@@ -166,7 +166,7 @@ fn about(
                 (
                     format!(
                         "the tactic was set {times} times with nearly the same text (“{}”)",
-                        short(&counters.last_section_content)
+                        shorten_quote(&counters.last_section_content)
                     ),
                     "going in circles? look at the whole: tl think-back",
                 )
@@ -184,24 +184,28 @@ fn about(
                 )
             })?
         }
-        SignalKind::TimeGap => gap(around, policy, GapSeverity::Stale).map(|span| {
-            (
-                format!("{span} since anything happened on the trail: context may be lost"),
-                "check the current position: tl scan",
-            )
-        })?,
-        SignalKind::WarmGap => gap(around, policy, GapSeverity::Warm).map(|span| {
-            (
-                format!("{span} since anything happened on the trail"),
-                "check the current position: tl scan",
-            )
-        })?,
+        SignalKind::TimeGap => {
+            format_gap_of_severity(around, policy, GapSeverity::Stale).map(|span| {
+                (
+                    format!("{span} since anything happened on the trail: context may be lost"),
+                    "check the current position: tl scan",
+                )
+            })?
+        }
+        SignalKind::WarmGap => {
+            format_gap_of_severity(around, policy, GapSeverity::Warm).map(|span| {
+                (
+                    format!("{span} since anything happened on the trail"),
+                    "check the current position: tl scan",
+                )
+            })?
+        }
         SignalKind::SectionTurns => {
             let turns = counters.section_turns;
             reached(turns, policy.section_turns).then(|| {
                 let place = around
                     .section
-                    .map(|section| format!(" on “{}”", short(section)))
+                    .map(|section| format!(" on “{}”", shorten_quote(section)))
                     .unwrap_or_default();
                 (
                     format!("{turns} turns{place} since the last checkpoint"),
@@ -246,9 +250,13 @@ fn about(
 
 /// Returns the inactivity as text, if it is of the wanted severity. Exactly one of the two gap
 /// signals can fire.
-fn gap(around: &Surroundings<'_>, policy: &SignalPolicy, wanted: GapSeverity) -> Option<String> {
+fn format_gap_of_severity(
+    around: &SignalContext<'_>,
+    policy: &SignalPolicy,
+    wanted: GapSeverity,
+) -> Option<String> {
     let gap = around.gap_ms?;
-    (severity(gap, policy.gap_limits()) == wanted).then(|| span_for_people(gap))
+    (gap_severity(gap, policy.gap_limits()) == wanted).then(|| format_duration(gap))
 }
 
 impl SignalPolicy {
@@ -263,11 +271,11 @@ impl SignalPolicy {
 }
 
 /// Shortens a quoted text for a signal's one line.
-fn short(text: &str) -> String {
+fn shorten_quote(text: &str) -> String {
     // A signal is one line of a hook's reply, so a quoted text only has to be recognisable.
-    const MOST: usize = 80;
-    if text.chars().count() <= MOST {
+    const MAX_QUOTE_CHARS: usize = 80;
+    if text.chars().count() <= MAX_QUOTE_CHARS {
         return text.to_owned();
     }
-    text.chars().take(MOST).chain(['…']).collect()
+    text.chars().take(MAX_QUOTE_CHARS).chain(['…']).collect()
 }

@@ -20,7 +20,7 @@ pub enum ToolUse {
 }
 
 /// Names of Throughline's MCP tools; hosts add prefixes to them.
-const OURS: &[&str] = &[
+const OWN_TOOLS: &[&str] = &[
     "declare_intent",
     "map_context",
     "compact_session",
@@ -37,20 +37,20 @@ const OURS: &[&str] = &[
 ];
 
 /// Programs that only read.
-const READERS: &[&str] = &[
+const READ_ONLY_PROGRAMS: &[&str] = &[
     "cat", "head", "tail", "less", "more", "ls", "tree", "wc", "file", "stat", "diff", "cmp", "nl",
     "bat", "grep", "egrep", "fgrep", "rg", "ag", "find", "fd", "pwd", "echo", "printf", "which",
     "type", "env", "date", "du", "df", "ps", "jq",
 ];
 
 /// Programs that change files.
-const WRITERS: &[&str] = &[
+const WRITING_PROGRAMS: &[&str] = &[
     "tee", "mv", "cp", "rm", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch",
     "truncate", "install", "dd", "rsync", "unzip", "tar",
 ];
 
 /// Git commands that change files or history.
-const GIT_WRITES: &[&str] = &[
+const WRITING_GIT_COMMANDS: &[&str] = &[
     "add",
     "commit",
     "apply",
@@ -75,17 +75,23 @@ const GIT_WRITES: &[&str] = &[
 
 /// Returns the purpose of a tool call.
 #[must_use]
-pub fn classify(call: &ToolCall) -> ToolUse {
-    if is_ours(&call.name) {
+pub fn classify_tool_call(call: &ToolCall) -> ToolUse {
+    if is_own_tool(&call.name) {
         return ToolUse::Governance;
     }
     match call.kind {
         ToolKind::Write | ToolKind::Edit | ToolKind::Delete => ToolUse::Write,
         ToolKind::Read => ToolUse::Read,
-        ToolKind::Shell => call.command.as_deref().map_or(ToolUse::Query, command),
+        ToolKind::Shell => call
+            .command
+            .as_deref()
+            .map_or(ToolUse::Query, classify_command_line),
         // The purpose of a foreign tool is unknown, but a file it changes makes it a write.
         ToolKind::Mcp | ToolKind::Other
-            if call.touches.iter().any(|touch| touch.effect.changes()) =>
+            if call
+                .touches
+                .iter()
+                .any(|touch| touch.effect.modifies_file()) =>
         {
             ToolUse::Write
         }
@@ -94,15 +100,15 @@ pub fn classify(call: &ToolCall) -> ToolUse {
 }
 
 /// Whether a tool is one of Throughline's.
-fn is_ours(name: &str) -> bool {
+fn is_own_tool(name: &str) -> bool {
     // The suffix is compared, because each host prefixes the server's name in its own way, such as
     // `mcp__throughline__map_context`.
     let name = name.to_ascii_lowercase();
-    OURS.iter().any(|tool| name.ends_with(tool))
+    OWN_TOOLS.iter().any(|tool| name.ends_with(tool))
 }
 
 /// Classifies a command line by the strongest use among its programs.
-fn command(line: &str) -> ToolUse {
+fn classify_command_line(line: &str) -> ToolUse {
     let mut uses = Vec::new();
     // `2>&1` would otherwise be split at the `&`.
     for part in line.replace(">&", ">").split(['\n', ';', '|', '&']) {
@@ -123,14 +129,16 @@ fn command(line: &str) -> ToolUse {
             "tl" => ToolUse::Governance,
             "sed" | "perl" if part.contains(" -i") => ToolUse::Write,
             "sed" | "awk" => ToolUse::Read,
-            "git" if first.is_some_and(|word| GIT_WRITES.contains(&word)) => ToolUse::Write,
+            "git" if first.is_some_and(|word| WRITING_GIT_COMMANDS.contains(&word)) => {
+                ToolUse::Write
+            }
             "git" => ToolUse::Read,
-            _ if WRITERS.contains(&program) => ToolUse::Write,
-            _ if READERS.contains(&program) => ToolUse::Read,
+            _ if WRITING_PROGRAMS.contains(&program) => ToolUse::Write,
+            _ if READ_ONLY_PROGRAMS.contains(&program) => ToolUse::Read,
             _ => ToolUse::Query,
         });
     }
-    if redirects(line) || uses.contains(&ToolUse::Write) {
+    if redirects_to_file(line) || uses.contains(&ToolUse::Write) {
         return ToolUse::Write;
     }
     // Governance first: a line with `tl` in it maps or asks for the position, whatever it is piped
@@ -144,7 +152,7 @@ fn command(line: &str) -> ToolUse {
 }
 
 /// Whether output is redirected into a file; `2>&1` and `>/dev/null` are not.
-fn redirects(line: &str) -> bool {
+fn redirects_to_file(line: &str) -> bool {
     line.split('>').skip(1).any(|after| {
         let target = after.trim_start_matches('>').trim_start();
         !target.is_empty()

@@ -1,7 +1,7 @@
 //! `claim` gate: blocks writes to a node that another session has claimed.
 
-use super::{Doing, Gate, Objection, Step, WorkStep};
-use crate::host_event::Effect;
+use super::{Gate, IntendedChange, Objection, PlanStep, WorkStep};
+use crate::host_event::FileEffect;
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
@@ -12,20 +12,23 @@ pub(super) const GATE: Gate = Gate {
     work: Some(check_work),
 };
 
-fn check_plan(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_plan(step: &PlanStep<'_>, _policy: &Policy) -> Option<Objection> {
     // Only writes conflict; a claim does not hide a plan.
-    if matches!(step.doing, Doing::Changing(Effect::Read)) {
+    if matches!(step.doing, IntendedChange::Changing(FileEffect::Read)) {
         return None;
     }
-    Some(held(&step.place.path_alias(), step.claimed_by?))
+    Some(claimed_objection(
+        &step.place.path_alias(),
+        step.claimed_by?,
+    ))
 }
 
 fn check_work(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
-    Some(held(step.node, step.claimed_by?))
+    Some(claimed_objection(step.node, step.claimed_by?))
 }
 
 /// Returns the objection; `holder` is the session that has the claim.
-fn held(node: &str, holder: &str) -> Objection {
+fn claimed_objection(node: &str, holder: &str) -> Objection {
     Objection::new(
         format!("`{node}` is claimed by another session ({holder})"),
         vec![

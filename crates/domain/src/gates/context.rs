@@ -9,10 +9,10 @@ pub(super) const GATE: Gate = Gate {
     text: "the first edit after entering a ticket, until its context was given; the block gives it",
     mode: |policy| policy.context,
     plan: None,
-    work: Some(check),
+    work: Some(check_context),
 };
 
-fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_context(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     // The caller records the context as given in any case, so the same edit passes when repeated.
     let context = step.context?;
     Some(Objection {

@@ -1,6 +1,6 @@
 //! `frozen` gate: blocks changes to a frozen plan document; changes go into a new revision.
 
-use super::{Fired, Gate, Objection, Verdict};
+use super::{FiredGate, Gate, GateVerdict, Objection};
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
@@ -22,8 +22,8 @@ pub struct FrozenFile<'s> {
 /// Evaluates the gate for files of plan documents. Unlike the other gates it has no override:
 /// everybody works from a frozen plan, so even a person changes it only through a revision.
 #[must_use]
-pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> Verdict {
-    let mut verdict = Verdict::default();
+pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> GateVerdict {
+    let mut verdict = GateVerdict::default();
     for file in files {
         let FrozenFile { document, name } = file;
         // `context.json` freezes earlier than the plan, which is written against it; until the plan
@@ -43,9 +43,9 @@ pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> Verdict {
             ),
             next_steps,
         );
-        verdict.take(
+        verdict.record_objection(
             policy.gates.frozen,
-            Fired {
+            FiredGate {
                 gate: GATE.name,
                 plan: (*document).to_owned(),
                 objection,

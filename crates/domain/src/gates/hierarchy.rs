@@ -1,8 +1,8 @@
 //! `hierarchy` gate: blocks planning below a parent that is missing or not approved.
 
-use super::{Doing, Gate, Objection, Parent, Step};
-use crate::approval::ask_person_step;
-use crate::host_event::Effect;
+use super::{Gate, IntendedChange, Objection, ParentPlan, PlanStep};
+use crate::approval::ask_person_next_step;
+use crate::host_event::FileEffect;
 use crate::node::{Content, Status};
 use crate::policy::Policy;
 
@@ -10,13 +10,16 @@ pub(super) const GATE: Gate = Gate {
     name: "hierarchy",
     text: "a plan below a parent that is missing or not approved; approve the parent",
     mode: |policy| policy.hierarchy,
-    plan: Some(check),
+    plan: Some(check_hierarchy),
     work: None,
 };
 
-fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
+fn check_hierarchy(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {
     // Deleting a plan adds nothing below the parent, so its approval does not matter.
-    if matches!(step.doing, Doing::Changing(Effect::Delete | Effect::Read)) {
+    if matches!(
+        step.doing,
+        IntendedChange::Changing(FileEffect::Delete | FileEffect::Read)
+    ) {
         return None;
     }
     let plan = step.place.path_alias();
@@ -25,19 +28,22 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
     let missing = || {
         let why = format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet");
         let next_steps = vec![
-            format!("tl plan {}   # plan the parent first", spoken(&above, step)),
+            format!(
+                "tl plan {}   # plan the parent first",
+                plan_command_arguments(&above, step)
+            ),
             // Where only people approve, an agent is not offered `tl approve` as its own next step.
-            match policy.approval.only_people() {
-                true => ask_person_step(&above),
+            match policy.approval.requires_person() {
+                true => ask_person_next_step(&above),
                 false => format!("tl approve {above}   # then a person approves it"),
             },
         ];
         Objection::new(why, next_steps)
     };
     let parent = match step.parent {
-        Parent::None => return None,
-        Parent::Missing => return Some(missing()),
-        Parent::Known(parent) => parent,
+        ParentPlan::None => return None,
+        ParentPlan::Missing => return Some(missing()),
+        ParentPlan::Known(parent) => parent,
     };
     let objection = |why: String, first: String| {
         Objection::new(
@@ -63,15 +69,15 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         )),
         (Status::Draft, _) => Some(objection(
             format!("`{plan}` cannot be planned: its parent `{above}` is a draft, not approved"),
-            match policy.approval.only_people() {
+            match policy.approval.requires_person() {
                 true => format!(
                     "{}; the text is in {}",
-                    ask_person_step(&above),
-                    file_of(parent)
+                    ask_person_next_step(&above),
+                    plan_file_of(parent)
                 ),
                 false => format!(
                     "tl approve {above}   # ask the person; the text is in {}",
-                    file_of(parent)
+                    plan_file_of(parent)
                 ),
             },
         )),
@@ -79,12 +85,12 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
 }
 
 /// Returns the plan file to review; a node without one has its text in the store only.
-fn file_of(parent: &crate::node::Node) -> &str {
+fn plan_file_of(parent: &crate::node::Node) -> &str {
     parent.path.as_deref().unwrap_or("the store")
 }
 
 /// Returns the arguments of `tl plan` for the parent: `act act-1`.
-fn spoken(above: &str, step: &Step<'_>) -> String {
+fn plan_command_arguments(above: &str, step: &PlanStep<'_>) -> String {
     let level = step.place.level.under.first().map_or("", String::as_str);
     format!("{level} {above}")
 }

@@ -9,10 +9,10 @@ pub(super) const GATE: Gate = Gate {
     text: "more edits after too many changed lines without a commit; commit",
     mode: |policy| policy.loc,
     plan: None,
-    work: Some(check),
+    work: Some(check_uncommitted_lines),
 };
 
-fn check(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
+fn check_uncommitted_lines(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
     // `None` means the lines could not be counted: no repository, or a merge is in progress, in
     // which a commit is not the agent's to make. The gate passes then.
     let (lines, most) = (step.uncommitted?, policy.gates.loc_limit);

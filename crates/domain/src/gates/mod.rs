@@ -16,7 +16,7 @@ mod session;
 mod shrink;
 
 pub use self::frozen::{FrozenFile, evaluate_frozen};
-use crate::host_event::Effect;
+use crate::host_event::FileEffect;
 use crate::ids::VersionHash;
 use crate::node::Node;
 use crate::policy::{GateMode, GatePolicy, Policy};
@@ -32,7 +32,7 @@ pub struct Gate {
     pub text: &'static str,
     mode: fn(&GatePolicy) -> GateMode,
     /// Checks a change of a plan; `None` if the gate does not apply to plans.
-    plan: Option<fn(&Step<'_>, &Policy) -> Option<Objection>>,
+    plan: Option<fn(&PlanStep<'_>, &Policy) -> Option<Objection>>,
     /// Checks a change of other files; `None` if the gate does not apply to them.
     work: Option<fn(&WorkStep<'_>, &Policy) -> Option<Objection>>,
 }
@@ -102,14 +102,14 @@ pub struct NewPhase<'s> {
 
 /// A change of one plan that is about to happen, with all that the gates look at.
 #[derive(Clone, Debug)]
-pub struct Step<'s> {
-    pub doing: Doing<'s>,
+pub struct PlanStep<'s> {
+    pub doing: IntendedChange<'s>,
     pub place: &'s PlanPlace<'s>,
     /// The plan file, relative to the project.
     pub file: &'s str,
     /// The recorded node, if there is one.
     pub node: Option<&'s Node>,
-    pub parent: Parent<'s>,
+    pub parent: ParentPlan<'s>,
     /// Current size of the file in bytes, if it exists.
     pub size: Option<u64>,
     /// The version of this plan that the session last read or wrote.
@@ -124,16 +124,16 @@ pub struct Step<'s> {
 
 /// What is about to be done to the plan.
 #[derive(Clone, Copy, Debug)]
-pub enum Doing<'s> {
+pub enum IntendedChange<'s> {
     /// A person asked for the node to be planned.
     Planning,
     /// A tool changes the file.
-    Changing(&'s Effect),
+    Changing(&'s FileEffect),
 }
 
 /// The node above the plan.
 #[derive(Clone, Copy, Debug)]
-pub enum Parent<'s> {
+pub enum ParentPlan<'s> {
     /// The node is a root.
     None,
     /// The level requires a parent, but none is recorded.
@@ -166,7 +166,7 @@ impl Objection {
 
 /// A gate that fired.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fired {
+pub struct FiredGate {
     pub gate: &'static str,
     /// The path alias of the plan.
     pub plan: String,
@@ -175,21 +175,21 @@ pub struct Fired {
 
 /// The result of evaluating the gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
+pub struct GateVerdict {
     /// The step must not happen.
-    pub blocks: Vec<Fired>,
+    pub blocks: Vec<FiredGate>,
     /// The step may happen; the agent gets a warning.
-    pub warnings: Vec<Fired>,
+    pub warnings: Vec<FiredGate>,
 }
 
-impl Verdict {
+impl GateVerdict {
     /// Appends the result of another evaluation.
-    pub fn add(&mut self, more: Self) {
+    pub fn append_verdict(&mut self, more: Self) {
         self.blocks.extend(more.blocks);
         self.warnings.extend(more.warnings);
     }
 
-    fn take(&mut self, mode: GateMode, fired: Fired) {
+    fn record_objection(&mut self, mode: GateMode, fired: FiredGate) {
         match mode {
             GateMode::Block => self.blocks.push(fired),
             GateMode::Warn => self.warnings.push(fired),
@@ -201,11 +201,11 @@ impl Verdict {
 
 /// Evaluates every gate for every plan that is about to be changed.
 #[must_use]
-pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
-    let mut verdict = Verdict::default();
+pub fn evaluate_plans(steps: &[PlanStep<'_>], policy: &Policy) -> GateVerdict {
+    let mut verdict = GateVerdict::default();
     // Gates outside, plans inside: with several plans in one call the objections stay in the gates'
     // order, so that the most important one is the first line the agent reads.
-    for (gate, mode, check) in asked(policy, |gate| gate.plan) {
+    for (gate, mode, check) in active_gates(policy, |gate| gate.plan) {
         for step in steps {
             // The caller removes an override once the step was allowed; here it only counts.
             let stands_down = step.overridden.iter().any(|name| name == gate.name);
@@ -215,9 +215,9 @@ pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
             let Some(objection) = check(step, policy) else {
                 continue;
             };
-            verdict.take(
+            verdict.record_objection(
                 mode,
-                Fired {
+                FiredGate {
                     gate: gate.name,
                     plan: step.place.path_alias(),
                     objection,
@@ -235,9 +235,9 @@ pub fn evaluate_work(
     step: &WorkStep<'_>,
     has_gate: &dyn Fn(&str) -> bool,
     policy: &Policy,
-) -> Verdict {
-    let mut verdict = Verdict::default();
-    for (gate, mode, check) in asked(policy, |gate| gate.work) {
+) -> GateVerdict {
+    let mut verdict = GateVerdict::default();
+    for (gate, mode, check) in active_gates(policy, |gate| gate.work) {
         // Project files belong to no profile, so a gate applies if any of the project's profiles
         // has it.
         if !has_gate(gate.name) || step.overridden.iter().any(|name| name == gate.name) {
@@ -246,9 +246,9 @@ pub fn evaluate_work(
         let Some(objection) = check(step, policy) else {
             continue;
         };
-        verdict.take(
+        verdict.record_objection(
             mode,
-            Fired {
+            FiredGate {
                 gate: gate.name,
                 plan: step.node.to_owned(),
                 objection,
@@ -259,7 +259,7 @@ pub fn evaluate_work(
 }
 
 /// Returns the gates that are switched on and have a check of the wanted kind.
-fn asked<C>(
+fn active_gates<C>(
     policy: &Policy,
     check: impl Fn(&Gate) -> Option<C>,
 ) -> impl Iterator<Item = (&'static Gate, GateMode, C)> {
@@ -273,7 +273,7 @@ fn asked<C>(
 
 /// Renders the objections for the agent: the fact, then next steps, then attached text.
 #[must_use]
-pub fn explain(fired: &[Fired]) -> String {
+pub fn render_objections(fired: &[FiredGate]) -> String {
     let mut text = String::new();
     for (index, one) in fired.iter().enumerate() {
         if index > 0 {
@@ -297,6 +297,6 @@ pub fn explain(fired: &[Fired]) -> String {
 
 /// Returns the gate of that name.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Gate> {
+pub fn find_gate_by_name(name: &str) -> Option<&'static Gate> {
     GATES.iter().find(|gate| gate.name == name)
 }

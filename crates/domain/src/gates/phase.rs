@@ -9,10 +9,10 @@ pub(super) const GATE: Gate = Gate {
     text: "edits after a phase began, until its guide was given and the work committed; commit",
     mode: |policy| policy.phase,
     plan: None,
-    work: Some(check),
+    work: Some(check_phase),
 };
 
-fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_phase(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     let phase = step.new_phase?;
     let from = phase
         .from

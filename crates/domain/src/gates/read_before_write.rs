@@ -4,26 +4,26 @@
 //! It is optimistic concurrency control: the version a session last read is compared with the
 //! current one.
 
-use super::{Doing, Gate, Objection, Step};
-use crate::host_event::Effect;
+use super::{Gate, IntendedChange, Objection, PlanStep};
+use crate::host_event::FileEffect;
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "read-before-write",
     text: "overwriting a plan that changed since this session read it; read it",
     mode: |policy| policy.read_before_write,
-    plan: Some(check),
+    plan: Some(check_read_version),
     work: None,
 };
 
-fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_read_version(step: &PlanStep<'_>, _policy: &Policy) -> Option<Objection> {
     // An edit quotes what it replaces, so it fails by itself on a changed text; only writing the
     // whole file can lose changes the session has not seen.
-    let Doing::Changing(Effect::Write { .. }) = step.doing else {
+    let IntendedChange::Changing(FileEffect::Write { .. }) = step.doing else {
         return None;
     };
     // A new plan has no text to lose.
-    let now = step.node?.content.version()?;
+    let now = step.node?.content.version_hash()?;
     let plan = step.place.path_alias();
     let why = match step.read {
         Some(read) if read == now => return None,

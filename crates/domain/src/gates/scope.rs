@@ -10,10 +10,10 @@ pub(super) const GATE: Gate = Gate {
     text: "edits after work has outgrown its level; raise the level or split it",
     mode: |policy| policy.scope,
     plan: None,
-    work: Some(check),
+    work: Some(check_scope),
 };
 
-fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+fn check_scope(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     let node = step.node;
     let (why, mut next_steps) = match step.outgrown? {
         Outgrown::Files(files) => (

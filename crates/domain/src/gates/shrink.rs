@@ -1,33 +1,35 @@
 //! `shrink` gate: blocks a write that would remove most of a plan, which is usually an accident.
 
-use super::{Doing, Gate, Objection, Step};
-use crate::host_event::Effect;
+use super::{Gate, IntendedChange, Objection, PlanStep};
+use crate::host_event::FileEffect;
 use crate::policy::Policy;
 
 pub(super) const GATE: Gate = Gate {
     name: "shrink",
     text: "a write that removes most of a plan; smaller steps, or an override by a person",
     mode: |policy| policy.shrink,
-    plan: Some(check),
+    plan: Some(check_shrinkage),
     work: None,
 };
 
 /// Smaller plans are stubs, which may be replaced as a whole.
-const SMALL: u64 = 400;
+const MIN_GUARDED_BYTES: u64 = 400;
 
-fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
-    let before = step.size.filter(|size| *size >= SMALL)?;
-    let Doing::Changing(effect) = step.doing else {
+fn check_shrinkage(step: &PlanStep<'_>, policy: &Policy) -> Option<Objection> {
+    let before = step.size.filter(|size| *size >= MIN_GUARDED_BYTES)?;
+    let IntendedChange::Changing(effect) = step.doing else {
         return None;
     };
     // Bytes, not lines: the sizes are known without reading the file, and an accident (a
     // placeholder instead of the text) shows in both.
     let after = match effect {
-        Effect::Write { text: Some(text) } => text.len() as u64,
-        Effect::Edit { removed, added } => before.saturating_sub(*removed as u64) + *added as u64,
+        FileEffect::Write { text: Some(text) } => text.len() as u64,
+        FileEffect::Edit { removed, added } => {
+            before.saturating_sub(*removed as u64) + *added as u64
+        }
         // A deletion is deliberate, and the state keeps every version. A write whose text the host
         // does not report cannot be judged.
-        Effect::Write { text: None } | Effect::Delete | Effect::Read => return None,
+        FileEffect::Write { text: None } | FileEffect::Delete | FileEffect::Read => return None,
     };
     let least = policy.gates.shrink_below_percent;
     // Integers on both sides: a plan of exactly the limit passes, without rounding.

@@ -3,20 +3,20 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::continuity::{self, Moment};
-use super::record::{Finding, Severity};
-use crate::memory::{EntryKind, Memory};
-use crate::search::words;
+use super::continuity::{self, SceneContext};
+use super::record::{FindingSeverity, SceneFinding};
+use crate::memory::{EntryKind, StoryMemory};
+use crate::search::split_words;
 
 /// Number of consecutive words whose repetition is reported.
-const PHRASE: usize = 8;
+const REPEATED_PHRASE_WORDS: usize = 8;
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', '—'];
 const CLOSERS: &[char] = &[
     '"', '\'', '”', '’', '»', '“', '」', '』', ')', '*', '_', ' ', '\n',
 ];
 
 /// What a scene is checked against.
-pub struct Expected<'a> {
+pub struct SceneExpectations<'a> {
     pub blueprint: &'a str,
     /// Names of the blueprint's characters.
     pub characters: &'a [String],
@@ -24,7 +24,7 @@ pub struct Expected<'a> {
     pub words: usize,
     /// Text of the scene before, if there is one.
     pub before: Option<&'a str>,
-    pub memory: &'a Memory,
+    pub memory: &'a StoryMemory,
     /// Memory ids of the scenes that come earlier in the plan.
     pub earlier: &'a BTreeSet<String>,
 }
@@ -37,7 +37,7 @@ pub fn has_ending(text: &str) -> bool {
 
 /// Returns the text up to the end of its last complete sentence, if there is one.
 #[must_use]
-pub fn trimmed_to_sentence(text: &str) -> &str {
+pub fn trim_to_sentence(text: &str) -> &str {
     let end = text
         .char_indices()
         .rev()
@@ -48,11 +48,11 @@ pub fn trimmed_to_sentence(text: &str) -> &str {
 
 /// Returns the findings about a scene that can be computed.
 #[must_use]
-pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
-    let found = words(text);
+pub fn check_scene(text: &str, expected: &SceneExpectations<'_>) -> Vec<SceneFinding> {
+    let found = split_words(text);
     let mut findings = Vec::new();
     let mut add = |check: &str, severity, problem: String, quote: Option<String>| {
-        findings.push(Finding {
+        findings.push(SceneFinding {
             check: check.to_owned(),
             severity,
             problem,
@@ -66,7 +66,7 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         let tail: Vec<String> = found.iter().rev().take(8).rev().cloned().collect();
         add(
             "ending",
-            Severity::Must,
+            FindingSeverity::Must,
             "the scene stops in the middle of a sentence".to_owned(),
             Some(tail.join(" ")),
         );
@@ -77,51 +77,51 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
     if wanted > 0 && (count < wanted / 2 || count > wanted * 2) {
         add(
             "length",
-            Severity::Should,
+            FindingSeverity::Should,
             format!("the scene has {count} words; the target is about {wanted}"),
             None,
         );
     }
-    if let Some(id) = ids_in(text, expected.memory) {
+    if let Some(id) = find_memory_id(text, expected.memory) {
         add(
             "ids",
-            Severity::Must,
+            FindingSeverity::Must,
             format!("`{id}` is a memory id; prose uses names"),
             Some(id),
         );
     }
     for name in expected.characters {
-        let parts = words(name);
+        let parts = split_words(name);
         // One part of the name is enough: prose says "Elena" or "Voss", rarely both.
         if !parts.iter().any(|part| found.contains(part)) {
             add(
                 "coverage",
-                Severity::Should,
+                FindingSeverity::Should,
                 format!("the blueprint names {name}, the scene does not"),
                 None,
             );
         }
     }
-    if let Some(phrase) = repeated(&found) {
+    if let Some(phrase) = find_repetition(&found) {
         add(
             "repetition",
-            Severity::Should,
-            format!("the same {PHRASE} words are repeated"),
+            FindingSeverity::Should,
+            format!("the same {REPEATED_PHRASE_WORDS} words are repeated"),
             Some(phrase),
         );
     }
     if let Some(phrase) = expected
         .before
-        .and_then(|before| shared(&words(before), &found))
+        .and_then(|before| find_shared_run(&split_words(before), &found))
     {
         let problem =
             "text of the scene before is repeated; it may be the same scene twice".to_owned();
-        add("repetition", Severity::Must, problem, Some(phrase));
+        add("repetition", FindingSeverity::Must, problem, Some(phrase));
     }
-    let pov = continuity::point_of_view(expected.blueprint, expected.memory);
-    findings.extend(continuity::check(
+    let pov = continuity::find_point_of_view(expected.blueprint, expected.memory);
+    findings.extend(continuity::check_continuity(
         text,
-        &Moment {
+        &SceneContext {
             memory: expected.memory,
             pov,
             earlier: expected.earlier,
@@ -131,8 +131,8 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
 }
 
 /// Returns the first memory id that a text contains.
-fn ids_in(text: &str, memory: &Memory) -> Option<String> {
-    let known = |word: &&str| EntryKind::of_id(word).is_some() && memory.get(word).is_some();
+fn find_memory_id(text: &str, memory: &StoryMemory) -> Option<String> {
+    let known = |word: &&str| EntryKind::parse_id(word).is_some() && memory.get(word).is_some();
     let tokens = text.split(|c: char| !c.is_alphanumeric());
     tokens
         // Ids are upper case; `s1` in prose may be anything.
@@ -142,10 +142,13 @@ fn ids_in(text: &str, memory: &Memory) -> Option<String> {
 }
 
 /// Returns a phrase that occurs twice without overlap.
-fn repeated(words: &[String]) -> Option<String> {
+fn find_repetition(words: &[String]) -> Option<String> {
     let mut seen: HashMap<&[String], usize> = HashMap::new();
-    for (at, window) in words.windows(PHRASE).enumerate() {
-        if seen.get(window).is_some_and(|first| at >= first + PHRASE) {
+    for (at, window) in words.windows(REPEATED_PHRASE_WORDS).enumerate() {
+        if seen
+            .get(window)
+            .is_some_and(|first| at >= first + REPEATED_PHRASE_WORDS)
+        {
             return Some(window.join(" "));
         }
         seen.entry(window).or_insert(at);
@@ -154,9 +157,9 @@ fn repeated(words: &[String]) -> Option<String> {
 }
 
 /// Returns a run of words common to both texts that is too long for coincidence.
-fn shared(before: &[String], now: &[String]) -> Option<String> {
+fn find_shared_run(before: &[String], now: &[String]) -> Option<String> {
     // Longer than within one scene: a recap may legitimately quote a phrase of the scene before.
-    let length = PHRASE * 3;
+    let length = REPEATED_PHRASE_WORDS * 3;
     let known: std::collections::HashSet<&[String]> = before.windows(length).collect();
     now.windows(length)
         .find(|window| known.contains(window))

@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::record::{Finding, Severity};
+use super::record::{FindingSeverity, SceneFinding};
 use crate::front_matter;
-use crate::memory::{Character, EntryKind, Memory, StoryFact, Truth};
-use crate::search::words;
+use crate::memory::{Character, EntryKind, StoryFact, StoryMemory, Truth};
+use crate::search::split_words;
 
 /// Classes of mutually exclusive values. Entries that are not ASCII are stems.
-const CLASSES: &[&[&str]] = &[
+const VALUE_CLASSES: &[&[&str]] = &[
     // Colours. Stems for inflected languages: `чёрн` covers чёрный, чёрная, чёрного.
     &[
         "black",
@@ -107,7 +107,7 @@ const CLASSES: &[&[&str]] = &[
     &["left", "right", "лев", "прав"],
 ];
 /// Stems that say that someone is dead.
-const DEAD: &[&str] = &[
+const DEATH_STEMS: &[&str] = &[
     "dead",
     "died",
     "killed",
@@ -122,7 +122,7 @@ const DEAD: &[&str] = &[
     "gestorben",
 ];
 /// Verbs of speaking and acting, which a dead character cannot do.
-const SAYS: &[&str] = &[
+const ACTION_VERBS: &[&str] = &[
     "said",
     "says",
     "asked",
@@ -147,13 +147,13 @@ const SAYS: &[&str] = &[
     "fragte",
 ];
 /// Minimum length of a significant word; the beginnings of shorter ones are too ambiguous.
-const TELLING: usize = 4;
+const MIN_SIGNIFICANT_CHARS: usize = 4;
 /// Marks of direct speech.
-const QUOTES: &[char] = &['"', '“', '”', '«', '»', '„', '—'];
+const SPEECH_MARKS: &[char] = &['"', '“', '”', '«', '»', '„', '—'];
 
 /// The position of a scene in the story, and its point of view.
-pub struct Moment<'a> {
-    pub memory: &'a Memory,
+pub struct SceneContext<'a> {
+    pub memory: &'a StoryMemory,
     /// The point-of-view character.
     pub pov: Option<&'a Character>,
     /// Memory ids of the scenes that come earlier in the plan.
@@ -162,13 +162,13 @@ pub struct Moment<'a> {
 
 /// Returns the point-of-view character of a blueprint: front matter key `pov`, or a line `POV: …`.
 #[must_use]
-pub fn point_of_view<'m>(blueprint: &str, memory: &'m Memory) -> Option<&'m Character> {
-    let matter = front_matter::read(blueprint).keys;
+pub fn find_point_of_view<'m>(blueprint: &str, memory: &'m StoryMemory) -> Option<&'m Character> {
+    let matter = front_matter::parse_front_matter(blueprint).keys;
     let above = ["pov", "pov_character"]
         .iter()
         .find_map(|key| matter.get(*key)?.as_str().map(str::to_owned));
     let line = || {
-        let (_, body) = front_matter::split(blueprint);
+        let (_, body) = front_matter::split_front_matter(blueprint);
         body.lines().find_map(|line| {
             let bare = line
                 .trim_start_matches(['-', '*', '#', ' '])
@@ -182,18 +182,22 @@ pub fn point_of_view<'m>(blueprint: &str, memory: &'m Memory) -> Option<&'m Char
             .then(|| value.trim().to_owned())
         })
     };
-    let id = memory.meant(EntryKind::Character, &above.or_else(line)?)?;
+    let id = memory.resolve_id(EntryKind::Character, &above.or_else(line)?)?;
     memory.characters().find(|it| it.id == id)
 }
 
 /// Returns the findings of a text against the facts that hold at its moment.
 #[must_use]
-pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
-    let sentences: Vec<Sentence<'_>> = sentences(text).map(Sentence::new).collect();
+pub fn check_continuity(text: &str, moment: &SceneContext<'_>) -> Vec<SceneFinding> {
+    let sentences: Vec<Sentence<'_>> = split_sentences(text).map(Sentence::new).collect();
     let mut findings = Vec::new();
-    for fact in moment.memory.facts().filter(|fact| moment.holds(fact)) {
-        let subject = moment.memory.name_of(&fact.subject);
-        let names: Vec<String> = words(&subject)
+    for fact in moment
+        .memory
+        .facts()
+        .filter(|fact| moment.is_in_force(fact))
+    {
+        let subject = moment.memory.display_name(&fact.subject);
+        let names: Vec<String> = split_words(&subject)
             .into_iter()
             .filter(|word| word.chars().count() > 2)
             .collect();
@@ -204,15 +208,15 @@ pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
         }
         for sentence in &sentences {
             if let Some((severity, check, problem)) =
-                moment.against(fact, &subject, &names, sentence)
+                moment.find_contradiction(fact, &subject, &names, sentence)
             {
                 // One finding per fact: the first sentence that contradicts it is enough to fix it.
-                findings.push(Finding {
+                findings.push(SceneFinding {
                     check: check.to_owned(),
                     severity,
                     problem,
                     quote: Some(sentence.text.to_owned()),
-                    against: Some(moment.cited(fact, &subject)),
+                    against: Some(moment.cite_fact(fact, &subject)),
                 });
                 break;
             }
@@ -231,25 +235,25 @@ impl<'t> Sentence<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text,
-            words: words(text),
+            words: split_words(text),
         }
     }
 
-    fn has(&self, beginning: &str) -> bool {
+    fn has_word_starting(&self, beginning: &str) -> bool {
         self.words.iter().any(|word| word.starts_with(beginning))
     }
 
     /// Returns the position of the first of these names.
-    fn names(&self, names: &[String]) -> Option<usize> {
+    fn position_of_name(&self, names: &[String]) -> Option<usize> {
         self.words
             .iter()
-            .position(|word| names.iter().any(|name| begins_alike(name, word)))
+            .position(|word| names.iter().any(|name| share_stem(name, word)))
     }
 }
 
-impl Moment<'_> {
+impl SceneContext<'_> {
     /// Whether a fact holds at the scene: it began before and has not ended.
-    fn holds(&self, fact: &StoryFact) -> bool {
+    fn is_in_force(&self, fact: &StoryFact) -> bool {
         // By the order of the plan, not of writing: a scene may be written after one that follows
         // it.
         let is_earlier = |scene: &Option<String>| {
@@ -263,18 +267,18 @@ impl Moment<'_> {
     }
 
     /// Returns how a sentence contradicts a fact, if it does: severity, check, problem.
-    fn against(
+    fn find_contradiction(
         &self,
         fact: &StoryFact,
         subject: &str,
         names: &[String],
         sentence: &Sentence<'_>,
-    ) -> Option<(Severity, &'static str, String)> {
-        let at = sentence.names(names)?;
-        let said = words(&format!("{} {}", fact.predicate, fact.object));
+    ) -> Option<(FindingSeverity, &'static str, String)> {
+        let at = sentence.position_of_name(names)?;
+        let said = split_words(&format!("{} {}", fact.predicate, fact.object));
         if said
             .iter()
-            .any(|word| DEAD.iter().any(|dead| word.starts_with(dead)))
+            .any(|word| DEATH_STEMS.iter().any(|dead| word.starts_with(dead)))
         {
             // The verb may be before the name (`said Ivo`) or shortly after it; further away it
             // mostly has another subject.
@@ -285,42 +289,42 @@ impl Moment<'_> {
             let acts = after
                 .iter()
                 .take(3)
-                .any(|word| SAYS.iter().any(|verb| word.starts_with(verb)));
+                .any(|word| ACTION_VERBS.iter().any(|verb| word.starts_with(verb)));
             // "Ivo, dead for years, had said …" remembers the dead, which is allowed.
             let acts = acts
                 && !sentence
                     .words
                     .iter()
-                    .any(|word| DEAD.iter().any(|dead| word.starts_with(dead)));
+                    .any(|word| DEATH_STEMS.iter().any(|dead| word.starts_with(dead)));
             return acts.then(|| {
                 (
-                    Severity::Must,
+                    FindingSeverity::Must,
                     "continuity",
                     format!("{subject} is dead by now, and acts here"),
                 )
             });
         }
-        if let Some((was, now)) = changed_value(fact, sentence) {
+        if let Some((was, now)) = find_changed_value(fact, sentence) {
             return Some((
-                Severity::Should,
+                FindingSeverity::Should,
                 "continuity",
                 format!("{subject}: it was `{was}`, and is `{now}` here"),
             ));
         }
-        let pov = self.pov.filter(|pov| !self.knows(pov, fact))?;
+        let pov = self.pov.filter(|pov| !self.may_know(pov, fact))?;
         // Direct speech is how a character learns something.
-        let is_told = sentence.text.contains(QUOTES);
-        (!is_told && states(sentence, fact, names)).then(|| {
+        let is_told = sentence.text.contains(SPEECH_MARKS);
+        (!is_told && states_fact(sentence, fact, names)).then(|| {
             let problem = format!(
                 "{} was not there and cannot know this, unless it is told here",
                 pov.name
             );
-            (Severity::Should, "pov", problem)
+            (FindingSeverity::Should, "pov", problem)
         })
     }
 
     /// Whether a character can know a fact: it is about them, they were present, or they were told.
-    fn knows(&self, character: &Character, fact: &StoryFact) -> bool {
+    fn may_know(&self, character: &Character, fact: &StoryFact) -> bool {
         // A fact without a scene is background that everyone may know.
         let Some(scene) = &fact.valid_from else {
             return true;
@@ -338,7 +342,7 @@ impl Moment<'_> {
     }
 
     /// Returns the quote of a fact with its scene.
-    fn cited(&self, fact: &StoryFact, subject: &str) -> String {
+    fn cite_fact(&self, fact: &StoryFact, subject: &str) -> String {
         let from = fact
             .valid_from
             .as_deref()
@@ -349,37 +353,39 @@ impl Moment<'_> {
             None => format!(
                 "{from}{subject} {} {}",
                 fact.predicate,
-                self.memory.name_of(&fact.object)
+                self.memory.display_name(&fact.object)
             ),
         }
     }
 }
 
 /// Returns a value of the fact and a different one of the same class that the sentence has instead.
-fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, String)> {
-    let told = words(&format!("{} {}", fact.predicate, fact.object));
+fn find_changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, String)> {
+    let told = split_words(&format!("{} {}", fact.predicate, fact.object));
     let about: Vec<&String> = told
         .iter()
-        .filter(|word| word.chars().count() >= TELLING && class_of(word).is_none())
+        .filter(|word| {
+            word.chars().count() >= MIN_SIGNIFICANT_CHARS && classify_value(word).is_none()
+        })
         .collect();
     // Both have to mention what the value belongs to (`eyes`); otherwise any colour would
     // contradict any other.
     if !about
         .iter()
-        .any(|word| sentence.words.iter().any(|other| begins_alike(word, other)))
+        .any(|word| sentence.words.iter().any(|other| share_stem(word, other)))
     {
         return None;
     }
     let values: BTreeMap<usize, (&String, usize)> = told
         .iter()
-        .filter_map(|word| class_of(word).map(|(class, value)| (class, (word, value))))
+        .filter_map(|word| classify_value(word).map(|(class, value)| (class, (word, value))))
         .collect();
     for (class, (was, value)) in values {
         let here: Vec<(&String, usize)> = sentence
             .words
             .iter()
             .filter_map(|word| {
-                class_of(word)
+                classify_value(word)
                     .filter(|(other, _)| *other == class)
                     .map(|(_, value)| (word, value))
             })
@@ -397,42 +403,49 @@ fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, S
 }
 
 /// Returns the class of a word and the value within it; digits are a class of their own.
-fn class_of(word: &str) -> Option<(usize, usize)> {
+fn classify_value(word: &str) -> Option<(usize, usize)> {
     if word.bytes().all(|byte| byte.is_ascii_digit()) {
-        return word.parse().ok().map(|number| (CLASSES.len(), number));
+        return word
+            .parse()
+            .ok()
+            .map(|number| (VALUE_CLASSES.len(), number));
     }
-    CLASSES.iter().enumerate().find_map(|(class, values)| {
-        let fits = |value: &&str| {
-            // ASCII entries are whole words: `red` is not in `reddish`, nor `ten` in `tender`.
-            if value.is_ascii() {
-                word == *value
-            } else {
-                word.starts_with(value)
-            }
-        };
-        values.iter().position(fits).map(|value| (class, value))
-    })
+    VALUE_CLASSES
+        .iter()
+        .enumerate()
+        .find_map(|(class, values)| {
+            let fits = |value: &&str| {
+                // ASCII entries are whole words: `red` is not in `reddish`, nor `ten` in `tender`.
+                if value.is_ascii() {
+                    word == *value
+                } else {
+                    word.starts_with(value)
+                }
+            };
+            values.iter().position(fits).map(|value| (class, value))
+        })
 }
 
 /// Whether a sentence states a fact: it contains two thirds of the fact's significant words.
-fn states(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> bool {
-    let telling = |word: &String| word.chars().count() >= TELLING && !names.contains(word);
-    let told: Vec<String> = words(&format!("{} {}", fact.predicate, fact.object))
+fn states_fact(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> bool {
+    let telling =
+        |word: &String| word.chars().count() >= MIN_SIGNIFICANT_CHARS && !names.contains(word);
+    let told: Vec<String> = split_words(&format!("{} {}", fact.predicate, fact.object))
         .into_iter()
         .filter(telling)
         .collect();
     let there = told
         .iter()
-        .filter(|word| sentence.words.iter().any(|other| begins_alike(word, other)))
+        .filter(|word| sentence.words.iter().any(|other| share_stem(word, other)))
         .count();
     // A single common word would match by chance.
     told.len() >= 2
         && there * 3 >= told.len() * 2
-        && sentence.has(names.first().map_or("", String::as_str))
+        && sentence.has_word_starting(names.first().map_or("", String::as_str))
 }
 
 /// Whether two words differ only in their endings.
-fn begins_alike(one: &str, other: &str) -> bool {
+fn share_stem(one: &str, other: &str) -> bool {
     let common = one
         .chars()
         .zip(other.chars())
@@ -441,11 +454,13 @@ fn begins_alike(one: &str, other: &str) -> bool {
     let longest = one.chars().count().max(other.chars().count());
     // Suffixes of up to three letters cover the inflections of the supported languages; the ratio
     // keeps short words from matching by one syllable.
-    common >= TELLING.min(longest) && longest <= common + 3 && common * 3 >= longest * 2
+    common >= MIN_SIGNIFICANT_CHARS.min(longest)
+        && longest <= common + 3
+        && common * 3 >= longest * 2
 }
 
 /// Splits a text into sentences; a line break ends one too.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+fn split_sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['.', '!', '?', '…', '\n', '。'])
         .map(str::trim)
         .filter(|sentence| !sentence.is_empty())
@@ -458,9 +473,9 @@ mod tests {
     use super::*;
     use crate::memory::Entry;
 
-    fn memory() -> Memory {
-        let entry = |kind, value| Entry::read(kind, value).unwrap();
-        Memory::new([
+    fn memory() -> StoryMemory {
+        let entry = |kind, value| Entry::from_value(kind, value).unwrap();
+        StoryMemory::new([
             entry(
                 EntryKind::Character,
                 json!({ "id": "C0", "name": "Elena", "knows": ["F3"] }),
@@ -517,9 +532,9 @@ mod tests {
         let memory = memory();
         let earlier = BTreeSet::from(["S001".to_owned(), "S002".to_owned()]);
         let pov = pov.and_then(|id| memory.characters().find(|it| it.id == id));
-        let all = check(
+        let all = check_continuity(
             text,
-            &Moment {
+            &SceneContext {
                 memory: &memory,
                 pov,
                 earlier: &earlier,
@@ -592,11 +607,11 @@ mod tests {
             "# S\n- Point of view: C0\n",
         ] {
             assert_eq!(
-                point_of_view(blueprint, &memory).map(|it| it.id.as_str()),
+                find_point_of_view(blueprint, &memory).map(|it| it.id.as_str()),
                 Some("C0"),
                 "{blueprint}"
             );
         }
-        assert!(point_of_view("# S\n", &memory).is_none());
+        assert!(find_point_of_view("# S\n", &memory).is_none());
     }
 }

@@ -13,4 +13,4 @@ pub mod steps;
 pub mod update;
 pub mod verdict;
 
-pub use record::{Finding, Generation, GenerationStatus, Severity, Step};
+pub use record::{FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding};

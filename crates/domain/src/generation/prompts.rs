@@ -5,61 +5,62 @@
 
 use serde_json::{Value, json};
 
-use super::record::{Finding, Generation, Step};
-use super::verdict::Verdict;
-use crate::memory::{Memory, Truth};
+use super::record::{Generation, GenerationStep, SceneFinding};
+use super::verdict::SceneVerdict;
+use crate::memory::{StoryMemory, Truth};
 use crate::section;
-use crate::tick::context::{filled, marked};
+use crate::tick::context::{fill_template, mark_as_data};
 
 /// Path of a project's own writer template.
-pub const TEMPLATE: &str = ".throughline/templates/writer.md";
+pub const WRITER_TEMPLATE_PATH: &str = ".throughline/templates/writer.md";
 /// The built-in writer template.
-pub const TEMPLATE_TEXT: &str = include_str!("writer.md");
+pub const WRITER_TEMPLATE: &str = include_str!("writer.md");
 
 /// System prompt of the writer.
-pub const WRITER: &str = "You write fiction. You answer with the prose alone: no title, no notes.";
+pub const WRITER_SYSTEM_PROMPT: &str =
+    "You write fiction. You answer with the prose alone: no title, no notes.";
 /// System prompt of the judge.
-pub const JUDGE: &str =
+pub const JUDGE_SYSTEM_PROMPT: &str =
     "You check scenes. You answer with one JSON object. What you claim, you quote, word for word.";
 
 /// The inputs of a scene's prompts.
-pub struct Material<'a> {
+pub struct WritingMaterial<'a> {
     pub novel: &'a str,
     pub scene: &'a str,
     pub blueprint: &'a str,
     pub parent: &'a str,
-    pub memory: &'a Memory,
+    pub memory: &'a StoryMemory,
     /// Prose of the last scenes, the newest last.
     pub before: &'a [String],
     pub words: usize,
     pub tokens: usize,
 }
 
-impl Material<'_> {
+impl WritingMaterial<'_> {
     /// Returns the prompt of a step.
     #[must_use]
-    pub fn prompt(&self, generation: &Generation, template: &str) -> String {
+    pub fn render_prompt(&self, generation: &Generation, template: &str) -> String {
         match generation.step {
-            Step::Write | Step::Commit => self.write(template),
-            Step::Conclude => format!(
+            GenerationStep::Write | GenerationStep::Commit => self.render_writer_prompt(template),
+            GenerationStep::Conclude => format!(
                 "This scene breaks off. Go on where it stops and bring it to its end, in the same voice. Answer with the \
                  continuation alone.\n\n## Blueprint\n{}\n\n## The scene so far\n{}\n",
-                marked(self.blueprint),
-                marked(&generation.draft)
+                mark_as_data(self.blueprint),
+                mark_as_data(&generation.draft)
             ),
-            Step::Judge => self.judge(&generation.draft),
-            Step::Revise => format!(
+            GenerationStep::Judge => self.render_judge_prompt(&generation.draft),
+            GenerationStep::Revise => format!(
                 "Revise this scene. Change what the findings are about, as little as possible, and leave the rest as it is. \
                  Answer with the whole scene.\n\n## Findings\n{}\n\n## Blueprint\n{}\n\n## The scene\n{}\n",
-                findings(&generation.findings),
-                marked(self.blueprint),
-                marked(&generation.draft)
+                render_findings(&generation.findings),
+                mark_as_data(self.blueprint),
+                mark_as_data(&generation.draft)
             ),
         }
     }
 
     /// Returns the writer's prompt, within the token limit.
-    fn write(&self, template: &str) -> String {
+    fn render_writer_prompt(&self, template: &str) -> String {
         // Three characters per token is a cautious estimate for mixed languages. The parts are in
         // the order of their importance, so that the later ones are cut first.
         let mut room = self.tokens.saturating_mul(3);
@@ -71,18 +72,18 @@ impl Material<'_> {
         let parts = [
             ("novel_name", self.novel.to_owned()),
             ("words", self.words.to_string()),
-            ("blueprint", marked(&fit(self.blueprint.to_owned()))),
-            ("parent", marked(&fit(self.parent.to_owned()))),
-            ("previous", marked(&fit(self.before.join("\n\n")))),
-            ("people", marked(&fit(self.people()))),
-            ("facts", marked(&fit(self.facts()))),
+            ("blueprint", mark_as_data(&fit(self.blueprint.to_owned()))),
+            ("parent", mark_as_data(&fit(self.parent.to_owned()))),
+            ("previous", mark_as_data(&fit(self.before.join("\n\n")))),
+            ("people", mark_as_data(&fit(self.render_characters()))),
+            ("facts", mark_as_data(&fit(self.render_facts()))),
         ];
-        filled(template, &parts)
+        fill_template(template, &parts)
     }
 
     /// Returns the characters of the blueprint, by name. A writer that sees ids puts them into
     /// prose.
-    fn people(&self) -> String {
+    fn render_characters(&self) -> String {
         // Only the characters the blueprint names: the whole cast of a novel would use up the
         // tokens.
         let named = self
@@ -99,7 +100,7 @@ impl Material<'_> {
     }
 
     /// Returns the current facts, the newest first.
-    fn facts(&self) -> String {
+    fn render_facts(&self) -> String {
         let canon = self
             .memory
             .facts()
@@ -114,7 +115,7 @@ impl Material<'_> {
                     .as_deref()
                     .map(|scene| format!(" (since {scene})"))
                     .unwrap_or_default();
-                let name = |id: &str| self.memory.name_of(id);
+                let name = |id: &str| self.memory.display_name(id);
                 format!(
                     "{} {} {}{since}",
                     name(&fact.subject),
@@ -127,7 +128,7 @@ impl Material<'_> {
     }
 
     /// Returns the judge's prompt.
-    fn judge(&self, draft: &str) -> String {
+    fn render_judge_prompt(&self, draft: &str) -> String {
         let people: Vec<String> = self
             .memory
             .characters()
@@ -147,11 +148,11 @@ impl Material<'_> {
              `loops`: open loops this scene settles or moves. `new_loops`: what a reader now waits for.\n\
              - Every entry quotes the scene's own words.\n\n\
              ## Blueprint\n{}\n\n## Facts\n{}\n\n## Characters\n{}\n\n## Open loops\n{}\n\n## The scene\n{}\n",
-            marked(self.blueprint),
-            marked(&self.facts()),
-            marked(&people.join("\n")),
-            marked(&open.join("\n")),
-            marked(draft)
+            mark_as_data(self.blueprint),
+            mark_as_data(&self.render_facts()),
+            mark_as_data(&people.join("\n")),
+            mark_as_data(&open.join("\n")),
+            mark_as_data(draft)
         )
     }
 
@@ -161,7 +162,7 @@ impl Material<'_> {
         let mut out = String::from(
             "> Placeholder: the words of the blueprint, put together by rules. No model wrote this.\n",
         );
-        for part in section::split(self.blueprint)
+        for part in section::split_sections(self.blueprint)
             .into_iter()
             .filter(|part| part.heading != "front matter")
         {
@@ -192,19 +193,19 @@ impl Material<'_> {
     /// Returns a verdict without a judge: only the blueprint's title as summary, no findings.
     #[must_use]
     pub fn offline_verdict(&self) -> Value {
-        let title = section::describe(self.blueprint)
+        let title = section::describe_plan(self.blueprint)
             .title
             .unwrap_or_else(|| self.scene.to_owned());
-        json!(Verdict {
+        json!(SceneVerdict {
             summary: vec![format!("{title} (placeholder)")],
-            ..Verdict::default()
+            ..SceneVerdict::default()
         })
     }
 }
 
 /// Renders findings for the writer.
-fn findings(all: &[Finding]) -> String {
-    let line = |finding: &Finding| {
+fn render_findings(all: &[SceneFinding]) -> String {
+    let line = |finding: &SceneFinding| {
         let quote = finding
             .quote
             .as_deref()
@@ -212,5 +213,5 @@ fn findings(all: &[Finding]) -> String {
             .unwrap_or_default();
         format!("{}: {}{quote}", finding.check, finding.problem)
     };
-    marked(&all.iter().map(line).collect::<Vec<_>>().join("\n"))
+    mark_as_data(&all.iter().map(line).collect::<Vec<_>>().join("\n"))
 }

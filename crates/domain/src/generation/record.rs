@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::verdict::Verdict;
+use super::verdict::SceneVerdict;
 use crate::ids::{CanonicalHash, NodeId};
 use crate::record::Recorded;
 use crate::time::Timestamp;
@@ -24,7 +24,7 @@ pub enum GenerationStatus {
 impl GenerationStatus {
     /// Returns its name in output and JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Failed => "failed",
@@ -38,7 +38,7 @@ impl GenerationStatus {
 /// The next step of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Step {
+pub enum GenerationStep {
     Write,
     /// Complete a text that broke off.
     Conclude,
@@ -48,10 +48,10 @@ pub enum Step {
     Commit,
 }
 
-impl Step {
+impl GenerationStep {
     /// Returns its name in output and JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Write => "write",
             Self::Conclude => "conclude",
@@ -65,7 +65,7 @@ impl Step {
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum FindingSeverity {
     // From light to heavy, because findings are sorted by it.
     Could,
     Should,
@@ -74,10 +74,10 @@ pub enum Severity {
 
 /// A problem in a text, with the quote that shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct SceneFinding {
     /// `length`, `ending`, `repetition`, `ids`, `coverage`, `continuity`, `pov` …
     pub check: String,
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     pub problem: String,
     /// Quote of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,21 +94,21 @@ pub struct Generation {
     /// The node's path.
     pub scene: String,
     pub status: GenerationStatus,
-    pub step: Step,
+    pub step: GenerationStep,
     /// The blueprint it is written from.
     pub blueprint: CanonicalHash,
     pub writer: String,
     pub draft: String,
     pub conclusions: u32,
     pub revisions: u32,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SceneFinding>,
     /// The judge's verdict on the current draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<SceneVerdict>,
     /// The draft before the last revision and its findings, to revert a revision that made it
     /// worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before_revision: Option<(String, Vec<Finding>)>,
+    pub before_revision: Option<(String, Vec<SceneFinding>)>,
     pub failures: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -123,7 +123,7 @@ impl Recorded for Generation {
 impl Generation {
     /// Returns the record key of a node's generation.
     #[must_use]
-    pub fn key(node: NodeId) -> String {
+    pub fn record_key(node: NodeId) -> String {
         // Zero-padded, so that the keys sort like the node numbers.
         format!("{:08}", node.0)
     }

@@ -4,42 +4,44 @@
 //! A check is the kind of finding with its severity: `pov (should)`. It fails while there are such
 //! findings.
 
-use super::record::{Finding, Severity};
+use super::record::{FindingSeverity, SceneFinding};
 use crate::policy::ReviewPolicy;
-use crate::review::{self, Concluded, Item, Review, ReviewRefused, Said, Verdict};
+use crate::review::{
+    self, CheckVerdict, IterationOutcome, Review, ReviewActor, ReviewItem, ReviewRefused,
+};
 
 /// The check that every review has; a review without checks cannot be concluded.
-const ALWAYS: (&str, Severity) = ("ending", Severity::Must);
+const MANDATORY_CHECK: (&str, FindingSeverity) = ("ending", FindingSeverity::Must);
 
 /// Records an iteration's findings in a review and concludes the iteration.
-pub(super) fn conclude(
+pub(super) fn conclude_scene_iteration(
     review: &mut Review,
-    findings: &[Finding],
-    said: Said<'_>,
+    findings: &[SceneFinding],
+    said: ReviewActor<'_>,
     policy: &ReviewPolicy,
-) -> Result<Concluded, ReviewRefused> {
+) -> Result<IterationOutcome, ReviewRefused> {
     // The severity is part of a check's identity: at the end of the loop a MUST is escalated and a
     // SHOULD accepted, even if both are about the same thing.
     let named = findings
         .iter()
         .map(|finding| (finding.check.as_str(), finding.severity));
-    for (check, severity) in std::iter::once(ALWAYS).chain(named) {
+    for (check, severity) in std::iter::once(MANDATORY_CHECK).chain(named) {
         if !review
             .items
             .iter()
-            .any(|item| is_about(item, check, severity))
+            .any(|item| covers_finding(item, check, severity))
         {
-            review.add(
+            review.add_check(
                 check,
-                &format!("{check} ({})", word(severity)),
-                weight(severity),
+                &format!("{check} ({})", severity_word(severity)),
+                review_severity(severity),
                 said,
                 policy,
             )?;
         }
     }
     // Cloned, because judging an item needs the review mutably.
-    let open: Vec<Item> = review
+    let open: Vec<ReviewItem> = review
         .items
         .iter()
         .filter(|item| item.resolution.is_none())
@@ -48,21 +50,21 @@ pub(super) fn conclude(
     for item in open {
         let about: Vec<String> = findings
             .iter()
-            .filter(|it| is_about(&item, &it.check, it.severity))
-            .map(shown)
+            .filter(|it| covers_finding(&item, &it.check, it.severity))
+            .map(render_finding)
             .collect();
         // A kind of finding that does not come up again was fixed.
         let verdict = if about.is_empty() {
-            Verdict::Pass
+            CheckVerdict::Pass
         } else {
-            Verdict::Fail {
+            CheckVerdict::Fail {
                 finding: about.join("\n"),
             }
         };
         // No cost: what a model call cost is recorded as spending, not in the review's budget.
-        review.judge(&item.id, verdict, None, 0, said, policy)?;
+        review.record_verdict(&item.id, verdict, None, 0, said, policy)?;
     }
-    review.conclude(said, policy)
+    review.conclude_iteration(said, policy)
 }
 
 /// Accepts the escalated findings: a person who continues with the scene has decided.
@@ -71,29 +73,29 @@ pub(super) fn conclude(
 /// When the principal is not a person.
 pub fn accept_held(
     review: &mut Review,
-    said: Said<'_>,
+    said: ReviewActor<'_>,
     policy: &ReviewPolicy,
 ) -> Result<(), ReviewRefused> {
     let held: Vec<String> = review
-        .escalated()
+        .escalated_items()
         .iter()
         .map(|item| item.id.clone())
         .collect();
     for id in held {
         // One by one, so that the history shows each finding a person decided to keep. The review
         // itself refuses anyone but a person.
-        review.accept(&id, "the scene is kept as it is", said)?;
+        review.accept_finding(&id, "the scene is kept as it is", said)?;
     }
-    review.conclude(said, policy).map(drop)
+    review.conclude_iteration(said, policy).map(drop)
 }
 
 /// Whether a check covers findings of this kind and severity.
-fn is_about(item: &Item, check: &str, severity: Severity) -> bool {
-    item.scope == check && item.severity == weight(severity)
+fn covers_finding(item: &ReviewItem, check: &str, severity: FindingSeverity) -> bool {
+    item.scope == check && item.severity == review_severity(severity)
 }
 
 /// Renders a finding with its quotes.
-fn shown(finding: &Finding) -> String {
+fn render_finding(finding: &SceneFinding) -> String {
     let quote = finding
         .quote
         .as_deref()
@@ -108,20 +110,20 @@ fn shown(finding: &Finding) -> String {
 }
 
 /// Returns the name of a severity in a check's title.
-fn word(severity: Severity) -> &'static str {
+fn severity_word(severity: FindingSeverity) -> &'static str {
     match severity {
-        Severity::Must => "must",
-        Severity::Should => "should",
-        Severity::Could => "could",
+        FindingSeverity::Must => "must",
+        FindingSeverity::Should => "should",
+        FindingSeverity::Could => "could",
     }
 }
 
 /// Converts a severity to that of a review.
-fn weight(severity: Severity) -> review::Severity {
+fn review_severity(severity: FindingSeverity) -> review::CheckSeverity {
     match severity {
-        Severity::Must => review::Severity::Must,
-        Severity::Should => review::Severity::Should,
-        Severity::Could => review::Severity::Could,
+        FindingSeverity::Must => review::CheckSeverity::Must,
+        FindingSeverity::Should => review::CheckSeverity::Should,
+        FindingSeverity::Could => review::CheckSeverity::Could,
     }
 }
 
@@ -132,8 +134,8 @@ mod tests {
     use crate::review::LoopState;
     use crate::time::Timestamp;
 
-    fn finding(check: &str, severity: Severity) -> Finding {
-        Finding {
+    fn finding(check: &str, severity: FindingSeverity) -> SceneFinding {
+        SceneFinding {
             check: check.to_owned(),
             severity,
             problem: "p".to_owned(),
@@ -150,22 +152,22 @@ mod tests {
         };
         let (agent, person) = (Principal::System, Principal::Human("ann".to_owned()));
         let at = Timestamp::from_millis(0);
-        let said = |by| Said { by, at };
-        let begun = || Review::begin("scene", Vec::new(), &policy);
+        let said = |by| ReviewActor { by, at };
+        let begun = || Review::start_review("scene", Vec::new(), &policy);
         let mut clean = begun();
         assert_eq!(
-            conclude(&mut clean, &[], said(&agent), &policy),
-            Ok(Concluded::Complete {
+            conclude_scene_iteration(&mut clean, &[], said(&agent), &policy),
+            Ok(IterationOutcome::Complete {
                 accepted: Vec::new()
             })
         );
 
         let (pov, style) = (
-            finding("pov", Severity::Must),
-            finding("style", Severity::Should),
+            finding("pov", FindingSeverity::Must),
+            finding("style", FindingSeverity::Should),
         );
         let mut review = begun();
-        let first = conclude(
+        let first = conclude_scene_iteration(
             &mut review,
             &[pov.clone(), style.clone()],
             said(&agent),
@@ -173,13 +175,14 @@ mod tests {
         )
         .unwrap();
         assert!(
-            matches!(first, Concluded::Retry { iteration: 2, .. }),
+            matches!(first, IterationOutcome::Retry { iteration: 2, .. }),
             "{first:?}"
         );
-        let second = conclude(&mut review, &[pov, style], said(&agent), &policy).unwrap();
+        let second =
+            conclude_scene_iteration(&mut review, &[pov, style], said(&agent), &policy).unwrap();
         assert_eq!(
             second,
-            Concluded::NeedsPerson {
+            IterationOutcome::NeedsPerson {
                 escalated: vec!["qa-002".to_owned()]
             },
             "the rest is accepted"

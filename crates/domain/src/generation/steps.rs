@@ -4,34 +4,34 @@
 
 use serde_json::Value;
 
-use super::checks::{self, Expected};
-use super::record::{Finding, Generation, GenerationStatus, Severity, Step};
+use super::checks::{self, SceneExpectations};
+use super::record::{FindingSeverity, Generation, GenerationStatus, GenerationStep, SceneFinding};
 use super::review;
-use super::verdict::Verdict;
+use super::verdict::SceneVerdict;
 use crate::policy::ReviewPolicy;
-use crate::review::{Concluded, Review, ReviewRefused, Said};
+use crate::review::{IterationOutcome, Review, ReviewActor, ReviewRefused};
 
 /// Maximum number of times a text that broke off is continued.
-const MOST_CONCLUSIONS: u32 = 2;
+const MAX_CONCLUSIONS: u32 = 2;
 
 /// The review that a judge's answer is recorded in.
-pub struct Judging<'a> {
+pub struct JudgeReview<'a> {
     pub review: &'a mut Review,
-    pub said: Said<'a>,
+    pub said: ReviewActor<'a>,
     pub policy: &'a ReviewPolicy,
 }
 
-impl<'a> Judging<'a> {
+impl<'a> JudgeReview<'a> {
     /// Returns the review of a scene that is about to be judged, with at most `revisions`
     /// revisions. A scene that was not revised yet gets a new review.
     #[must_use]
-    pub fn review(known: Option<Review>, generation: &Generation, revisions: u32) -> Review {
+    pub fn open_review(known: Option<Review>, generation: &Generation, revisions: u32) -> Review {
         let anew = || {
             let policy = ReviewPolicy {
                 max_iterations: revisions + 1,
                 ..ReviewPolicy::default()
             };
-            Review::begin(&generation.scene, Vec::new(), &policy)
+            Review::start_review(&generation.scene, Vec::new(), &policy)
         };
         // The review of an earlier generation of this scene has used up its iterations.
         known
@@ -44,40 +44,41 @@ impl<'a> Judging<'a> {
 ///
 /// # Errors
 /// When the answer is unusable; the same step then has to be asked again.
-pub fn take(
+pub fn apply_answer(
     generation: &mut Generation,
     answer: &Value,
     is_cut: bool,
-    expected: &Expected<'_>,
-    judging: Judging<'_>,
+    expected: &SceneExpectations<'_>,
+    judging: JudgeReview<'_>,
 ) -> Result<(), String> {
     match generation.step {
-        Step::Write => {
-            generation.draft = prose(answer)?;
-            after_text(generation, is_cut);
+        GenerationStep::Write => {
+            generation.draft = extract_prose(answer)?;
+            choose_step_after_text(generation, is_cut);
         }
-        Step::Conclude => {
-            let more = prose(answer)?;
+        GenerationStep::Conclude => {
+            let more = extract_prose(answer)?;
             generation.conclusions += 1;
             // Joined by a space, because the break is usually within a sentence.
             generation.draft = format!("{} {more}", generation.draft.trim_end());
-            after_text(generation, is_cut);
+            choose_step_after_text(generation, is_cut);
         }
-        Step::Revise => {
-            let revised = prose(answer)?;
+        GenerationStep::Revise => {
+            let revised = extract_prose(answer)?;
             generation.before_revision = Some((
                 std::mem::replace(&mut generation.draft, revised),
                 generation.findings.clone(),
             ));
             generation.revisions += 1;
-            after_text(generation, is_cut);
+            choose_step_after_text(generation, is_cut);
         }
-        Step::Judge => {
-            let verdict = Verdict::read(answer, &generation.draft, expected.blueprint)?;
-            judged(generation, verdict, expected, judging)
+        GenerationStep::Judge => {
+            let verdict =
+                SceneVerdict::parse_proven(answer, &generation.draft, expected.blueprint)?;
+            apply_verdict(generation, verdict, expected, judging)
                 .map_err(|refused| refused.to_string())?;
         }
-        Step::Commit => {
+        GenerationStep::Commit => {
             return Err("the scene is written; only its commit is missing".to_owned());
         }
     }
@@ -85,7 +86,7 @@ pub fn take(
 }
 
 /// Returns the prose of a writer's answer.
-fn prose(answer: &Value) -> Result<String, String> {
+fn extract_prose(answer: &Value) -> Result<String, String> {
     let text = answer
         .as_str()
         .map(str::trim)
@@ -101,29 +102,29 @@ fn prose(answer: &Value) -> Result<String, String> {
 
 /// Selects the step after new prose. A scene without a proper ending is continued; after the last
 /// attempt the unfinished sentence is removed.
-fn after_text(generation: &mut Generation, is_cut: bool) {
+fn choose_step_after_text(generation: &mut Generation, is_cut: bool) {
     let broken_off = is_cut || !checks::has_ending(&generation.draft);
-    generation.step = match broken_off && generation.conclusions < MOST_CONCLUSIONS {
-        true => Step::Conclude,
-        false => Step::Judge,
+    generation.step = match broken_off && generation.conclusions < MAX_CONCLUSIONS {
+        true => GenerationStep::Conclude,
+        false => GenerationStep::Judge,
     };
-    if broken_off && generation.step == Step::Judge {
-        generation.draft = checks::trimmed_to_sentence(&generation.draft).to_owned();
+    if broken_off && generation.step == GenerationStep::Judge {
+        generation.draft = checks::trim_to_sentence(&generation.draft).to_owned();
     }
 }
 
 /// Merges a verdict with the computed findings, records both in the review and selects the next
 /// step.
-fn judged(
+fn apply_verdict(
     generation: &mut Generation,
-    verdict: Verdict,
-    expected: &Expected<'_>,
-    judging: Judging<'_>,
+    verdict: SceneVerdict,
+    expected: &SceneExpectations<'_>,
+    judging: JudgeReview<'_>,
 ) -> Result<(), ReviewRefused> {
-    let mut findings: Vec<Finding> = checks::check(&generation.draft, expected);
+    let mut findings: Vec<SceneFinding> = checks::check_scene(&generation.draft, expected);
     findings.extend(verdict.findings.clone());
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let Judging {
+    let JudgeReview {
         review,
         said,
         policy,
@@ -138,13 +139,13 @@ fn judged(
     // A revision that made it worse is reverted, and no further one is tried: the model had its
     // chance with these findings.
     if let Some((text, before)) = next.before_revision.take()
-        && weight(&before) < weight(&next.findings)
+        && total_weight(&before) < total_weight(&next.findings)
     {
         next.draft = text;
         next.findings = before;
         // The verdict is about the reverted revision, so what it extracted may not be in this
         // draft.
-        next.verdict = next.verdict.take().map(|verdict| Verdict {
+        next.verdict = next.verdict.take().map(|verdict| SceneVerdict {
             facts: Vec::new(),
             loops: Vec::new(),
             new_loops: Vec::new(),
@@ -152,12 +153,12 @@ fn judged(
         });
         review.last_iteration = review.iteration;
     }
-    match review::conclude(review, &next.findings, said, policy)? {
-        Concluded::Retry { .. } => next.step = Step::Revise,
-        Concluded::Complete { .. } => next.step = Step::Commit,
-        Concluded::NeedsPerson { .. } => {
+    match review::conclude_scene_iteration(review, &next.findings, said, policy)? {
+        IterationOutcome::Retry { .. } => next.step = GenerationStep::Revise,
+        IterationOutcome::Complete { .. } => next.step = GenerationStep::Commit,
+        IterationOutcome::NeedsPerson { .. } => {
             next.status = GenerationStatus::Held;
-            next.step = Step::Commit;
+            next.step = GenerationStep::Commit;
         }
     }
     *generation = next;
@@ -165,13 +166,13 @@ fn judged(
 }
 
 /// Returns a score for comparing two lists of findings; one MUST outweighs two SHOULDs.
-fn weight(findings: &[Finding]) -> u32 {
+fn total_weight(findings: &[SceneFinding]) -> u32 {
     findings
         .iter()
         .map(|finding| match finding.severity {
-            Severity::Must => 9,
-            Severity::Should => 3,
-            Severity::Could => 1,
+            FindingSeverity::Must => 9,
+            FindingSeverity::Should => 3,
+            FindingSeverity::Could => 1,
         })
         .sum()
 }

@@ -3,26 +3,26 @@
 use super::continuity;
 use super::record::Generation;
 use crate::memory::{
-    Entry, EntryKind, Importance, LoopStatus, Memory, OpenLoop, Scene, StoryFact, Truth,
+    Entry, EntryKind, Importance, LoopStatus, OpenLoop, Scene, StoryFact, StoryMemory, Truth,
 };
 
 /// Facts about a committed scene besides its text.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
+pub struct CommittedScene<'a> {
     pub title: &'a str,
     pub tick: u64,
     pub words: usize,
 }
 
 /// Records a scene and the proven claims of its judge in the memory, and returns the scene's id.
-pub fn remember(
-    memory: &mut Memory,
+pub fn record_committed_scene(
+    memory: &mut StoryMemory,
     generation: &Generation,
     blueprint: &str,
-    kept: Kept<'_>,
+    kept: CommittedScene<'_>,
 ) -> String {
-    let Kept { title, tick, words } = kept;
-    let pov = continuity::point_of_view(blueprint, memory).map(|it| it.id.clone());
+    let CommittedScene { title, tick, words } = kept;
+    let pov = continuity::find_point_of_view(blueprint, memory).map(|it| it.id.clone());
     let verdict = generation.verdict.clone().unwrap_or_default();
     let known = memory
         .scenes()
@@ -31,7 +31,7 @@ pub fn remember(
     let characters: Vec<String> = verdict
         .characters
         .iter()
-        .filter_map(|id| memory.meant(EntryKind::Character, id))
+        .filter_map(|id| memory.resolve_id(EntryKind::Character, id))
         .collect();
     let scene = Scene {
         id: known
@@ -50,17 +50,17 @@ pub fn remember(
     // A rewritten scene keeps its id, because facts and loops refer to it.
     let id = if known.is_some() {
         let id = scene.id.clone();
-        memory.put(Entry::Scene(scene));
+        memory.put_entry(Entry::Scene(scene));
         id
     } else {
-        memory.add(Entry::Scene(scene))
+        memory.add_entry(Entry::Scene(scene))
     };
     let mut learnt = Vec::new();
     for new in verdict.facts {
         // A judge writes names or ids. A subject that is no character, such as a ship, keeps its
         // words.
         let subject = memory
-            .meant(EntryKind::Character, &new.subject)
+            .resolve_id(EntryKind::Character, &new.subject)
             .unwrap_or(new.subject);
         let same = |fact: &&StoryFact| {
             fact.subject == subject
@@ -81,7 +81,7 @@ pub fn remember(
         } else {
             Truth::Canon
         };
-        let fact = memory.add(Entry::Fact(StoryFact {
+        let fact = memory.add_entry(Entry::Fact(StoryFact {
             subject,
             predicate: new.predicate,
             object: new.object,
@@ -96,7 +96,7 @@ pub fn remember(
     for id in &characters {
         if let Some(Entry::Character(mut it)) = memory.get(id).cloned() {
             it.knows.extend(learnt.iter().cloned());
-            memory.put(Entry::Character(it));
+            memory.put_entry(Entry::Character(it));
         }
     }
     for moved in verdict.loops {
@@ -114,7 +114,7 @@ pub fn remember(
             it.status = LoopStatus::Resolved;
             it.closed_in_scene = Some(id.clone());
         }
-        memory.put(Entry::Loop(it));
+        memory.put_entry(Entry::Loop(it));
     }
     for new in verdict.new_loops {
         // A resumed or repeated commit must not add the same loop twice.
@@ -129,7 +129,7 @@ pub fn remember(
         };
         let text = new.description;
         let created_in_scene = Some(id.clone());
-        memory.add(Entry::Loop(OpenLoop {
+        memory.add_entry(Entry::Loop(OpenLoop {
             importance,
             text,
             created_in_scene,

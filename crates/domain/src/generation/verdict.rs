@@ -4,21 +4,21 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::record::Finding;
-use crate::memory::{EntryKind, Memory};
-use crate::tick::tools::quotes;
+use super::record::SceneFinding;
+use crate::memory::{EntryKind, StoryMemory};
+use crate::tick::tools::contains_quote;
 
 /// The answer of a judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Verdict {
-    pub findings: Vec<Finding>,
+pub struct SceneVerdict {
+    pub findings: Vec<SceneFinding>,
     /// What happens, the most important first.
     pub summary: Vec<String>,
     /// Ids of the characters that are present.
     pub characters: Vec<String>,
     pub facts: Vec<NewFact>,
-    pub loops: Vec<MovedLoop>,
+    pub loops: Vec<AdvancedLoop>,
     pub new_loops: Vec<NewLoop>,
 }
 
@@ -35,7 +35,7 @@ pub struct NewFact {
 /// An open loop that the scene advances or resolves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct MovedLoop {
+pub struct AdvancedLoop {
     pub loop_id: String,
     /// `resolved` or `advanced`.
     pub outcome: String,
@@ -54,7 +54,7 @@ pub struct NewLoop {
 
 /// Returns the JSON schema of a verdict, with the known ids as enumerations.
 #[must_use]
-pub fn schema(memory: &Memory) -> Value {
+pub fn verdict_schema(memory: &StoryMemory) -> Value {
     // Limits on every text and list: a model that repeats itself would otherwise fill its whole
     // output with one field.
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
@@ -66,7 +66,7 @@ pub fn schema(memory: &Memory) -> Value {
         // The newest 400: providers limit the size of an enumeration, and old entries are rarely
         // meant.
         let known: Vec<&str> = memory
-            .of(kind)
+            .entries_of_kind(kind)
             .rev()
             .take(400)
             .map(|entry| entry.id())
@@ -100,35 +100,37 @@ pub fn schema(memory: &Memory) -> Value {
     })
 }
 
-impl Verdict {
+impl SceneVerdict {
     /// Parses a verdict and drops the claims without a verbatim quote. What is missing from a text
     /// cannot be quoted from it, so for `coverage` a quote of the blueprint is enough.
     ///
     /// # Errors
     /// When the value is not a verdict.
-    pub fn read(value: &Value, text: &str, blueprint: &str) -> Result<Self, String> {
+    pub fn parse_proven(value: &Value, text: &str, blueprint: &str) -> Result<Self, String> {
         let mut verdict: Self =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
         verdict.findings.retain(|finding| {
             let proved = finding
                 .quote
                 .as_deref()
-                .is_some_and(|quote| quotes(text, quote));
+                .is_some_and(|quote| contains_quote(text, quote));
             let missing = finding.check == "coverage"
                 && finding
                     .against
                     .as_deref()
                     .or(finding.quote.as_deref())
-                    .is_some_and(|words| quotes(blueprint, words));
+                    .is_some_and(|words| contains_quote(blueprint, words));
             proved || missing
         });
         verdict
             .facts
-            .retain(|fact| !fact.subject.trim().is_empty() && quotes(text, &fact.quote));
-        verdict.loops.retain(|moved| quotes(text, &moved.quote));
+            .retain(|fact| !fact.subject.trim().is_empty() && contains_quote(text, &fact.quote));
+        verdict
+            .loops
+            .retain(|moved| contains_quote(text, &moved.quote));
         verdict
             .new_loops
-            .retain(|new| !new.description.trim().is_empty() && quotes(text, &new.quote));
+            .retain(|new| !new.description.trim().is_empty() && contains_quote(text, &new.quote));
         Ok(verdict)
     }
 }

@@ -5,7 +5,7 @@
 //! change" costs time; a wrong "read-only" would miss a change.
 
 /// Programs that never write a file, whatever their arguments.
-const LOOKS: &[&str] = &[
+const READ_ONLY_PROGRAMS: &[&str] = &[
     // Absent on purpose: `awk` can write files, `env`, `time` and `xargs` run other programs, and
     // `less` can start an editor.
     "basename",
@@ -57,7 +57,7 @@ const LOOKS: &[&str] = &[
 ];
 
 /// Programs that write or run something only with one of these options.
-const LOOKS_UNLESS: &[(&str, &[&str])] = &[
+const READ_ONLY_UNLESS_OPTION: &[(&str, &[&str])] = &[
     ("file", &["-C", "--compile"]),
     (
         "find",
@@ -75,7 +75,7 @@ const LOOKS_UNLESS: &[(&str, &[&str])] = &[
 ];
 
 /// Read-only git commands. Most accept options that write a file, which are checked separately.
-const GIT_LOOKS: &[&str] = &[
+const READ_ONLY_GIT_COMMANDS: &[&str] = &[
     "blame",
     "cat-file",
     "describe",
@@ -91,7 +91,7 @@ const GIT_LOOKS: &[&str] = &[
 ];
 
 /// Redirections that write no file.
-const INTO_NOTHING: &[&str] = &[
+const HARMLESS_REDIRECTIONS: &[&str] = &[
     "2>/dev/null",
     "2> /dev/null",
     ">/dev/null",
@@ -101,8 +101,8 @@ const INTO_NOTHING: &[&str] = &[
 ];
 
 /// Whether a command line is known to change no file.
-pub(super) fn only_looks(command: &str) -> bool {
-    let command = INTO_NOTHING
+pub(super) fn is_read_only(command: &str) -> bool {
+    let command = HARMLESS_REDIRECTIONS
         .iter()
         .fold(command.to_owned(), |text, word| text.replace(word, " "));
     // What is left after the harmless redirections writes a file or runs another command line.
@@ -118,27 +118,27 @@ pub(super) fn only_looks(command: &str) -> bool {
         .filter(|part| !part.is_empty())
         .peekable();
     // An empty line is not a command, so nothing is known about it.
-    parts.peek().is_some() && parts.all(looks)
+    parts.peek().is_some() && parts.all(is_read_only_call)
 }
 
 /// Whether a command line is known to change no file except through `tl` itself.
-pub(super) fn only_looks_or_is_ours(command: &str) -> bool {
+pub(super) fn is_read_only_or_own(command: &str) -> bool {
     let hides =
         |part: &str| part.contains(['>', '`']) || part.contains("$(") || part.contains("<(");
     // The exact word `tl`: a path such as `./tl` may be another program.
     let is_ours = |part: &str| part.split_whitespace().next() == Some("tl") && !hides(part);
-    let command = INTO_NOTHING
+    let command = HARMLESS_REDIRECTIONS
         .iter()
         .fold(command.to_owned(), |text, word| text.replace(word, " "));
     let mut parts = command
         .split([';', '|', '&', '\n'])
         .map(str::trim)
         .filter(|part| !part.is_empty());
-    parts.all(|part| is_ours(part) || only_looks(part))
+    parts.all(|part| is_ours(part) || is_read_only(part))
 }
 
 /// Whether one simple command only reads.
-fn looks(part: &str) -> bool {
+fn is_read_only_call(part: &str) -> bool {
     let mut words = part.split_whitespace();
     let Some(program) = words.next() else {
         return true;
@@ -152,10 +152,13 @@ fn looks(part: &str) -> bool {
         Some(letter) => word.starts_with('-') && !word.starts_with("--") && word.contains(letter),
         None => word.split('=').next() == Some(for_it),
     };
-    if LOOKS.contains(&program) {
+    if READ_ONLY_PROGRAMS.contains(&program) {
         return true;
     }
-    if let Some((_, unless)) = LOOKS_UNLESS.iter().find(|(name, _)| *name == program) {
+    if let Some((_, unless)) = READ_ONLY_UNLESS_OPTION
+        .iter()
+        .find(|(name, _)| *name == program)
+    {
         let plain: Vec<&str> = words
             .clone()
             .filter(|word| !word.starts_with('-'))
@@ -167,7 +170,9 @@ fn looks(part: &str) -> bool {
     match program {
         "git" => {
             // The verb has to be the first word: `git -c alias.x='!rm' x` can run anything.
-            words.next().is_some_and(|verb| GIT_LOOKS.contains(&verb))
+            words
+                .next()
+                .is_some_and(|verb| READ_ONLY_GIT_COMMANDS.contains(&verb))
                 && !words.any(|word| {
                     asks(word, "--output")
                         || asks(word, "--ext-diff")
@@ -178,7 +183,7 @@ fn looks(part: &str) -> bool {
         "sed" => {
             // Only the form agents use to page through a file.
             words.next() == Some("-n")
-                && words.next().is_some_and(prints_lines)
+                && words.next().is_some_and(is_print_script)
                 && words.all(|word| !word.starts_with('-'))
         }
         _ => false,
@@ -187,7 +192,7 @@ fn looks(part: &str) -> bool {
 
 /// Whether a `sed` script is only an address and `p`, such as `10,20p`: other commands (`w`, `e`)
 /// can write files and run programs.
-fn prints_lines(script: &str) -> bool {
+fn is_print_script(script: &str) -> bool {
     let bare = script.trim_matches(['\'', '"']);
     bare.strip_suffix('p').is_some_and(|lines| {
         lines
@@ -200,7 +205,7 @@ fn prints_lines(script: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{only_looks, only_looks_or_is_ours};
+    use super::{is_read_only, is_read_only_or_own};
 
     #[test]
     fn what_only_looks() {
@@ -215,7 +220,7 @@ mod tests {
             "git diff HEAD~1 -- src >/dev/null 2>&1",
             "tail -f log &",
         ] {
-            assert!(only_looks(command), "{command}");
+            assert!(is_read_only(command), "{command}");
         }
     }
 
@@ -260,7 +265,7 @@ mod tests {
             // Harmless, but quotes are not parsed.
             "grep 'a; rm b' c",
         ] {
-            assert!(!only_looks(command), "{command}");
+            assert!(!is_read_only(command), "{command}");
         }
     }
 
@@ -271,7 +276,7 @@ mod tests {
             "cd app && tl where 2>/dev/null | head -3",
             "ls",
         ] {
-            assert!(only_looks_or_is_ours(command), "{command}");
+            assert!(is_read_only_or_own(command), "{command}");
         }
         for command in [
             "tl brief > src/a.rs",
@@ -279,7 +284,7 @@ mod tests {
             "tl intent \"$(rm a)\"",
             "make",
         ] {
-            assert!(!only_looks_or_is_ours(command), "{command}");
+            assert!(!is_read_only_or_own(command), "{command}");
         }
     }
 
@@ -288,12 +293,12 @@ mod tests {
         #[test]
         fn a_stranger_is_never_harmless(before in "(ls|cat a|git log)( \\| | && |; )", after in "( \\| wc|; ls| 2>&1)?") {
             let line = format!("{before}deploy now{after}");
-            prop_assert!(!only_looks(&line));
+            prop_assert!(!is_read_only(&line));
         }
 
         #[test]
         fn no_line_breaks_it(line in "\\PC{0,80}") {
-            only_looks(&line);
+            is_read_only(&line);
         }
     }
 }

@@ -12,12 +12,12 @@ pub struct ShellLine {
 
 /// Maximum nesting of command lines within quotes, as in `bash -lc 'tl where'`. Deeper ones are
 /// ignored, which bounds the recursion.
-const MAX_DEPTH: usize = 3;
+const MAX_QUOTED_DEPTH: usize = 3;
 
 impl ShellLine {
     /// Tokenizes a line. A malformed one, such as with an open quote, is read to its end.
     #[must_use]
-    pub fn read(line: &str) -> Self {
+    pub fn parse(line: &str) -> Self {
         let mut commands = vec![Vec::new()];
         let mut word: Option<String> = None;
         let mut characters = line.chars().peekable();
@@ -89,10 +89,10 @@ impl ShellLine {
     /// that run it (`env`, `sudo`, `bash -c`).
     #[must_use]
     pub fn own_calls(&self) -> Vec<Vec<String>> {
-        self.own_calls_to(MAX_DEPTH)
+        self.own_calls_within(MAX_QUOTED_DEPTH)
     }
 
-    fn own_calls_to(&self, depth: usize) -> Vec<Vec<String>> {
+    fn own_calls_within(&self, depth: usize) -> Vec<Vec<String>> {
         let mut calls = Vec::new();
         for command in &self.commands {
             // Any word may be the program, not only the first: the options of every wrapper (`env`,
@@ -102,7 +102,7 @@ impl ShellLine {
                     calls.push(command.get(index + 1..).unwrap_or_default().to_vec());
                 // A word with whitespace was quoted, so it may be a command line for another shell.
                 } else if depth > 0 && word.contains("tl") && word.contains(char::is_whitespace) {
-                    calls.extend(Self::read(word).own_calls_to(depth - 1));
+                    calls.extend(Self::parse(word).own_calls_within(depth - 1));
                 }
             }
         }
@@ -133,14 +133,14 @@ mod tests {
             "tl 2>/dev/null focus enter > out.txt 001 < /dev/null",
             "tl focus enter 001 &> out.txt",
         ] {
-            let calls = ShellLine::read(line).own_calls();
+            let calls = ShellLine::parse(line).own_calls();
             assert!(
                 calls.iter().any(|call| *call == ["focus", "enter", "001"]),
                 "{line}: {calls:?}"
             );
         }
         assert_eq!(
-            ShellLine::read("tl mem save a#b 3").own_calls(),
+            ShellLine::parse("tl mem save a#b 3").own_calls(),
             [["mem", "save", "a#b", "3"]]
         );
         for line in [
@@ -155,7 +155,7 @@ mod tests {
             "\\",
         ] {
             assert_eq!(
-                ShellLine::read(line).own_calls(),
+                ShellLine::parse(line).own_calls(),
                 Vec::<Vec<String>>::new(),
                 "{line}"
             );
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn quoted_words_are_what_a_program_gets() {
-        let calls = ShellLine::read(r#"tl intent "say \"it\" \n" '$HOME' a'b'c"#).own_calls();
+        let calls = ShellLine::parse(r#"tl intent "say \"it\" \n" '$HOME' a'b'c"#).own_calls();
         assert_eq!(calls, [[r"intent", r#"say "it" \n"#, "$HOME", "abc"]]);
     }
 }

@@ -32,7 +32,7 @@ impl EntryKind {
 
     /// Returns its name in commands, records and JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Character => "character",
             Self::Location => "location",
@@ -46,7 +46,7 @@ impl EntryKind {
 
     /// Returns the directory of its files, below `memory/`.
     #[must_use]
-    pub fn folder(self) -> &'static str {
+    pub fn folder_name(self) -> &'static str {
         match self {
             Self::Character => "characters",
             Self::Location => "locations",
@@ -60,7 +60,7 @@ impl EntryKind {
 
     /// Returns the letters that its ids start with.
     #[must_use]
-    pub fn prefix(self) -> &'static str {
+    pub fn id_prefix(self) -> &'static str {
         match self {
             Self::Character => "C",
             Self::Location => "L",
@@ -77,30 +77,30 @@ impl EntryKind {
     /// Returns the id with this number. Scenes count from 1 and are written with three digits, the
     /// rest from 0.
     #[must_use]
-    pub fn id(self, number: u32) -> String {
+    pub fn format_id(self, number: u32) -> String {
         match self {
             // Padded, so that a directory lists the scenes in order.
             Self::Scene => format!("S{number:03}"),
-            _ => format!("{}{number}", self.prefix()),
+            _ => format!("{}{number}", self.id_prefix()),
         }
     }
 
     /// Returns the number of the first entry.
     #[must_use]
-    pub fn first(self) -> u32 {
+    pub fn first_number(self) -> u32 {
         u32::from(self == Self::Scene)
     }
 
     /// Parses an id, ignoring case and leading zeros: `c0`, `C000`, `s1`. Models write all of
     /// these.
     #[must_use]
-    pub fn of_id(id: &str) -> Option<(Self, u32)> {
+    pub fn parse_id(id: &str) -> Option<(Self, u32)> {
         let id = id.trim();
         let at = id.find(|c: char| c.is_ascii_digit())?;
         let (prefix, digits) = id.split_at_checked(at)?;
         let kind = Self::ALL
             .into_iter()
-            .find(|kind| kind.prefix().eq_ignore_ascii_case(prefix))?;
+            .find(|kind| kind.id_prefix().eq_ignore_ascii_case(prefix))?;
         // Nine digits always fit a `u32`; leading zeros beyond that are not an id anyone writes.
         if digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -110,17 +110,17 @@ impl EntryKind {
 
     /// Parses a kind's name, singular or plural: `character`, `characters`.
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         let word = word.trim().to_lowercase();
         Self::ALL
             .into_iter()
-            .find(|kind| kind.word() == word || kind.folder() == word)
+            .find(|kind| kind.as_str() == word || kind.folder_name() == word)
     }
 }
 
 impl fmt::Display for EntryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -260,7 +260,7 @@ pub enum Importance {
 impl Importance {
     /// Returns its name in files and JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
             Self::Medium => "medium",
@@ -287,7 +287,7 @@ pub enum LoopStatus {
 impl LoopStatus {
     /// Returns its name in files and JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::Advanced => "advanced",
@@ -377,7 +377,7 @@ macro_rules! each {
 
 /// Why a value is not a valid entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoEntry {
+pub enum InvalidEntry {
     #[error("`{0}` is not a memory id: expected one like C0, L0, R0, S001, OL0, W0 or F0")]
     Id(String),
     #[error("{0}")]
@@ -393,32 +393,32 @@ impl Entry {
     ///
     /// # Errors
     /// When the value has another shape or lacks a required field.
-    pub fn read(kind: EntryKind, value: Value) -> Result<Self, NoEntry> {
-        fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, NoEntry> {
+    pub fn from_value(kind: EntryKind, value: Value) -> Result<Self, InvalidEntry> {
+        fn deserialize_as<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, InvalidEntry> {
             // Serde lists the known fields of an unknown one; the nearest is added for people who
             // mistyped.
             serde_json::from_value(value).map_err(|error| {
-                NoEntry::Shape(crate::suggest::with_suggestion(&error.to_string()))
+                InvalidEntry::Shape(crate::suggest::with_suggestion(&error.to_string()))
             })
         }
         let entry = match kind {
-            EntryKind::Character => Self::Character(typed(value)?),
-            EntryKind::Location => Self::Location(typed(value)?),
-            EntryKind::Relationship => Self::Relationship(typed(value)?),
-            EntryKind::Scene => Self::Scene(typed(value)?),
-            EntryKind::Loop => Self::Loop(typed(value)?),
-            EntryKind::Lore => Self::Lore(typed(value)?),
-            EntryKind::Fact => Self::Fact(typed(value)?),
+            EntryKind::Character => Self::Character(deserialize_as(value)?),
+            EntryKind::Location => Self::Location(deserialize_as(value)?),
+            EntryKind::Relationship => Self::Relationship(deserialize_as(value)?),
+            EntryKind::Scene => Self::Scene(deserialize_as(value)?),
+            EntryKind::Loop => Self::Loop(deserialize_as(value)?),
+            EntryKind::Lore => Self::Lore(deserialize_as(value)?),
+            EntryKind::Fact => Self::Fact(deserialize_as(value)?),
         };
-        entry.checked()
+        entry.validate_fields()
     }
 
     /// Validates what the types cannot express.
-    fn checked(self) -> Result<Self, NoEntry> {
+    fn validate_fields(self) -> Result<Self, InvalidEntry> {
         // Fields are optional for serde, so that files stay short; the few that an entry is useless
         // without are required here.
         let lacks = |what| {
-            Err(NoEntry::Lacks {
+            Err(InvalidEntry::Lacks {
                 kind: self.kind(),
                 what,
             })
@@ -439,7 +439,7 @@ impl Entry {
             Self::Relationship(it) if it.character_a == it.character_b => {
                 lacks("two different characters")
             }
-            Self::Relationship(it) if it.intensity > 10 => Err(NoEntry::Intensity {
+            Self::Relationship(it) if it.intensity > 10 => Err(InvalidEntry::Intensity {
                 id: it.id.clone(),
                 found: it.intensity,
             }),
@@ -453,7 +453,7 @@ impl Entry {
     /// # Panics
     /// Never: entries are plain data.
     #[must_use]
-    pub fn value(&self) -> Value {
+    pub fn to_value(&self) -> Value {
         // Only a map with keys that are not strings could fail here, and no entry has one.
         each!(self, it => serde_json::to_value(it)).expect("BUG: an entry is plain data")
     }
@@ -479,7 +479,7 @@ impl Entry {
     }
 
     /// Returns its fields as YAML in declaration order, without the text.
-    pub(super) fn fields(&self) -> String {
+    pub(super) fn yaml_fields(&self) -> String {
         let mut bare = self.clone();
         // The text is the file's body; an empty one is skipped by the serializer.
         each!(&mut bare, it => it.text.clear());
@@ -537,7 +537,7 @@ pub struct Perspective<'a> {
 impl Relationship {
     /// Returns the view of `character`, if it is one of the two.
     #[must_use]
-    pub fn seen_by(&self, character: &str) -> Option<Perspective<'_>> {
+    pub fn perspective_of(&self, character: &str) -> Option<Perspective<'_>> {
         if self.character_a == character {
             Some(Perspective {
                 other: &self.character_b,
@@ -556,6 +556,7 @@ impl Relationship {
     /// Whether it is between these two, in either order.
     #[must_use]
     pub fn is_between(&self, one: &str, other: &str) -> bool {
-        self.seen_by(one).is_some_and(|side| side.other == other)
+        self.perspective_of(one)
+            .is_some_and(|side| side.other == other)
     }
 }

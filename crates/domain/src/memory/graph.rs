@@ -5,12 +5,12 @@
 use std::f64::consts::TAU;
 use std::fmt::Write as _;
 
-use super::book::Memory;
 use super::entry::{Character, Relationship};
+use super::story_memory::StoryMemory;
 
 /// Renders the graph in Graphviz's DOT language.
 #[must_use]
-pub fn dot(memory: &Memory) -> String {
+pub fn render_dot_graph(memory: &StoryMemory) -> String {
     let quoted = |text: &str| {
         format!(
             "\"{}\"",
@@ -29,13 +29,13 @@ pub fn dot(memory: &Memory) -> String {
         );
     }
     for tie in memory.relationships() {
-        let label = quoted(&label(tie));
+        let label = quoted(&edge_label(tie));
         let _ = writeln!(
             out,
             "  {} -- {} [label={label}, penwidth={}];",
             tie.character_a,
             tie.character_b,
-            width(tie)
+            line_width(tie)
         );
     }
     out.push_str("}\n");
@@ -44,7 +44,7 @@ pub fn dot(memory: &Memory) -> String {
 
 /// Renders the graph as SVG: characters on a circle, lines as thick as the relationship is intense.
 #[must_use]
-pub fn svg(memory: &Memory) -> String {
+pub fn render_svg_graph(memory: &StoryMemory) -> String {
     let characters: Vec<&Character> = memory.characters().collect();
     // 26 units of radius per character leave room for a name of about 20 letters between
     // neighbours.
@@ -75,10 +75,10 @@ pub fn svg(memory: &Memory) -> String {
             out,
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#888\" stroke-width=\"{}\"/>\n\
              <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#555\" font-size=\"11\">{}</text>",
-            width(tie),
+            line_width(tie),
             f64::midpoint(x1, x2),
             f64::midpoint(y1, y2) - 4.0,
-            escaped(&label(tie))
+            escape_xml(&edge_label(tie))
         );
     }
     for (index, character) in characters.iter().enumerate() {
@@ -89,9 +89,9 @@ pub fn svg(memory: &Memory) -> String {
             "<g><title>{id}: {role}</title><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"9\" fill=\"#2b6cb0\"/>\
              <text x=\"{x:.1}\" y=\"{:.1}\">{name}</text></g>",
             y + 24.0,
-            id = escaped(&character.id),
-            role = escaped(&character.role),
-            name = escaped(&character.name),
+            id = escape_xml(&character.id),
+            role = escape_xml(&character.role),
+            name = escape_xml(&character.name),
         );
     }
     out.push_str("</svg>\n");
@@ -99,7 +99,7 @@ pub fn svg(memory: &Memory) -> String {
 }
 
 /// Returns the caption of a relationship.
-fn label(tie: &Relationship) -> String {
+fn edge_label(tie: &Relationship) -> String {
     let parts = [tie.relationship_type.as_str(), tie.status.as_str()];
     parts
         .into_iter()
@@ -109,12 +109,12 @@ fn label(tie: &Relationship) -> String {
 }
 
 /// Returns the line width of a relationship, from 1 to 6.
-fn width(tie: &Relationship) -> u8 {
+fn line_width(tie: &Relationship) -> u8 {
     1 + tie.intensity / 2
 }
 
 /// Escapes text for XML. Control characters are dropped, because XML 1.0 does not allow them.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

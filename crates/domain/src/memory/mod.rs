@@ -1,15 +1,18 @@
 //! Memory besides the tree: notes and anchors of the work, and the entries of a story: its
 //! characters, locations, relationships, scenes, open loops, lore and facts.
 
-mod book;
 mod entry;
-pub mod file;
+pub mod entry_file;
 pub mod graph;
 mod notes;
+mod story_memory;
 
-pub use book::Memory;
 pub use entry::{
-    Character, Entry, EntryKind, Importance, Location, LoopStatus, Lore, NoEntry, OpenLoop,
+    Character, Entry, EntryKind, Importance, InvalidEntry, Location, LoopStatus, Lore, OpenLoop,
     Perspective, Relationship, RelationshipEvent, Scene, StoryFact, Truth,
 };
-pub use notes::{Anchor, LONGEST_ANCHOR, LONGEST_MEM, Mem, NotKept, SHELF, kept_text, shelf_name};
+pub use notes::{
+    Anchor, DEFAULT_SHELF, MAX_ANCHOR_CHARS, MAX_MEM_CHARS, Mem, NoteRefused, parse_shelf_name,
+    validate_note_text,
+};
+pub use story_memory::StoryMemory;

@@ -36,17 +36,17 @@ impl Recorded for Mem {
 }
 
 /// Default shelf of a note.
-pub const SHELF: &str = "general";
+pub const DEFAULT_SHELF: &str = "general";
 
 /// Maximum length of an anchor in characters; short, because every briefing contains all of them.
-pub const LONGEST_ANCHOR: usize = 500;
+pub const MAX_ANCHOR_CHARS: usize = 500;
 
 /// Maximum length of a note in characters.
-pub const LONGEST_MEM: usize = 20_000;
+pub const MAX_MEM_CHARS: usize = 20_000;
 
 /// Why a note or anchor cannot be saved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotKept {
+pub enum NoteRefused {
     #[error("nothing to save: the text is empty")]
     Empty,
     #[error("the text has {length} characters, more than {most}")]
@@ -61,12 +61,12 @@ pub enum NotKept {
 ///
 /// # Errors
 /// When it is empty or longer than `most` characters.
-pub fn kept_text(text: &str, most: usize) -> Result<String, NotKept> {
+pub fn validate_note_text(text: &str, most: usize) -> Result<String, NoteRefused> {
     let text = text.trim();
     let length = text.chars().count();
     match length {
-        0 => Err(NotKept::Empty),
-        _ if length > most => Err(NotKept::TooLong { length, most }),
+        0 => Err(NoteRefused::Empty),
+        _ if length > most => Err(NoteRefused::TooLong { length, most }),
         _ => Ok(text.to_owned()),
     }
 }
@@ -75,7 +75,7 @@ pub fn kept_text(text: &str, most: usize) -> Result<String, NotKept> {
 ///
 /// # Errors
 /// When it is not a valid name.
-pub fn shelf_name(name: &str) -> Result<String, NotKept> {
+pub fn parse_shelf_name(name: &str) -> Result<String, NoteRefused> {
     // Lower case, so that `Auth` and `auth` are one shelf.
     let name = name.trim().to_lowercase();
     let fits = !name.is_empty()
@@ -87,6 +87,6 @@ pub fn shelf_name(name: &str) -> Result<String, NotKept> {
     if fits {
         Ok(name)
     } else {
-        Err(NotKept::Shelf(name))
+        Err(NoteRefused::Shelf(name))
     }
 }

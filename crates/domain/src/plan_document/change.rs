@@ -10,19 +10,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::check::{Grade, Problem, check};
-use super::entity::{EntityKind, Numbers, PARTS, entity_value, ids};
+use super::check::{PlanProblem, ProblemGrade, check_plan};
+use super::entity::{EntityKind, IdCounters, NAMED_PARTS, entity_ids, entity_value};
 use super::model::{
     CodeChange, CodeIntent, Constraint, Decision, DocComment, Documentation, Milestone, Plan,
     RejectedAlternative, Risk, TestPlan,
 };
-use crate::suggest::{nearest, with_suggestion};
+use crate::suggest::{nearest_words, with_suggestion};
 use crate::time::Timestamp;
 
 /// One editing command, as given on the command line, in a batch line or by an MCP tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Change {
+pub enum PlanChange {
     AddDecision {
         decision: String,
         reasoning: String,
@@ -126,10 +126,10 @@ impl DocPlace {
     ];
 }
 
-impl Change {
+impl PlanChange {
     /// Returns the command's name, as workflow roles list it among their allowed commands.
     #[must_use]
-    pub fn word(&self) -> &'static str {
+    pub fn command_name(&self) -> &'static str {
         match self {
             Self::AddDecision { .. } => "add-decision",
             Self::AddAlternative { .. } => "add-alternative",
@@ -147,7 +147,7 @@ impl Change {
 
 /// Result of one command.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Applied {
+pub struct AppliedChange {
     /// The entity that was added or changed.
     pub id: String,
     /// Its new value; `None` when it was removed.
@@ -182,8 +182,8 @@ pub enum ChangeRefused {
     },
     #[error("`{field}` is empty")]
     Empty { field: &'static str },
-    #[error("the plan would be inconsistent: {}", problems.iter().map(Problem::in_words).collect::<Vec<_>>().join("; "))]
-    Broken { problems: Vec<Problem> },
+    #[error("the plan would be inconsistent: {}", problems.iter().map(PlanProblem::render_line).collect::<Vec<_>>().join("; "))]
+    Broken { problems: Vec<PlanProblem> },
 }
 
 /// Applies commands to a consistent plan, all of them or none.
@@ -191,19 +191,21 @@ pub enum ChangeRefused {
 /// # Errors
 /// The index and reason of the first command that is refused. `plan` and `numbers` are then half
 /// edited: the caller drops them.
-pub fn apply(
+pub fn apply_changes(
     plan: &mut Plan,
-    numbers: &mut Numbers,
-    changes: &[Change],
+    numbers: &mut IdCounters,
+    changes: &[PlanChange],
     now: Timestamp,
-) -> Result<Vec<Applied>, (usize, ChangeRefused)> {
+) -> Result<Vec<AppliedChange>, (usize, ChangeRefused)> {
     let mut applied = Vec::with_capacity(changes.len());
     for (at, change) in changes.iter().enumerate() {
         // Rebuilt for each command, because `entity_value` below needs the plan while the editor
         // would still hold it mutably.
-        let mut editor = Editor { plan, numbers, now };
-        let id = editor.change(change).map_err(|refused| (at, refused))?;
-        applied.push(Applied {
+        let mut editor = PlanEditor { plan, numbers, now };
+        let id = editor
+            .apply_change(change)
+            .map_err(|refused| (at, refused))?;
+        applied.push(AppliedChange {
             entity: entity_value(plan, &id),
             id,
         });
@@ -211,9 +213,9 @@ pub fn apply(
     // Checked once, after the last command: a batch may pass through an inconsistent plan, such as
     // an intent that names a decision added two lines later. Checking per command would also make a
     // batch quadratic.
-    let problems: Vec<Problem> = check(plan)
+    let problems: Vec<PlanProblem> = check_plan(plan)
         .into_iter()
-        .filter(|problem| problem.grade == Grade::Broken)
+        .filter(|problem| problem.grade == ProblemGrade::Broken)
         .collect();
     if problems.is_empty() {
         Ok(applied)
@@ -226,13 +228,13 @@ pub fn apply(
     }
 }
 
-struct Editor<'p> {
+struct PlanEditor<'p> {
     plan: &'p mut Plan,
-    numbers: &'p mut Numbers,
+    numbers: &'p mut IdCounters,
     now: Timestamp,
 }
 
-fn filled(field: &'static str, text: &str) -> Result<String, ChangeRefused> {
+fn require_text(field: &'static str, text: &str) -> Result<String, ChangeRefused> {
     if text.trim().is_empty() {
         Err(ChangeRefused::Empty { field })
     } else {
@@ -240,10 +242,10 @@ fn filled(field: &'static str, text: &str) -> Result<String, ChangeRefused> {
     }
 }
 
-impl Editor<'_> {
-    fn unknown(&self, what: &'static str, id: &str) -> ChangeRefused {
+impl PlanEditor<'_> {
+    fn unknown_entity(&self, what: &'static str, id: &str) -> ChangeRefused {
         // `NAMED_PARTS` too, because `overview` and its like are given where an id is expected.
-        let near = nearest(id, ids(self.plan).chain(PARTS), 1)
+        let near = nearest_words(id, entity_ids(self.plan).chain(NAMED_PARTS), 1)
             .first()
             .map(|near| (*near).to_owned());
         ChangeRefused::Unknown {
@@ -253,7 +255,7 @@ impl Editor<'_> {
         }
     }
 
-    fn milestone(&mut self, id: &str) -> Result<&mut Milestone, ChangeRefused> {
+    fn find_milestone(&mut self, id: &str) -> Result<&mut Milestone, ChangeRefused> {
         match self
             .plan
             .milestones
@@ -264,85 +266,85 @@ impl Editor<'_> {
             // borrowed
             // in the branch that has to search it for a suggestion.
             Some(at) => Ok(&mut self.plan.milestones[at]),
-            None => Err(self.unknown("milestone", id)),
+            None => Err(self.unknown_entity("milestone", id)),
         }
     }
 
-    fn change(&mut self, change: &Change) -> Result<String, ChangeRefused> {
+    fn apply_change(&mut self, change: &PlanChange) -> Result<String, ChangeRefused> {
         // Everything that is added starts at version 1, the default the schema gives to entities
         // of hand-written plans.
         let version = 1;
         match change.clone() {
-            Change::AddDecision {
+            PlanChange::AddDecision {
                 decision,
                 reasoning,
             } => {
                 // An id that is drawn before a field turns out empty is lost with the whole batch:
                 // the
                 // caller drops the counters together with the plan.
-                let id = self.numbers.give(EntityKind::Decision);
+                let id = self.numbers.next_id(EntityKind::Decision);
                 self.plan.planning_context.decision_log.push(Decision {
                     id: id.clone(),
                     version,
-                    decision: filled("decision", &decision)?,
-                    reasoning_chain: filled("reasoning", &reasoning)?,
+                    decision: require_text("decision", &decision)?,
+                    reasoning_chain: require_text("reasoning", &reasoning)?,
                     timestamp: self.now,
                 });
                 Ok(id)
             }
-            Change::AddAlternative {
+            PlanChange::AddAlternative {
                 alternative,
                 reason,
                 decision_ref,
             } => {
-                let id = self.numbers.give(EntityKind::Alternative);
+                let id = self.numbers.next_id(EntityKind::Alternative);
                 self.plan
                     .planning_context
                     .rejected_alternatives
                     .push(RejectedAlternative {
                         id: id.clone(),
                         version,
-                        alternative: filled("alternative", &alternative)?,
-                        rejection_reason: filled("reason", &reason)?,
+                        alternative: require_text("alternative", &alternative)?,
+                        rejection_reason: require_text("reason", &reason)?,
                         decision_ref,
                     });
                 Ok(id)
             }
-            Change::AddConstraint {
+            PlanChange::AddConstraint {
                 kind,
                 description,
                 source,
             } => {
-                let id = self.numbers.give(EntityKind::Constraint);
-                let description = filled("description", &description)?;
+                let id = self.numbers.next_id(EntityKind::Constraint);
+                let description = require_text("description", &description)?;
                 let constraint = Constraint {
                     id: id.clone(),
                     version,
-                    kind: filled("type", &kind)?,
+                    kind: require_text("type", &kind)?,
                     description,
                     source,
                 };
                 self.plan.planning_context.constraints.push(constraint);
                 Ok(id)
             }
-            Change::AddRisk {
+            PlanChange::AddRisk {
                 risk,
                 mitigation,
                 anchor,
                 decision_ref,
             } => {
-                let id = self.numbers.give(EntityKind::Risk);
+                let id = self.numbers.next_id(EntityKind::Risk);
                 self.plan.planning_context.known_risks.push(Risk {
                     id: id.clone(),
                     version,
-                    risk: filled("risk", &risk)?,
-                    mitigation: filled("mitigation", &mitigation)?,
+                    risk: require_text("risk", &risk)?,
+                    mitigation: require_text("mitigation", &mitigation)?,
                     anchor,
                     decision_ref,
                 });
                 Ok(id)
             }
-            Change::AddMilestone {
+            PlanChange::AddMilestone {
                 name,
                 files,
                 flags,
@@ -353,7 +355,7 @@ impl Editor<'_> {
                 is_documentation_only,
                 delegated_to,
             } => {
-                let id = self.numbers.give(EntityKind::Milestone);
+                let id = self.numbers.next_id(EntityKind::Milestone);
                 // Milestone numbers are for people and follow the plan, so unlike ids they may be
                 // used again after the last milestone was removed.
                 let number = self
@@ -368,7 +370,7 @@ impl Editor<'_> {
                     id: id.clone(),
                     version,
                     number,
-                    name: filled("name", &name)?,
+                    name: require_text("name", &name)?,
                     files,
                     flags,
                     requirements,
@@ -383,7 +385,7 @@ impl Editor<'_> {
                 });
                 Ok(id)
             }
-            Change::AddIntent {
+            PlanChange::AddIntent {
                 milestone,
                 file,
                 function,
@@ -391,11 +393,11 @@ impl Editor<'_> {
                 decision_refs,
                 params,
             } => {
-                let behavior = filled("behavior", &behavior)?;
+                let behavior = require_text("behavior", &behavior)?;
                 // Looked up before an id is drawn and again to push: the borrow of the first lookup
                 // must end before the counters can be changed.
-                self.milestone(&milestone)?;
-                let id = self.numbers.give(EntityKind::Intent);
+                self.find_milestone(&milestone)?;
+                let id = self.numbers.next_id(EntityKind::Intent);
                 let intent = CodeIntent {
                     id: id.clone(),
                     version,
@@ -405,10 +407,10 @@ impl Editor<'_> {
                     decision_refs,
                     params,
                 };
-                self.milestone(&milestone)?.code_intents.push(intent);
+                self.find_milestone(&milestone)?.code_intents.push(intent);
                 Ok(id)
             }
-            Change::AddChange {
+            PlanChange::AddChange {
                 intent_ref,
                 file,
                 diff,
@@ -417,10 +419,10 @@ impl Editor<'_> {
             } => {
                 // Only checked, not replaced by its trimmed form: leading blanks and the final line
                 // end of a diff are significant.
-                filled("diff", &diff)?;
+                require_text("diff", &diff)?;
                 let found = self
                     .plan
-                    .intents()
+                    .iter_intents()
                     .find(|(_, intent)| intent.id == intent_ref);
                 // The milestone follows from the intent. A separate argument could contradict it.
                 let Some((milestone, file)) = found.map(|(milestone, intent)| {
@@ -429,9 +431,9 @@ impl Editor<'_> {
                         file.unwrap_or_else(|| intent.file.clone()),
                     )
                 }) else {
-                    return Err(self.unknown("code intent", &intent_ref));
+                    return Err(self.unknown_entity("code intent", &intent_ref));
                 };
-                let id = self.numbers.give(EntityKind::Change);
+                let id = self.numbers.next_id(EntityKind::Change);
                 let change = CodeChange {
                     id: id.clone(),
                     version,
@@ -441,21 +443,21 @@ impl Editor<'_> {
                     context_lines,
                     why_comments,
                 };
-                self.milestone(&milestone)?.code_changes.push(change);
+                self.find_milestone(&milestone)?.code_changes.push(change);
                 Ok(id)
             }
-            Change::AddDoc {
+            PlanChange::AddDoc {
                 milestone,
                 place,
                 target,
                 text,
             } => {
-                let text = filled("text", &text)?;
+                let text = require_text("text", &text)?;
                 // A module comment belongs to the milestone's files as a whole.
                 if place != DocPlace::Module {
-                    filled("target", &target)?;
+                    require_text("target", &target)?;
                 }
-                let found = self.milestone(&milestone)?;
+                let found = self.find_milestone(&milestone)?;
                 let comment = DocComment { target, text };
                 let documentation = &mut found.documentation;
                 match place {
@@ -468,18 +470,19 @@ impl Editor<'_> {
                 found.version += 1;
                 Ok(milestone)
             }
-            Change::Set {
+            PlanChange::Set {
                 id,
                 version,
                 fields,
-            } => self.set(&id, version, &fields).map(|()| id),
-            Change::Remove { id, version } => self.remove(&id, version).map(|()| id),
+            } => self.set_fields(&id, version, &fields).map(|()| id),
+            PlanChange::Remove { id, version } => self.remove_entity(&id, version).map(|()| id),
         }
     }
 
     /// Compares the version the caller read with the current one; returns the current value.
-    fn seen(&self, id: &str, version: Option<u64>) -> Result<Value, ChangeRefused> {
-        let current = entity_value(self.plan, id).ok_or_else(|| self.unknown("entity", id))?;
+    fn check_version(&self, id: &str, version: Option<u64>) -> Result<Value, ChangeRefused> {
+        let current =
+            entity_value(self.plan, id).ok_or_else(|| self.unknown_entity("entity", id))?;
         // The refusals carry the current value, so that an agent can redo its edit without another
         // read.
         let is = current["version"].as_u64().unwrap_or(1);
@@ -496,13 +499,13 @@ impl Editor<'_> {
         }
     }
 
-    fn set(
+    fn set_fields(
         &mut self,
         id: &str,
         version: Option<u64>,
         fields: &Map<String, Value>,
     ) -> Result<(), ChangeRefused> {
-        let mut value = self.seen(id, version)?;
+        let mut value = self.check_version(id, version)?;
         let refused = |field: &str, why: String| ChangeRefused::Field {
             id: id.to_owned(),
             field: field.to_owned(),
@@ -519,54 +522,59 @@ impl Editor<'_> {
                         "each has an id of its own; add, set or remove that".to_owned(),
                     ));
                 }
-                _ => put_field(&mut value, field, wanted),
+                _ => set_field(&mut value, field, wanted),
             }
         }
         value["version"] = Value::from(value["version"].as_u64().unwrap_or(1) + 1);
         let names: Vec<&str> = fields.keys().map(String::as_str).collect();
-        self.put(id, value)
+        self.replace_entity(id, value)
             .map_err(|why| refused(&names.join(", "), why))
     }
 
-    fn put(&mut self, id: &str, value: Value) -> Result<(), String> {
+    fn replace_entity(&mut self, id: &str, value: Value) -> Result<(), String> {
         // Through `serde`: the reader that accepts `plan.json` decides about a field, so a command
         // cannot write a document that the next command cannot read.
-        fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+        fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, String> {
             serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))
         }
-        fn replace<T: DeserializeOwned>(place: Option<&mut T>, value: Value) -> Result<(), String> {
+        fn replace_value<T: DeserializeOwned>(
+            place: Option<&mut T>,
+            value: Value,
+        ) -> Result<(), String> {
             let place = place.ok_or("it no longer exists")?;
-            *place = read(value)?;
+            *place = read_value(value)?;
             Ok(())
         }
         let plan = &mut *self.plan;
         let context = &mut plan.planning_context;
         match id {
-            "overview" => return replace(Some(&mut plan.overview), value),
-            "invisible_knowledge" => return replace(Some(&mut plan.invisible_knowledge), value),
+            "overview" => return replace_value(Some(&mut plan.overview), value),
+            "invisible_knowledge" => {
+                return replace_value(Some(&mut plan.invisible_knowledge), value);
+            }
             "milestone_dependencies" => {
-                return replace(Some(&mut plan.milestone_dependencies), value);
+                return replace_value(Some(&mut plan.milestone_dependencies), value);
             }
             _ => {}
         }
-        let (kind, _) = EntityKind::of_id(id).ok_or("its id is of no known kind")?;
+        let (kind, _) = EntityKind::parse_id(id).ok_or("its id is of no known kind")?;
         match kind {
-            EntityKind::Decision => replace(
+            EntityKind::Decision => replace_value(
                 context.decision_log.iter_mut().find(|one| one.id == id),
                 value,
             ),
-            EntityKind::Alternative => replace(
+            EntityKind::Alternative => replace_value(
                 context
                     .rejected_alternatives
                     .iter_mut()
                     .find(|one| one.id == id),
                 value,
             ),
-            EntityKind::Constraint => replace(
+            EntityKind::Constraint => replace_value(
                 context.constraints.iter_mut().find(|one| one.id == id),
                 value,
             ),
-            EntityKind::Risk => replace(
+            EntityKind::Risk => replace_value(
                 context.known_risks.iter_mut().find(|one| one.id == id),
                 value,
             ),
@@ -576,7 +584,7 @@ impl Editor<'_> {
                     .iter_mut()
                     .find(|one| one.id == id)
                     .ok_or("it no longer exists")?;
-                let mut changed: Milestone = read(value)?;
+                let mut changed: Milestone = read_value(value)?;
                 // `entity_value` leaves both lists out, so the value just read has none; taken over
                 // here,
                 // or setting a milestone's name would delete its intents.
@@ -590,22 +598,22 @@ impl Editor<'_> {
                     .milestones
                     .iter_mut()
                     .flat_map(|milestone| &mut milestone.code_intents);
-                replace(intents.find(|one| one.id == id), value)
+                replace_value(intents.find(|one| one.id == id), value)
             }
             EntityKind::Change => {
                 let mut changes = plan
                     .milestones
                     .iter_mut()
                     .flat_map(|milestone| &mut milestone.code_changes);
-                replace(changes.find(|one| one.id == id), value)
+                replace_value(changes.find(|one| one.id == id), value)
             }
         }
     }
 
-    fn remove(&mut self, id: &str, version: Option<u64>) -> Result<(), ChangeRefused> {
-        self.seen(id, version)?;
+    fn remove_entity(&mut self, id: &str, version: Option<u64>) -> Result<(), ChangeRefused> {
+        self.check_version(id, version)?;
         // The schema requires these parts, so a plan without one could not be read again.
-        if PARTS.contains(&id) {
+        if NAMED_PARTS.contains(&id) {
             let why = "it is a part every plan has; set its fields instead".to_owned();
             return Err(ChangeRefused::Field {
                 id: id.to_owned(),
@@ -615,7 +623,7 @@ impl Editor<'_> {
         }
         // Refused instead of cascading: what leans on a decision has to be rethought, not deleted
         // with it.
-        let by = self.referring(id);
+        let by = self.list_references(id);
         if !by.is_empty() {
             return Err(ChangeRefused::Referred {
                 id: id.to_owned(),
@@ -637,7 +645,7 @@ impl Editor<'_> {
     }
 
     /// Lists everything that would refer to a missing id if this one were removed.
-    fn referring(&self, id: &str) -> Vec<String> {
+    fn list_references(&self, id: &str) -> Vec<String> {
         let plan = &*self.plan;
         let context = &plan.planning_context;
         let mut by: Vec<String> = Vec::new();
@@ -684,12 +692,12 @@ impl Editor<'_> {
 ///
 /// A string given for a list, number or flag is parsed as JSON, because `tl doc set key=value` has
 /// only strings.
-fn put_field(entity: &mut Value, path: &str, wanted: &Value) {
+fn set_field(entity: &mut Value, path: &str, wanted: &Value) {
     let (place, field) = match path.split_once('.') {
         // Descends only into objects that are there: a name that really contains a dot, as `params`
         // may have, is a field of its own.
         Some((outer, inner)) if entity.get(outer).is_some_and(Value::is_object) => {
-            return put_field(&mut entity[outer], inner, wanted);
+            return set_field(&mut entity[outer], inner, wanted);
         }
         _ => (entity, path),
     };
@@ -712,7 +720,7 @@ fn put_field(entity: &mut Value, path: &str, wanted: &Value) {
 ///
 /// # Errors
 /// Every line that cannot be parsed, with its number.
-pub fn in_batch(text: &str, numbers: &Numbers) -> Result<Vec<Change>, Vec<Problem>> {
+pub fn parse_batch(text: &str, numbers: &IdCounters) -> Result<Vec<PlanChange>, Vec<PlanProblem>> {
     // A copy: ids are predicted here and really drawn in `apply_changes`, from the same start.
     let mut numbers = numbers.clone();
     let mut names: HashMap<String, String> = HashMap::new();
@@ -722,12 +730,12 @@ pub fn in_batch(text: &str, numbers: &Numbers) -> Result<Vec<Change>, Vec<Proble
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
     {
-        match in_line(line, &mut numbers, &mut names) {
+        match parse_batch_line(line, &mut numbers, &mut names) {
             Ok(change) => changes.push(change),
             // Goes on after a bad line, so that one run reports them all.
-            Err(message) => problems.push(Problem {
+            Err(message) => problems.push(PlanProblem {
                 line: Some(at + 1),
-                ..Problem::broken("", message)
+                ..PlanProblem::broken("", message)
             }),
         }
     }
@@ -738,11 +746,11 @@ pub fn in_batch(text: &str, numbers: &Numbers) -> Result<Vec<Change>, Vec<Proble
     }
 }
 
-fn in_line(
+fn parse_batch_line(
     line: &str,
-    numbers: &mut Numbers,
+    numbers: &mut IdCounters,
     names: &mut HashMap<String, String>,
-) -> Result<Change, String> {
+) -> Result<PlanChange, String> {
     let mut value: Value =
         serde_json::from_str(line).map_err(|error| format!("not valid JSON: {error}"))?;
     let name = value
@@ -750,27 +758,27 @@ fn in_line(
         // Taken out before the typed read, which denies unknown fields.
         .and_then(|members| members.remove("as"));
     let mut unknown = None;
-    named(&mut value, names, &mut unknown);
+    resolve_names(&mut value, names, &mut unknown);
     if let Some(unknown) = unknown {
         return Err(format!(
             "undefined name `@{unknown}`: no earlier line is named so"
         ));
     }
-    let change: Change =
+    let change: PlanChange =
         serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))?;
     let kind = match &change {
-        Change::AddDecision { .. } => Some(EntityKind::Decision),
-        Change::AddAlternative { .. } => Some(EntityKind::Alternative),
-        Change::AddConstraint { .. } => Some(EntityKind::Constraint),
-        Change::AddRisk { .. } => Some(EntityKind::Risk),
-        Change::AddMilestone { .. } => Some(EntityKind::Milestone),
-        Change::AddIntent { .. } => Some(EntityKind::Intent),
-        Change::AddChange { .. } => Some(EntityKind::Change),
-        Change::AddDoc { .. } | Change::Set { .. } | Change::Remove { .. } => None,
+        PlanChange::AddDecision { .. } => Some(EntityKind::Decision),
+        PlanChange::AddAlternative { .. } => Some(EntityKind::Alternative),
+        PlanChange::AddConstraint { .. } => Some(EntityKind::Constraint),
+        PlanChange::AddRisk { .. } => Some(EntityKind::Risk),
+        PlanChange::AddMilestone { .. } => Some(EntityKind::Milestone),
+        PlanChange::AddIntent { .. } => Some(EntityKind::Intent),
+        PlanChange::AddChange { .. } => Some(EntityKind::Change),
+        PlanChange::AddDoc { .. } | PlanChange::Set { .. } | PlanChange::Remove { .. } => None,
     };
     // Ids are drawn in order, so the id this line will get is known before it is applied. A line
     // without `as` draws one too, or later predictions would be off by one.
-    let id = kind.map(|kind| numbers.give(kind));
+    let id = kind.map(|kind| numbers.next_id(kind));
     match (name, id) {
         (None, _) => {}
         (Some(Value::String(name)), Some(id)) => {
@@ -784,7 +792,7 @@ fn in_line(
 }
 
 /// Replaces `@name` by the id it stands for, at any depth.
-fn named(value: &mut Value, names: &HashMap<String, String>, unknown: &mut Option<String>) {
+fn resolve_names(value: &mut Value, names: &HashMap<String, String>, unknown: &mut Option<String>) {
     match value {
         Value::String(text) => {
             // Only a whole string is a name. Text that merely starts with one, such as a mail
@@ -800,10 +808,12 @@ fn named(value: &mut Value, names: &HashMap<String, String>, unknown: &mut Optio
                 }
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|one| named(one, names, unknown)),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|one| resolve_names(one, names, unknown)),
         Value::Object(members) => members
             .values_mut()
-            .for_each(|one| named(one, names, unknown)),
+            .for_each(|one| resolve_names(one, names, unknown)),
         _ => {}
     }
 }

@@ -9,12 +9,12 @@ use serde::Serialize;
 
 use super::entity::EntityKind;
 use super::model::{CodeChange, Milestone, Plan, SCHEMA_VERSION};
-use super::waves::computed;
+use super::waves::compute_waves;
 
 /// Severity of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Grade {
+pub enum ProblemGrade {
     /// The plan is inconsistent: commands refuse to work on it until that is fixed.
     Broken,
     /// Something is missing: the plan cannot be frozen yet.
@@ -25,31 +25,31 @@ pub enum Grade {
 
 /// A problem and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct PlanProblem {
     /// A JSON pointer into `plan.json`.
     pub pointer: String,
     pub message: String,
-    pub grade: Grade,
+    pub grade: ProblemGrade,
     /// Line in the file, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
 }
 
-impl Problem {
+impl PlanProblem {
     /// Creates a problem of grade `broken`.
     #[must_use]
     pub fn broken(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             pointer: pointer.into(),
             message: message.into(),
-            grade: Grade::Broken,
+            grade: ProblemGrade::Broken,
             line: None,
         }
     }
 
     /// Formats the problem as one line for people.
     #[must_use]
-    pub fn in_words(&self) -> String {
+    pub fn render_line(&self) -> String {
         // The pointer of the whole document is the empty string, which would read as a missing one.
         let place = if self.pointer.is_empty() {
             "/"
@@ -65,30 +65,30 @@ impl Problem {
 
 /// Returns all problems of a plan, the most severe first, then in document order.
 #[must_use]
-pub fn check(plan: &Plan) -> Vec<Problem> {
-    let mut checker = Checker {
+pub fn check_plan(plan: &Plan) -> Vec<PlanProblem> {
+    let mut checker = PlanChecker {
         plan,
         problems: Vec::new(),
     };
-    checker.overview();
-    checker.ids();
-    checker.context();
-    checker.milestones();
-    checker.order();
+    checker.check_overview();
+    checker.check_ids();
+    checker.check_decisions();
+    checker.check_milestones();
+    checker.check_waves();
     let mut problems = checker.problems;
     // A stable sort: within a grade the order of the checks is the order of the file.
     problems.sort_by_key(|problem| problem.grade);
     problems
 }
 
-struct Checker<'p> {
+struct PlanChecker<'p> {
     plan: &'p Plan,
-    problems: Vec<Problem>,
+    problems: Vec<PlanProblem>,
 }
 
-impl<'p> Checker<'p> {
-    fn say(&mut self, grade: Grade, pointer: String, message: String) {
-        self.problems.push(Problem {
+impl<'p> PlanChecker<'p> {
+    fn push_problem(&mut self, grade: ProblemGrade, pointer: String, message: String) {
+        self.problems.push(PlanProblem {
             pointer,
             message,
             grade,
@@ -96,33 +96,37 @@ impl<'p> Checker<'p> {
         });
     }
 
-    fn broken(&mut self, pointer: String, message: String) {
-        self.say(Grade::Broken, pointer, message);
+    fn push_broken(&mut self, pointer: String, message: String) {
+        self.push_problem(ProblemGrade::Broken, pointer, message);
     }
 
     // Pointers are closures throughout, formatted only for a problem: a plan with 2,000 intents has
     // thousands of places to check, and nearly all of them are fine.
-    fn filled(&mut self, pointer: impl FnOnce() -> String, text: &str) {
+    fn require_text(&mut self, pointer: impl FnOnce() -> String, text: &str) {
         if text.trim().is_empty() {
-            self.say(Grade::Unfinished, pointer(), "is still empty".to_owned());
+            self.push_problem(
+                ProblemGrade::Unfinished,
+                pointer(),
+                "is still empty".to_owned(),
+            );
         }
     }
 
-    fn overview(&mut self) {
+    fn check_overview(&mut self) {
         let overview = &self.plan.overview;
         if self.plan.schema_version != SCHEMA_VERSION {
             let found = self.plan.schema_version;
-            self.broken(
+            self.push_broken(
                 "/schema_version".to_owned(),
                 format!("is {found}, expected {SCHEMA_VERSION}"),
             );
         }
-        self.filled(|| "/overview/title".to_owned(), &overview.title);
-        self.filled(|| "/overview/problem".to_owned(), &overview.problem);
-        self.filled(|| "/overview/approach".to_owned(), &overview.approach);
+        self.require_text(|| "/overview/title".to_owned(), &overview.title);
+        self.require_text(|| "/overview/problem".to_owned(), &overview.problem);
+        self.require_text(|| "/overview/approach".to_owned(), &overview.approach);
         if self.plan.milestones.is_empty() {
-            self.say(
-                Grade::Unfinished,
+            self.push_problem(
+                ProblemGrade::Unfinished,
                 "/milestones".to_owned(),
                 "there is no milestone yet".to_owned(),
             );
@@ -130,13 +134,13 @@ impl<'p> Checker<'p> {
     }
 
     /// Checks that ids have the form of their kind and are unique.
-    fn ids(&mut self) {
+    fn check_ids(&mut self) {
         let plan = self.plan;
         let context = &plan.planning_context;
         // One set over all kinds: commands address an entity by its id alone.
         let mut seen: HashSet<&'p str> = HashSet::new();
         for (at, one) in context.decision_log.iter().enumerate() {
-            self.id(
+            self.check_id(
                 &mut seen,
                 EntityKind::Decision,
                 || format!("/planning_context/decision_log/{at}/id"),
@@ -144,7 +148,7 @@ impl<'p> Checker<'p> {
             );
         }
         for (at, one) in context.rejected_alternatives.iter().enumerate() {
-            self.id(
+            self.check_id(
                 &mut seen,
                 EntityKind::Alternative,
                 || format!("/planning_context/rejected_alternatives/{at}/id"),
@@ -152,7 +156,7 @@ impl<'p> Checker<'p> {
             );
         }
         for (at, one) in context.constraints.iter().enumerate() {
-            self.id(
+            self.check_id(
                 &mut seen,
                 EntityKind::Constraint,
                 || format!("/planning_context/constraints/{at}/id"),
@@ -160,7 +164,7 @@ impl<'p> Checker<'p> {
             );
         }
         for (at, one) in context.known_risks.iter().enumerate() {
-            self.id(
+            self.check_id(
                 &mut seen,
                 EntityKind::Risk,
                 || format!("/planning_context/known_risks/{at}/id"),
@@ -168,14 +172,14 @@ impl<'p> Checker<'p> {
             );
         }
         for (at, milestone) in plan.milestones.iter().enumerate() {
-            self.id(
+            self.check_id(
                 &mut seen,
                 EntityKind::Milestone,
                 || format!("/milestones/{at}/id"),
                 &milestone.id,
             );
             for (index, one) in milestone.code_intents.iter().enumerate() {
-                self.id(
+                self.check_id(
                     &mut seen,
                     EntityKind::Intent,
                     || format!("/milestones/{at}/code_intents/{index}/id"),
@@ -183,7 +187,7 @@ impl<'p> Checker<'p> {
                 );
             }
             for (index, one) in milestone.code_changes.iter().enumerate() {
-                self.id(
+                self.check_id(
                     &mut seen,
                     EntityKind::Change,
                     || format!("/milestones/{at}/code_changes/{index}/id"),
@@ -193,34 +197,39 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn id(
+    fn check_id(
         &mut self,
         seen: &mut HashSet<&'p str>,
         kind: EntityKind,
         pointer: impl FnOnce() -> String,
         id: &'p str,
     ) {
-        if EntityKind::of_id(id).is_none_or(|(found, _)| found != kind) {
-            let expected = kind.id(1);
-            self.broken(
+        if EntityKind::parse_id(id).is_none_or(|(found, _)| found != kind) {
+            let expected = kind.format_id(1);
+            self.push_broken(
                 pointer(),
                 format!(
                     "`{id}` is not a valid id of a {}: expected one like `{expected}`",
-                    kind.word()
+                    kind.display_name()
                 ),
             );
         } else if !seen.insert(id) {
-            self.broken(pointer(), format!("duplicate id `{id}`"));
+            self.push_broken(pointer(), format!("duplicate id `{id}`"));
         }
     }
 
-    fn decision(&mut self, known: &HashSet<&str>, pointer: impl FnOnce() -> String, id: &str) {
+    fn check_decision_ref(
+        &mut self,
+        known: &HashSet<&str>,
+        pointer: impl FnOnce() -> String,
+        id: &str,
+    ) {
         if !known.contains(id) {
-            self.broken(pointer(), format!("there is no decision `{id}`"));
+            self.push_broken(pointer(), format!("there is no decision `{id}`"));
         }
     }
 
-    fn context(&mut self) {
+    fn check_decisions(&mut self) {
         let context = &self.plan.planning_context;
         let decisions: HashSet<&str> = context
             .decision_log
@@ -228,22 +237,22 @@ impl<'p> Checker<'p> {
             .map(|one| one.id.as_str())
             .collect();
         for (at, one) in context.decision_log.iter().enumerate() {
-            self.filled(
+            self.require_text(
                 || format!("/planning_context/decision_log/{at}/decision"),
                 &one.decision,
             );
-            self.filled(
+            self.require_text(
                 || format!("/planning_context/decision_log/{at}/reasoning_chain"),
                 &one.reasoning_chain,
             );
         }
         for (at, one) in context.rejected_alternatives.iter().enumerate() {
             let pointer = || format!("/planning_context/rejected_alternatives/{at}/decision_ref");
-            self.decision(&decisions, pointer, &one.decision_ref);
+            self.check_decision_ref(&decisions, pointer, &one.decision_ref);
         }
         for (at, one) in context.known_risks.iter().enumerate() {
             if let Some(id) = &one.decision_ref {
-                self.decision(
+                self.check_decision_ref(
                     &decisions,
                     || format!("/planning_context/known_risks/{at}/decision_ref"),
                     id,
@@ -255,42 +264,42 @@ impl<'p> Checker<'p> {
                 for (place, id) in intent.decision_refs.iter().enumerate() {
                     let pointer =
                         || format!("/milestones/{at}/code_intents/{index}/decision_refs/{place}");
-                    self.decision(&decisions, pointer, id);
+                    self.check_decision_ref(&decisions, pointer, id);
                 }
             }
         }
     }
 
-    fn milestones(&mut self) {
+    fn check_milestones(&mut self) {
         let plan = self.plan;
         // Owning milestone by intent. Over all milestones, to tell a reference into another
         // milestone
         // from one to an intent that does not exist.
         let owner: HashMap<&str, &str> = plan
-            .intents()
+            .iter_intents()
             .map(|(milestone, intent)| (intent.id.as_str(), milestone.id.as_str()))
             .collect();
         let mut numbers: HashSet<u32> = HashSet::new();
         for (at, milestone) in plan.milestones.iter().enumerate() {
             if !numbers.insert(milestone.number) {
-                self.broken(
+                self.push_broken(
                     format!("/milestones/{at}/number"),
                     format!("duplicate number {}", milestone.number),
                 );
             }
-            self.filled(|| format!("/milestones/{at}/name"), &milestone.name);
+            self.require_text(|| format!("/milestones/{at}/name"), &milestone.name);
             for (index, file) in milestone.files.iter().enumerate() {
-                self.path(|| format!("/milestones/{at}/files/{index}"), file);
+                self.check_path(|| format!("/milestones/{at}/files/{index}"), file);
             }
             for (index, file) in milestone.tests.files.iter().enumerate() {
-                self.path(|| format!("/milestones/{at}/tests/files/{index}"), file);
+                self.check_path(|| format!("/milestones/{at}/tests/files/{index}"), file);
             }
             for (index, intent) in milestone.code_intents.iter().enumerate() {
-                self.path(
+                self.check_path(
                     || format!("/milestones/{at}/code_intents/{index}/file"),
                     &intent.file,
                 );
-                self.filled(
+                self.require_text(
                     || format!("/milestones/{at}/code_intents/{index}/behavior"),
                     &intent.behavior,
                 );
@@ -298,13 +307,13 @@ impl<'p> Checker<'p> {
             let mut carried_out: HashSet<&str> = HashSet::new();
             for (index, change) in milestone.code_changes.iter().enumerate() {
                 carried_out.insert(&change.intent_ref);
-                self.change((at, index), milestone, change, &owner);
+                self.check_code_change((at, index), milestone, change, &owner);
             }
-            self.finished(at, milestone, &carried_out);
+            self.check_completeness(at, milestone, &carried_out);
         }
     }
 
-    fn change(
+    fn check_code_change(
         &mut self,
         (at, index): (usize, usize),
         milestone: &Milestone,
@@ -312,21 +321,21 @@ impl<'p> Checker<'p> {
         owner: &HashMap<&str, &str>,
     ) {
         let pointer = |field: &str| format!("/milestones/{at}/code_changes/{index}/{field}");
-        self.path(|| pointer("file"), &change.file);
+        self.check_path(|| pointer("file"), &change.file);
         match owner.get(change.intent_ref.as_str()) {
             None => {
                 let message = format!(
                     "there is no code intent `{}` for this change",
                     change.intent_ref
                 );
-                self.broken(pointer("intent_ref"), message);
+                self.push_broken(pointer("intent_ref"), message);
             }
             Some(other) if *other != milestone.id => {
                 let message = format!(
                     "`{}` is an intent of `{other}`, not of this milestone",
                     change.intent_ref
                 );
-                self.broken(pointer("intent_ref"), message);
+                self.push_broken(pointer("intent_ref"), message);
             }
             Some(_) => {
                 let intent = milestone
@@ -339,17 +348,22 @@ impl<'p> Checker<'p> {
                         "changes `{}`, but `{}` is about `{}`",
                         change.file, intent.id, intent.file
                     );
-                    self.say(Grade::Hint, pointer("file"), message);
+                    self.push_problem(ProblemGrade::Hint, pointer("file"), message);
                 }
             }
         }
     }
 
     /// Checks that a milestone can be implemented from the plan alone.
-    fn finished(&mut self, at: usize, milestone: &Milestone, carried_out: &HashSet<&str>) {
+    fn check_completeness(
+        &mut self,
+        at: usize,
+        milestone: &Milestone,
+        carried_out: &HashSet<&str>,
+    ) {
         let mut unfinished = |part: &str, message: &str| {
-            self.say(
-                Grade::Unfinished,
+            self.push_problem(
+                ProblemGrade::Unfinished,
                 format!("/milestones/{at}/{part}"),
                 message.to_owned(),
             )
@@ -376,8 +390,8 @@ impl<'p> Checker<'p> {
             // them can be frozen.
             if !carried_out.contains(intent.id.as_str()) {
                 let pointer = format!("/milestones/{at}/code_intents/{index}");
-                self.say(
-                    Grade::Hint,
+                self.push_problem(
+                    ProblemGrade::Hint,
                     pointer,
                     format!("`{}` has no code change yet", intent.id),
                 );
@@ -385,7 +399,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn path(&mut self, pointer: impl FnOnce() -> String, path: &str) {
+    fn check_path(&mut self, pointer: impl FnOnce() -> String, path: &str) {
         // Both separators and drive letters, on every platform: the plan is shared, and a path that
         // is
         // harmless here may leave the project on a colleague's machine.
@@ -394,7 +408,7 @@ impl<'p> Checker<'p> {
             || path.contains(':')
             || parts.into_iter().any(|part| part == "..");
         if path.trim().is_empty() || leaves {
-            self.broken(
+            self.push_broken(
                 pointer(),
                 format!(
                     "`{path}` is not inside the project: expected a relative path without `..`"
@@ -404,7 +418,7 @@ impl<'p> Checker<'p> {
     }
 
     /// Checks that dependencies exist and have no cycle, and that given waves respect them.
-    fn order(&mut self) {
+    fn check_waves(&mut self) {
         let plan = self.plan;
         let known: HashSet<&str> = plan
             .milestones
@@ -415,12 +429,12 @@ impl<'p> Checker<'p> {
             for (index, id) in milestone.depends_on.iter().enumerate() {
                 if !known.contains(id.as_str()) {
                     let pointer = format!("/milestones/{at}/depends_on/{index}");
-                    self.broken(pointer, format!("there is no milestone `{id}`"));
+                    self.push_broken(pointer, format!("there is no milestone `{id}`"));
                 }
             }
         }
         let mut early: HashMap<String, u32> = HashMap::new();
-        match computed(plan) {
+        match compute_waves(plan) {
             Err(circle) => {
                 // Reported once, at the first milestone of the cycle; the message lists the others.
                 let first = circle.milestones.first();
@@ -429,7 +443,7 @@ impl<'p> Checker<'p> {
                     .iter()
                     .position(|one| Some(&one.id) == first)
                     .unwrap_or_default();
-                self.broken(format!("/milestones/{at}/depends_on"), circle.to_string());
+                self.push_broken(format!("/milestones/{at}/depends_on"), circle.to_string());
             }
             Ok(waves) => {
                 for wave in waves {
@@ -441,7 +455,7 @@ impl<'p> Checker<'p> {
         // Without waves in the file the computed ones are used, which cannot contradict the
         // dependencies.
         if given.is_empty() {
-            self.shared_files(&early);
+            self.hint_shared_files(&early);
             return;
         }
         let mut place: HashMap<String, u32> = HashMap::new();
@@ -451,7 +465,7 @@ impl<'p> Checker<'p> {
             let expected = u32::try_from(at + 1).unwrap_or(u32::MAX);
             if wave.wave != expected {
                 let pointer = format!("/milestone_dependencies/waves/{at}/wave");
-                self.broken(
+                self.push_broken(
                     pointer,
                     format!(
                         "is {}, expected {expected}: waves are numbered in order",
@@ -462,17 +476,17 @@ impl<'p> Checker<'p> {
             for (index, id) in wave.milestones.iter().enumerate() {
                 let pointer = format!("/milestone_dependencies/waves/{at}/milestones/{index}");
                 if !known.contains(id.as_str()) {
-                    self.broken(pointer, format!("there is no milestone `{id}`"));
+                    self.push_broken(pointer, format!("there is no milestone `{id}`"));
                 } else if place.insert(id.clone(), expected).is_some() {
-                    self.broken(pointer, format!("`{id}` is in two waves"));
+                    self.push_broken(pointer, format!("`{id}` is in two waves"));
                 }
             }
         }
         for milestone in &plan.milestones {
             let Some(own) = place.get(&milestone.id) else {
                 let message = format!("`{}` is in no wave", milestone.id);
-                self.say(
-                    Grade::Unfinished,
+                self.push_problem(
+                    ProblemGrade::Unfinished,
                     "/milestone_dependencies/waves".to_owned(),
                     message,
                 );
@@ -489,15 +503,15 @@ impl<'p> Checker<'p> {
                     "`{}` is in wave {own}, but needs `{needed}`, which is in wave {}",
                     milestone.id, place[needed]
                 );
-                self.broken(format!("/milestone_dependencies/waves/{at}"), message);
+                self.push_broken(format!("/milestone_dependencies/waves/{at}"), message);
             }
         }
-        self.shared_files(&place);
+        self.hint_shared_files(&place);
     }
 
     /// Hints at files that two milestones of one wave touch, since they will conflict in parallel
     /// work.
-    fn shared_files(&mut self, place: &HashMap<String, u32>) {
+    fn hint_shared_files(&mut self, place: &HashMap<String, u32>) {
         let mut first: HashMap<(u32, &str), &str> = HashMap::new();
         for (at, milestone) in self.plan.milestones.iter().enumerate() {
             let Some(wave) = place.get(&milestone.id) else {
@@ -508,8 +522,8 @@ impl<'p> Checker<'p> {
                 if other != milestone.id {
                     let message =
                         format!("`{file}` is also touched by `{other}`, in the same wave {wave}");
-                    self.say(
-                        Grade::Hint,
+                    self.push_problem(
+                        ProblemGrade::Hint,
                         format!("/milestones/{at}/files/{index}"),
                         message,
                     );

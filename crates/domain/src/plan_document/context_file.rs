@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::check::{Grade, Problem};
+use super::check::{PlanProblem, ProblemGrade};
 
 /// Known lists of a context, with a description of their items. Other keys are allowed.
 pub const CONTEXT_LISTS: [(&str, &str); 8] = [
@@ -22,19 +22,19 @@ pub const CONTEXT_LISTS: [(&str, &str); 8] = [
 
 /// Returns the problems in the text of `context.json`.
 #[must_use]
-pub fn check_context(text: &str) -> Vec<Problem> {
+pub fn check_context(text: &str) -> Vec<PlanProblem> {
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => {
             let line = Some(error.line()).filter(|line| *line > 0);
-            return vec![Problem {
+            return vec![PlanProblem {
                 line,
-                ..Problem::broken("", format!("not valid JSON: {error}"))
+                ..PlanProblem::broken("", format!("not valid JSON: {error}"))
             }];
         }
     };
     let Some(members) = value.as_object() else {
-        return vec![Problem::broken(
+        return vec![PlanProblem::broken(
             "",
             "expected an object with lists of strings",
         )];
@@ -45,24 +45,24 @@ pub fn check_context(text: &str) -> Vec<Problem> {
             // The only list a design cannot start without. Unfinished, not broken: the others may
             // be
             // filled first.
-            None if name == "task_spec" => problems.push(Problem {
-                grade: Grade::Unfinished,
-                ..Problem::broken("/task_spec", format!("is missing: {meaning}"))
+            None if name == "task_spec" => problems.push(PlanProblem {
+                grade: ProblemGrade::Unfinished,
+                ..PlanProblem::broken("/task_spec", format!("is missing: {meaning}"))
             }),
             None => {}
             Some(Value::Array(list)) => {
                 for (at, one) in list.iter().enumerate().filter(|(_, one)| !one.is_string()) {
-                    problems.push(Problem::broken(
+                    problems.push(PlanProblem::broken(
                         format!("/{name}/{at}"),
                         format!("expected a string, found {one}"),
                     ));
                 }
             }
-            Some(other) => problems.push(Problem::broken(
+            Some(other) => problems.push(PlanProblem::broken(
                 format!("/{name}"),
                 format!("expected a list, found {other}"),
             )),
         }
     }
-    super::read::located(text, problems)
+    super::plan_json::locate_problems(text, problems)
 }

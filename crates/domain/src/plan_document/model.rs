@@ -358,12 +358,12 @@ impl Plan {
 
     /// Returns the milestone with this id.
     #[must_use]
-    pub fn milestone(&self, id: &str) -> Option<&Milestone> {
+    pub fn find_milestone(&self, id: &str) -> Option<&Milestone> {
         self.milestones.iter().find(|milestone| milestone.id == id)
     }
 
     /// Iterates over all intents with their milestones.
-    pub fn intents(&self) -> impl Iterator<Item = (&Milestone, &CodeIntent)> {
+    pub fn iter_intents(&self) -> impl Iterator<Item = (&Milestone, &CodeIntent)> {
         self.milestones.iter().flat_map(|milestone| {
             milestone
                 .code_intents

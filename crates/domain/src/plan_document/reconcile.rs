@@ -11,7 +11,7 @@ use super::model::Plan;
 
 /// State of the repository and of the evidence, to compare a plan with.
 #[derive(Clone, Debug, Default)]
-pub struct Reality {
+pub struct RepositoryState {
     /// Files that differ from their state at the freeze, relative to the project.
     pub changed: BTreeSet<String>,
     /// Number of pieces of evidence, by milestone.
@@ -21,7 +21,7 @@ pub struct Reality {
 /// Differences between plan and repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reconciliation {
-    pub intents_without_changes: Vec<LonelyIntent>,
+    pub intents_without_changes: Vec<UnchangedIntent>,
     /// Changed files that the plan does not mention.
     pub changes_without_intents: Vec<String>,
     pub criteria_without_evidence: Vec<UnprovenCriteria>,
@@ -31,7 +31,7 @@ pub struct Reconciliation {
 
 /// An intent whose file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LonelyIntent {
+pub struct UnchangedIntent {
     pub milestone: String,
     pub intent: String,
     pub file: String,
@@ -56,7 +56,7 @@ impl Reconciliation {
 
     /// Renders the report as Markdown.
     #[must_use]
-    pub fn in_markdown(&self, title: &str, since: &str) -> String {
+    pub fn render_markdown(&self, title: &str, since: &str) -> String {
         let mut page =
             format!("# Reconciliation of {title}\n\nCompared with what changed since {since}.\n");
         // Writing to a String cannot fail.
@@ -112,7 +112,7 @@ impl Reconciliation {
 
 /// Compares a plan with the repository.
 #[must_use]
-pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
+pub fn compare_with_repository(plan: &Plan, reality: &RepositoryState) -> Reconciliation {
     let mut meant: BTreeSet<&str> = BTreeSet::new();
     let mut found = Reconciliation {
         intents_without_changes: Vec::new(),
@@ -149,7 +149,7 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
             if files.any(|file| reality.changed.contains(file)) {
                 found.carried_out += 1;
             } else {
-                found.intents_without_changes.push(LonelyIntent {
+                found.intents_without_changes.push(UnchangedIntent {
                     milestone: milestone.id.clone(),
                     intent: intent.id.clone(),
                     file: intent.file.clone(),

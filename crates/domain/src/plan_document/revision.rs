@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::entity::{PARTS, entity_value, ids};
+use super::entity::{NAMED_PARTS, entity_ids, entity_value};
 use super::model::{Plan, Revises};
 use crate::time::Timestamp;
 
@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 ///
 /// Entities keep their ids and versions, which is what lets [`changes_between`] match them up.
 #[must_use]
-pub fn revised(frozen: &Plan, from: Revises, plan_id: String, now: Timestamp) -> Plan {
+pub fn start_revision(frozen: &Plan, from: Revises, plan_id: String, now: Timestamp) -> Plan {
     Plan {
         plan_id,
         created_at: now,
@@ -37,17 +37,19 @@ pub struct EntityChange {
 /// Returns the entities that differ between two plans, sorted by id.
 #[must_use]
 pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
-    let all: BTreeSet<&str> = PARTS
+    let all: BTreeSet<&str> = NAMED_PARTS
         .into_iter()
-        .chain(ids(before))
-        .chain(ids(after))
+        .chain(entity_ids(before))
+        .chain(entity_ids(after))
         .collect();
     let mut found = Vec::new();
     for id in all {
         let (change, fields) = match (entity_value(before, id), entity_value(after, id)) {
             (None, Some(_)) => ("added", Vec::new()),
             (Some(_), None) => ("removed", Vec::new()),
-            (Some(before), Some(after)) if before != after => ("changed", fields(&before, &after)),
+            (Some(before), Some(after)) if before != after => {
+                ("changed", changed_fields(&before, &after))
+            }
             _ => continue,
         };
         // A new version alone means that an entity was written, possibly with the same content.
@@ -64,7 +66,7 @@ pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
     found
 }
 
-fn fields(before: &Value, after: &Value) -> Vec<String> {
+fn changed_fields(before: &Value, after: &Value) -> Vec<String> {
     let members = |value: &Value| -> BTreeMap<String, Value> {
         value
             .as_object()

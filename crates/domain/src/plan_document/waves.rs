@@ -7,7 +7,7 @@ use super::model::{Plan, Wave};
 /// A dependency cycle of milestones.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("dependency cycle: {}", milestones.join(" → "))]
-pub struct Circle {
+pub struct DependencyCycle {
     pub milestones: Vec<String>,
 }
 
@@ -17,7 +17,7 @@ pub struct Circle {
 ///
 /// # Errors
 /// [`Circle`] with one cycle; its first milestone is repeated at the end.
-pub fn computed(plan: &Plan) -> Result<Vec<Wave>, Circle> {
+pub fn compute_waves(plan: &Plan) -> Result<Vec<Wave>, DependencyCycle> {
     let index: HashMap<&str, usize> = plan
         .milestones
         .iter()
@@ -52,7 +52,7 @@ pub fn computed(plan: &Plan) -> Result<Vec<Wave>, Circle> {
         ready.into_iter().for_each(|at| level[at] = Some(wave));
     }
     if left > 0 {
-        return Err(circle(plan, &needs, &level));
+        return Err(find_cycle(plan, &needs, &level));
     }
     let mut waves: Vec<Wave> = Vec::new();
     for (at, level) in level.iter().enumerate() {
@@ -70,7 +70,7 @@ pub fn computed(plan: &Plan) -> Result<Vec<Wave>, Circle> {
 }
 
 /// Follows unresolved dependencies until a milestone repeats.
-fn circle(plan: &Plan, needs: &[Vec<usize>], level: &[Option<usize>]) -> Circle {
+fn find_cycle(plan: &Plan, needs: &[Vec<usize>], level: &[Option<usize>]) -> DependencyCycle {
     let mut way: Vec<usize> = Vec::new();
     let mut at = level.iter().position(Option::is_none).unwrap_or_default();
     while !way.contains(&at) {
@@ -93,7 +93,7 @@ fn circle(plan: &Plan, needs: &[Vec<usize>], level: &[Option<usize>]) -> Circle 
         .into_iter()
         .chain([at])
         .map(|at| plan.milestones[at].id.clone());
-    Circle {
+    DependencyCycle {
         milestones: names.collect(),
     }
 }

@@ -9,7 +9,7 @@ use crate::ports::StoreFault;
 
 /// The commit HEAD points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Head {
+pub enum GitHead {
     NoRepository,
     /// A repository without any commit.
     Unborn,
@@ -21,14 +21,14 @@ pub enum Head {
 pub struct HeadMove {
     pub from: Option<String>,
     pub to: String,
-    pub kind: MoveKind,
+    pub kind: HeadMoveKind,
     /// The subject of the commit message, if it was a commit.
     pub subject: String,
 }
 
 /// The command that moved HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoveKind {
+pub enum HeadMoveKind {
     Commit,
     Amend,
     Merge,
@@ -39,7 +39,7 @@ pub enum MoveKind {
     Other,
 }
 
-impl MoveKind {
+impl HeadMoveKind {
     /// Whether the move committed local work.
     #[must_use]
     pub fn commits_work(self) -> bool {
@@ -67,18 +67,18 @@ pub trait Git {
     ///
     /// # Errors
     /// When the repository exists but cannot be read.
-    fn head(&self) -> Result<Head, StoreFault>;
+    fn read_head(&self) -> Result<GitHead, StoreFault>;
 
     /// Returns the operation in progress: `merge`, `rebase`, `cherry-pick`, `revert` or `bisect`.
     /// Reads files only.
-    fn under_way(&self) -> Option<&'static str>;
+    fn operation_in_progress(&self) -> Option<&'static str>;
 
     /// Returns the moves of HEAD since commit `since`, oldest first; `None` if the reflog does not
     /// reach back to it.
     ///
     /// # Errors
     /// When the repository cannot be read.
-    fn moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault>;
+    fn head_moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault>;
 
     /// Counts the changed lines of every project file that differs from HEAD, including untracked
     /// files, excluding ignored ones and `.throughline`. Starts one process.
@@ -87,14 +87,14 @@ pub trait Git {
     ///
     /// # Errors
     /// When git is not installed or fails.
-    fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault>;
+    fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault>;
 
     /// Returns the commits of all branches whose message contains `word`, newest first. Starts one
     /// process.
     ///
     /// # Errors
     /// When git is not installed or fails.
-    fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
+    fn find_commits_mentioning(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
         // Without a repository nothing is found, which is not an error for a search.
         let _ = word;
         Ok(Vec::new())
@@ -114,19 +114,19 @@ pub struct NamedCommit {
 pub struct NoRepository;
 
 impl Git for NoRepository {
-    fn head(&self) -> Result<Head, StoreFault> {
-        Ok(Head::NoRepository)
+    fn read_head(&self) -> Result<GitHead, StoreFault> {
+        Ok(GitHead::NoRepository)
     }
 
-    fn under_way(&self) -> Option<&'static str> {
+    fn operation_in_progress(&self) -> Option<&'static str> {
         None
     }
 
-    fn moves_since(&self, _since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
+    fn head_moves_since(&self, _since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
         Ok(None)
     }
 
-    fn uncommitted(&self, _paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+    fn count_uncommitted_lines(&self, _paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
         Ok(Vec::new())
     }
 }

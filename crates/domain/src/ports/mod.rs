@@ -2,23 +2,24 @@
 //!
 //! Traits and their data types only; the contracts are in the doc comments.
 
-mod access;
-mod changes;
 mod clock;
-mod commands;
-mod files;
+mod command_runner;
 mod git;
+mod plan_files;
+mod repository_changes;
 mod store;
+mod token_store;
 
-pub use access::{AccessBook, TokenEntry};
-pub use changes::RepositoryChanges;
 pub use clock::Clock;
-pub use commands::{Commands, NoCommands, Ran};
-pub use files::{
-    Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading,
+pub use command_runner::{CommandOutput, CommandRunner, NoCommands};
+pub use git::{ChangedLines, Git, GitHead, HeadMove, HeadMoveKind, NamedCommit, NoRepository};
+pub use plan_files::{
+    FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,
+    ScanCacheCheck,
 };
-pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
+pub use repository_changes::RepositoryChanges;
 pub use store::{
-    ChildName, History, NewOperation, Recovery, SHARED_NOTES, Snapshot, Store, StoreFault,
-    StoreFinding, StoreFindingKind, Transaction,
+    ChildName, HistoryState, NewOperation, Recovery, SHARED_NOTE_PREFIXES, Snapshot, Store,
+    StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };
+pub use token_store::{TokenEntry, TokenStore};

@@ -13,15 +13,15 @@ use crate::fact::{Backup, Fact};
 use crate::ids::{Digest32, NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
 use crate::operation::{Channel, Operation, OperationHead, Verb};
-use crate::ports::{AccessBook, FileStamp};
+use crate::ports::{FileStamp, TokenStore};
 use crate::record::RecordKey;
-use crate::search::{Matching, Query};
-use crate::status::Footing;
+use crate::search::{MatchMode, SearchQuery};
+use crate::status::StatusInputs;
 use crate::time::Timestamp;
 use crate::version::Version;
 
 /// Polling interval for engines without change notifications.
-const LOOK: Duration = Duration::from_millis(200);
+const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Errors of the store.
 // One enum for every engine: use cases map it to exit codes and next steps in one place, whichever
@@ -86,7 +86,7 @@ pub enum StoreFault {
 /// Key prefixes of notes shared by every working copy; all other notes belong to one working copy.
 // `heard/` is the last sign of life of a session: whether a claim has lapsed must not depend on the
 // machine that asks.
-pub const SHARED_NOTES: &[&str] = &["heard/"];
+pub const SHARED_NOTE_PREFIXES: &[&str] = &["heard/"];
 
 /// An operation to be recorded; the store assigns its id.
 #[derive(Clone, Debug)]
@@ -125,13 +125,13 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn head(&self) -> Result<OperationId, StoreFault>;
+    fn last_operation_id(&self) -> Result<OperationId, StoreFault>;
 
     /// Returns a node.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault>;
+    fn load_node(&self, id: NodeId) -> Result<Option<Node>, StoreFault>;
 
     /// Returns every node with this alias.
     ///
@@ -149,7 +149,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault>;
+    fn load_children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault>;
 
     /// Returns only the names of a node's children, which is cheaper than loading them.
     ///
@@ -175,43 +175,43 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault>;
+    fn load_subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault>;
 
     /// Returns the status inputs of a node and its descendants; parents come before their children.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault>;
+    fn load_status_inputs(&self, top: NodeId) -> Result<Vec<StatusInputs>, StoreFault>;
 
     /// Returns a node's versions, newest first.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault>;
+    fn load_versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault>;
 
     /// Returns one version of a node.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault>;
+    fn load_version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault>;
 
     /// Returns a stored text, verified against its hash.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault>;
+    fn load_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault>;
 
     /// Returns a node's readable backups, newest first.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault>;
+    fn load_backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault>;
 
     /// Returns up to `most` operations before `before` (or the last ones), newest first.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn operations(
+    fn load_operations(
         &self,
         before: Option<OperationId>,
         most: usize,
@@ -234,7 +234,7 @@ pub trait Snapshot {
     fn operation_head(&self, id: OperationId) -> Result<Option<OperationHead>, StoreFault> {
         // The newest one before the next id is this one, or an older one if the id does not exist.
         Ok(self
-            .operation_heads(Some(id.next()), 1)?
+            .operation_heads(Some(id.next_id()), 1)?
             .pop()
             .filter(|head| head.id == id))
     }
@@ -243,7 +243,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn operation_heads_of(
+    fn operation_heads_of_node(
         &self,
         node: NodeId,
         before: Option<OperationId>,
@@ -253,13 +253,13 @@ pub trait Snapshot {
         let (mut found, mut before) = (Vec::new(), before);
         // Fallback that pages through the whole log; engines with an index by node override it.
         while found.len() < most {
-            let page = self.operations(before, 200)?;
+            let page = self.load_operations(before, 200)?;
             let Some(last) = page.last() else { break };
             before = Some(last.id);
             let touching = page
                 .iter()
-                .filter(|operation| operation.touched().contains(&node));
-            found.extend(touching.take(most - found.len()).map(Operation::head));
+                .filter(|operation| operation.touched_nodes().contains(&node));
+            found.extend(touching.take(most - found.len()).map(Operation::to_head));
         }
         Ok(found)
     }
@@ -268,7 +268,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
+    fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
 
     /// Returns the operation that undid this one, if any.
     ///
@@ -290,7 +290,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault>;
+    fn journal_lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault>;
 
     /// Returns the file stamp of a node's last read, with the version it had then.
     ///
@@ -298,13 +298,13 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault>;
+    fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault>;
 
     /// Returns every cached file stamp.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault>;
+    fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault>;
 
     /// Returns a record's body.
     ///
@@ -316,7 +316,11 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault>;
+    fn records_by_prefix(
+        &self,
+        kind: &str,
+        prefix: &str,
+    ) -> Result<Vec<(String, Value)>, StoreFault>;
 
     /// Full-text search: returns the keys of the `most` best matching records of these kinds.
     ///
@@ -325,11 +329,11 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn search(
+    fn search_records(
         &self,
         kinds: &[&str],
-        query: &Query,
-        matching: Matching,
+        query: &SearchQuery,
+        matching: MatchMode,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault>;
 
@@ -339,10 +343,10 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn note(&self, key: &str) -> Result<Option<String>, StoreFault>;
+    fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault>;
 
     /// Returns the secret id of this working copy; empty if the store has only one.
-    fn working_copy(&self) -> String {
+    fn working_copy_secret(&self) -> String {
         String::new()
     }
 
@@ -351,7 +355,7 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
+    fn store_time(&self) -> Result<Option<Timestamp>, StoreFault> {
         Ok(None)
     }
 }
@@ -362,19 +366,19 @@ pub trait Transaction: Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn next_operation(&self) -> Result<OperationId, StoreFault>;
+    fn next_operation_id(&self) -> Result<OperationId, StoreFault>;
 
     /// Returns the id for the next new node; ids are never reused.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn next_node(&self) -> Result<NodeId, StoreFault>;
+    fn next_node_id(&self) -> Result<NodeId, StoreFault>;
 
     /// Applies an operation's facts. Later reads of this transaction see them.
     ///
     /// # Errors
     /// [`StoreFault`]; the transaction must then be dropped, and nothing is changed.
-    fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault>;
+    fn record_operation(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault>;
 
     /// Applies a journal line: an operation that already has its id and its place in the hash
     /// chain.
@@ -382,13 +386,13 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// [`StoreFault::DoesNotFit`] when it does not follow the last operation, or its facts do not
     /// match the state; the transaction must then be dropped, and nothing is changed.
-    fn record_line(&mut self, line: &str) -> Result<(), StoreFault>;
+    fn record_journal_line(&mut self, line: &str) -> Result<(), StoreFault>;
 
     /// Caches the stamps of files that were read. A lost one only costs a second read.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn keep_stamps(
+    fn save_file_stamps(
         &mut self,
         stamps: &[(NodeId, FileStamp, VersionHash)],
     ) -> Result<(), StoreFault>;
@@ -397,14 +401,14 @@ pub trait Transaction: Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp)
+    fn save_note(&mut self, key: &str, body: Option<&str>, at: Timestamp)
     -> Result<(), StoreFault>;
 
     /// Deletes the notes with this key prefix that were last saved before `before`.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault>;
+    fn delete_notes_before(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault>;
 
     /// Commits durably: when this returns, the changes survive a power failure.
     ///
@@ -419,38 +423,42 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault>;
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault>;
 
     /// Opens a snapshot of the local replica, without contacting the server.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn read_known(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        self.read()
+    fn begin_read_cached(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        self.begin_read()
     }
 
     /// Acquires the write lock, waiting for it, and opens a transaction.
     ///
     /// # Errors
     /// [`StoreFault::Locked`] on timeout.
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
 
     /// Waits until the last operation is not `known`, with a timeout of `most`, and returns it.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
+    fn wait_for_change(
+        &self,
+        known: OperationId,
+        most: Duration,
+    ) -> Result<OperationId, StoreFault> {
         // Polls, because a file-based engine has no notifications. A monotonic clock, so that a
         // change of the system time neither ends nor extends the wait.
         let begun = Instant::now();
         loop {
             // A new snapshot each time; an open one would never see the change.
-            let head = self.read()?.head()?;
+            let head = self.begin_read()?.last_operation_id()?;
             let left = most.saturating_sub(begun.elapsed());
             if head != known || left.is_zero() {
                 return Ok(head);
             }
-            std::thread::sleep(left.min(LOOK));
+            std::thread::sleep(left.min(CHANGE_POLL_INTERVAL));
         }
     }
 
@@ -458,7 +466,7 @@ pub trait Store: Send {
     ///
     /// # Errors
     /// [`StoreFault`] when the check itself cannot run.
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault>;
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault>;
 
     /// Writes what earlier commits did not write to the mirror. Best effort: the mirror is a copy.
     fn finish_mirror(&self);
@@ -473,7 +481,7 @@ pub trait Store: Send {
     fn take_recoveries(&self) -> Vec<Recovery>;
 
     /// Returns the token store, if the engine has one.
-    fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
+    fn token_store(&self) -> Option<Box<dyn TokenStore + '_>> {
         None
     }
 
@@ -483,19 +491,19 @@ pub trait Store: Send {
     }
 
     /// Returns how the history compares with what this user saw last, as found on opening.
-    fn history(&self) -> History {
-        History::Known
+    fn history_state(&self) -> HistoryState {
+        HistoryState::Known
     }
 
     /// Returns our principal on the remote server; `None` if there is no server.
-    fn caller(&self) -> Option<Principal> {
+    fn remote_principal(&self) -> Option<Principal> {
         None
     }
 }
 
 /// Rollback detection: a store's history compared with the last operation this user saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum History {
+pub enum HistoryState {
     /// It contains the last operation seen.
     #[default]
     Known,
@@ -513,10 +521,10 @@ pub enum History {
     },
 }
 
-impl History {
+impl HistoryState {
     /// Returns the problem as a message; `None` if there is none.
     #[must_use]
-    pub fn problem(self) -> Option<String> {
+    pub fn describe_problem(self) -> Option<String> {
         // `the last operation`, `the last 3 operations`.
         let counted = |number: u64| match number {
             1 => "operation".to_owned(),
@@ -583,7 +591,7 @@ impl StoreFindingKind {
 
     /// Returns the name used in JSON.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::DatabaseDamaged => "database-damaged",
             Self::JournalDamaged => "journal-damaged",

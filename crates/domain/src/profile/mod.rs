@@ -5,7 +5,7 @@
 
 mod parse;
 pub mod pattern;
-mod place;
+mod plan_place;
 
 use std::ops::RangeInclusive;
 
@@ -13,12 +13,12 @@ use crate::front_matter;
 use crate::ids::CanonicalHash;
 use crate::node::{Description, WorkKeys};
 use crate::secrets::{SecretCount, mask_description};
-use crate::section::describe;
+use crate::section::describe_plan;
 use crate::version::canonical_hash;
 
-pub use parse::{ProfileProblem, parse};
+pub use parse::{ProfileProblem, parse_profile};
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
-pub use place::{PlanPlace, place_of};
+pub use plan_place::{PlanPlace, locate_plan};
 
 /// One kind of tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub enum FacetKind {
 impl Profile {
     /// Returns the level with this name.
     #[must_use]
-    pub fn level(&self, name: &str) -> Option<&Level> {
+    pub fn find_level(&self, name: &str) -> Option<&Level> {
         self.levels.iter().find(|level| level.name == name)
     }
 
@@ -135,7 +135,7 @@ impl Profile {
 
     /// Renders the levels from the top down: `act → chapter → scene`.
     #[must_use]
-    pub fn hierarchy(&self) -> String {
+    pub fn render_hierarchy(&self) -> String {
         self.levels
             .iter()
             .map(|level| level.name.as_str())
@@ -157,13 +157,13 @@ impl Profile {
 
     /// Returns the profile with the files of the built-in tickets in another folder.
     #[must_use]
-    pub fn with_tickets_in(mut self, folder: &str) -> Self {
+    pub fn with_tickets_folder(mut self, folder: &str) -> Self {
         // Only the built-in profile: the folder is a setting because existing repositories keep
         // tickets
         // in folders of their own. A profile of the project states its folder itself.
         if self.name == "tickets" && folder != "tickets" {
-            for level in self.levels.iter_mut().filter(|level| level.lies_flat()) {
-                level.file = level.file.take().map(|file| file.below(folder));
+            for level in self.levels.iter_mut().filter(|level| level.is_flat()) {
+                level.file = level.file.take().map(|file| file.in_folder(folder));
             }
         }
         self
@@ -171,7 +171,7 @@ impl Profile {
 
     /// Returns the work phase with this name.
     #[must_use]
-    pub fn work_phase(&self, name: &str) -> Option<&WorkPhase> {
+    pub fn find_work_phase(&self, name: &str) -> Option<&WorkPhase> {
         self.work_phases.iter().find(|phase| phase.name == name)
     }
 }
@@ -183,30 +183,30 @@ impl Level {
     /// matter does not invalidate an approval.
     #[must_use]
     pub fn read_text(&self, text: &str) -> (CanonicalHash, Description) {
-        let mut description = describe(text);
+        let mut description = describe_plan(text);
         if self.state_keys.is_empty() {
             return (canonical_hash(text), description);
         }
-        let front = front_matter::read(text);
+        let front = front_matter::parse_front_matter(text);
         description.work = Some(Box::new(WorkKeys {
-            phase: front_matter::written(text, "phase"),
-            status: front_matter::written(text, "status"),
-            parent: front_matter::written(text, "parent"),
-            work_level: front_matter::written(text, "work_level")
-                .or_else(|| front_matter::written(text, "workLevel")),
+            phase: front_matter::raw_value(text, "phase"),
+            status: front_matter::raw_value(text, "status"),
+            parent: front_matter::raw_value(text, "parent"),
+            work_level: front_matter::raw_value(text, "work_level")
+                .or_else(|| front_matter::raw_value(text, "workLevel")),
             problem: front.problem.map(|problem| problem.to_string()),
         }));
         // Keys are stored as written. `describe_plan` masked what it found, but not these.
         mask_description(&mut description, &mut SecretCount::default());
         (
-            canonical_hash(&front_matter::without(text, &self.state_keys)),
+            canonical_hash(&front_matter::remove_keys(text, &self.state_keys)),
             description,
         )
     }
 
     /// Whether nodes of this level share one folder and name their parent in the front matter.
     #[must_use]
-    pub fn lies_flat(&self) -> bool {
+    pub fn is_flat(&self) -> bool {
         // A level that may be its own parent has no path to tell the depth by.
         self.root && self.under.contains(&self.name) && self.file.is_some()
     }
@@ -216,12 +216,12 @@ impl Level {
     /// # Errors
     /// The text is not an alias of this level; the error says what was expected.
     pub fn read_alias(&self, text: &str) -> Result<ReadAlias, NotAnAlias> {
-        self.alias.read(&self.name, text, &self.numbers)
+        self.alias.parse_alias(&self.name, text, &self.numbers)
     }
 }
 
 /// Built-in profiles: name and TOML text.
-pub const BUILT_IN: [(&str, &str); 4] = [
+pub const BUILT_IN_PROFILES: [(&str, &str); 4] = [
     ("story", include_str!("story.toml")),
     ("tickets", include_str!("tickets.toml")),
     ("trail", include_str!("trail.toml")),
@@ -230,13 +230,13 @@ pub const BUILT_IN: [(&str, &str); 4] = [
 
 /// Returns the built-in profile with this name.
 #[must_use]
-pub fn built_in(name: &str) -> Option<Profile> {
-    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-    Some(parse(name, text).expect("BUG: built-in profiles are parsed by a test"))
+pub fn built_in_profile(name: &str) -> Option<Profile> {
+    let (_, text) = BUILT_IN_PROFILES.iter().find(|(known, _)| *known == name)?;
+    Some(parse_profile(name, text).expect("BUG: built-in profiles are parsed by a test"))
 }
 
 /// Returns the folder of a plan file, to which its children's patterns are relative.
 #[must_use]
-pub fn folder_of(path: &str) -> &str {
+pub fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }

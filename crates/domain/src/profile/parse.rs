@@ -98,11 +98,13 @@ enum RawFacetKind {
 ///
 /// # Errors
 /// The first problem, with its line.
-pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
-    let reader = Reader { file, text };
+pub fn parse_profile(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
+    let reader = ProfileReader { file, text };
     let raw: RawProfile = toml::from_str(text).map_err(|error| ProfileProblem {
         file: file.to_owned(),
-        line: error.span().map_or(1, |span| reader.line(span.start)),
+        line: error
+            .span()
+            .map_or(1, |span| reader.line_number(span.start)),
         message: with_suggestion(error.message()),
     })?;
 
@@ -115,14 +117,14 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             && name.len() <= 40
     };
     if !is_word(raw.name.get_ref()) {
-        return Err(reader.problem(
+        return Err(reader.problem_at(
             &raw.name,
             "name",
             "expected one word of letters, digits, `-` or `_`",
         ));
     }
     if raw.levels.is_empty() {
-        return Err(reader.problem(&raw.name, "level", "expected at least one `[[level]]`"));
+        return Err(reader.problem_at(&raw.name, "level", "expected at least one `[[level]]`"));
     }
     let names: Vec<&str> = raw
         .levels
@@ -141,14 +143,14 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
     for level in &raw.levels {
         let name = level.name.get_ref().clone();
         if !is_word(&name) {
-            return Err(reader.problem(
+            return Err(reader.problem_at(
                 &level.name,
                 "level.name",
                 "expected one word of letters, digits, `-` or `_`",
             ));
         }
         if levels.iter().any(|other| other.name == name) {
-            return Err(reader.problem(
+            return Err(reader.problem_at(
                 &level.name,
                 "level.name",
                 &format!("duplicate level `{name}`"),
@@ -161,24 +163,24 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                     above.get_ref(),
                     known()
                 );
-                return Err(reader.problem(above, "level.under", &message));
+                return Err(reader.problem_at(above, "level.under", &message));
             }
         }
         // No command could ever create a node of such a level.
         if !level.root && level.under.is_empty() {
-            return Err(reader.problem(
+            return Err(reader.problem_at(
                 &level.name,
                 "level.under",
                 &format!("`{name}` is neither `root = true` nor `under` another level"),
             ));
         }
         let alias = AliasPattern::parse(level.alias.get_ref())
-            .map_err(|why| reader.problem(&level.alias, "level.alias", &why))?;
+            .map_err(|why| reader.problem_at(&level.alias, "level.alias", &why))?;
         let pattern = |key: &str, value: &Option<Spanned<String>>| match value {
             None => Ok(None),
             Some(value) => FilePattern::parse(value.get_ref())
                 .map(Some)
-                .map_err(|why| reader.problem(value, key, &why)),
+                .map_err(|why| reader.problem_at(value, key, &why)),
         };
         levels.push(Level {
             root: level.root,
@@ -191,7 +193,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             numbers: match &level.numbers {
                 None => 1..=999_999,
                 Some(range) => parse_range(range.get_ref()).ok_or_else(|| {
-                    reader.problem(range, "level.numbers", "expected a range such as \"1-99\"")
+                    reader.problem_at(range, "level.numbers", "expected a range such as \"1-99\"")
                 })?,
             },
             file: pattern("level.file", &level.file)?,
@@ -202,7 +204,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             items: match &level.items {
                 // A path could leave the project; the file is looked for only beside the parent's.
                 Some(items) if items.get_ref().contains(['/', '\\']) => {
-                    return Err(reader.problem(
+                    return Err(reader.problem_at(
                         items,
                         "level.items",
                         "expected the name of a file beside the parent's",
@@ -218,7 +220,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                 None | Some((_, "declared")) => EvidenceNeed::Declared,
                 Some((_, "required")) => EvidenceNeed::Required,
                 Some((word, _)) => {
-                    return Err(reader.problem(
+                    return Err(reader.problem_at(
                         word,
                         "level.evidence",
                         "expected `declared` or `required`",
@@ -229,7 +231,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         });
     }
     if !levels.iter().any(|level| level.root) {
-        return Err(reader.problem(
+        return Err(reader.problem_at(
             &raw.name,
             "level.root",
             "no level has `root = true`, so no node could be created",
@@ -243,7 +245,7 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                     level.get_ref(),
                     known()
                 );
-                return Err(reader.problem(level, "facet.levels", &message));
+                return Err(reader.problem_at(level, "facet.levels", &message));
             }
         }
     }
@@ -255,12 +257,12 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         None | Some((_, "required")) => ApprovalNeed::Required,
         Some((_, "optional")) => ApprovalNeed::Optional,
         Some((word, _)) => {
-            return Err(reader.problem(word, "approval", "expected `required` or `optional`"));
+            return Err(reader.problem_at(word, "approval", "expected `required` or `optional`"));
         }
     };
     for gate in raw.gates.iter().flatten() {
         // Refused, not ignored: a misspelt gate would silently be switched off.
-        if crate::gates::named(gate.get_ref()).is_none() {
+        if crate::gates::find_gate_by_name(gate.get_ref()).is_none() {
             let known: Vec<String> = crate::gates::GATES
                 .iter()
                 .map(|gate| format!("`{}`", gate.name))
@@ -270,14 +272,14 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                 gate.get_ref(),
                 known.join(", ")
             );
-            return Err(reader.problem(gate, "gates", &why));
+            return Err(reader.problem_at(gate, "gates", &why));
         }
     }
     for phase in &raw.work_phases {
         // The guide's text goes to an agent, so it must not name a file outside its folder.
         if phase.guide.get_ref().contains(['/', '\\']) {
             let why = "expected the name of a file in `.throughline/phases`";
-            return Err(reader.problem(&phase.guide, "work_phase.guide", why));
+            return Err(reader.problem_at(&phase.guide, "work_phase.guide", why));
         }
     }
     Ok(Profile {
@@ -334,13 +336,13 @@ fn parse_range(text: &str) -> Option<RangeInclusive<u32>> {
     (low <= high).then_some(low..=high)
 }
 
-struct Reader<'a> {
+struct ProfileReader<'a> {
     file: &'a str,
     text: &'a str,
 }
 
-impl Reader<'_> {
-    fn line(&self, offset: usize) -> usize {
+impl ProfileReader<'_> {
+    fn line_number(&self, offset: usize) -> usize {
         1 + self
             .text
             .bytes()
@@ -349,10 +351,10 @@ impl Reader<'_> {
             .count()
     }
 
-    fn problem(&self, at: &Spanned<String>, key: &str, why: &str) -> ProfileProblem {
+    fn problem_at(&self, at: &Spanned<String>, key: &str, why: &str) -> ProfileProblem {
         ProfileProblem {
             file: self.file.to_owned(),
-            line: self.line(at.span().start),
+            line: self.line_number(at.span().start),
             message: format!("`{key}`: {why}"),
         }
     }

@@ -12,12 +12,12 @@ pub struct AliasPattern {
     prefix: String,
     /// Width of the parent's number, if the alias contains it.
     parent_width: Option<usize>,
-    own: Own,
+    own: OwnPart,
     suffix: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Own {
+enum OwnPart {
     /// A number, zero-padded to `width` digits (0: not padded).
     Number { width: usize },
     /// Letters and digits, as in `017a`.
@@ -63,13 +63,13 @@ impl AliasPattern {
         let mut pattern = Self {
             prefix: String::new(),
             parent_width: None,
-            own: Own::Name,
+            own: OwnPart::Name,
             suffix: String::new(),
         };
         let mut own_seen = false;
-        for piece in pieces(text)? {
+        for piece in split_placeholders(text)? {
             match piece {
-                Piece::Literal(literal) => {
+                PatternPiece::Literal(literal) => {
                     if literal.contains('/') || literal.contains(char::is_whitespace) {
                         return Err("an alias cannot contain a slash or whitespace".to_owned());
                     }
@@ -83,7 +83,7 @@ impl AliasPattern {
                         pattern.prefix.push_str(&literal);
                     }
                 }
-                Piece::Placeholder(name) => {
+                PatternPiece::Placeholder(name) => {
                     let (name, width) = match name.split_once(':') {
                         Some((name, width)) => {
                             let width: usize = width.parse().map_err(|_| {
@@ -108,11 +108,11 @@ impl AliasPattern {
                         "n" | "id" | "name" if !own_seen => {
                             own_seen = true;
                             pattern.own = match name.as_str() {
-                                "n" => Own::Number {
+                                "n" => OwnPart::Number {
                                     width: width.unwrap_or(0),
                                 },
-                                "id" => Own::Id,
-                                _ => Own::Name,
+                                "id" => OwnPart::Id,
+                                _ => OwnPart::Name,
                             };
                         }
                         "n" | "id" | "name" | "parent.n" => {
@@ -132,7 +132,8 @@ impl AliasPattern {
                 "no placeholder for the node's own name: expected {ALIAS_PLACEHOLDERS}"
             ));
         }
-        if pattern.parent_width.is_some() && !matches!(pattern.own, Own::Number { width: 1.. }) {
+        if pattern.parent_width.is_some() && !matches!(pattern.own, OwnPart::Number { width: 1.. })
+        {
             return Err(
                 "after `{parent.n:2}` the own number needs a width, as in `{n:2}`".to_owned(),
             );
@@ -143,7 +144,7 @@ impl AliasPattern {
     /// Whether aliases of this pattern contain a number.
     #[must_use]
     pub fn is_numbered(&self) -> bool {
-        matches!(self.own, Own::Number { .. })
+        matches!(self.own, OwnPart::Number { .. })
     }
 
     /// Whether aliases of this pattern contain their parent's number.
@@ -154,8 +155,8 @@ impl AliasPattern {
 
     /// Formats the alias of number `own` below a parent of number `parent`.
     #[must_use]
-    pub fn numbered(&self, own: u32, parent: Option<u32>) -> Option<String> {
-        let Own::Number { width } = self.own else {
+    pub fn format_alias(&self, own: u32, parent: Option<u32>) -> Option<String> {
+        let OwnPart::Number { width } = self.own else {
             return None;
         };
         let parent = match self.parent_width {
@@ -173,7 +174,7 @@ impl AliasPattern {
     ///
     /// # Errors
     /// The text is not an alias of this pattern; the error says what was expected.
-    pub fn read(
+    pub fn parse_alias(
         &self,
         level: &str,
         text: &str,
@@ -183,10 +184,10 @@ impl AliasPattern {
         let shape = || NotAnAlias::Shape {
             level: level.to_owned(),
             text: text.to_owned(),
-            expected: self.example(),
+            expected: self.example_alias(),
         };
         match self.own {
-            Own::Number { width } => {
+            OwnPart::Number { width } => {
                 // ASCII only: `char::is_numeric` accepts full-width digits, which `parse` then
                 // rejects.
                 if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -216,17 +217,17 @@ impl AliasPattern {
                     });
                 }
                 // Formatted again, so that every short form gives the same alias.
-                let alias = self.numbered(own, parent).ok_or_else(shape)?;
+                let alias = self.format_alias(own, parent).ok_or_else(shape)?;
                 Ok(ReadAlias {
                     alias,
                     number: Some(own),
                     parent_number: parent,
                 })
             }
-            Own::Id | Own::Name => {
+            OwnPart::Id | OwnPart::Name => {
                 let fits = |c: char| match self.own {
-                    Own::Id => c.is_alphanumeric() || c == '_',
-                    Own::Number { .. } | Own::Name => {
+                    OwnPart::Id => c.is_alphanumeric() || c == '_',
+                    OwnPart::Number { .. } | OwnPart::Name => {
                         c != '/' && !c.is_whitespace() && !c.is_control()
                     }
                 };
@@ -255,24 +256,24 @@ impl AliasPattern {
     /// Whether a text has this pattern's prefix and suffix: a cheap pre-check without an error
     /// message.
     #[must_use]
-    pub fn could_be(&self, text: &str) -> bool {
+    pub fn has_affixes(&self, text: &str) -> bool {
         strip_ignoring_case(text, &self.prefix, &self.suffix).is_some()
     }
 
     /// Parses an alias only if it is spelt exactly as this pattern formats it.
     #[must_use]
-    pub fn read_exact(&self, text: &str, range: &RangeInclusive<u32>) -> Option<ReadAlias> {
-        self.read("", text, range)
+    pub fn parse_exact_alias(&self, text: &str, range: &RangeInclusive<u32>) -> Option<ReadAlias> {
+        self.parse_alias("", text, range)
             .ok()
             .filter(|read| read.alias == text)
     }
 
     /// Returns an example of an alias, for messages.
     #[must_use]
-    pub fn example(&self) -> String {
+    pub fn example_alias(&self) -> String {
         match self.own {
-            Own::Number { .. } => {
-                let alias = self.numbered(4, Some(2)).unwrap_or_default();
+            OwnPart::Number { .. } => {
+                let alias = self.format_alias(4, Some(2)).unwrap_or_default();
                 let bare =
                     strip_ignoring_case(&alias, &self.prefix, &self.suffix).unwrap_or(&alias);
                 if bare == alias {
@@ -281,11 +282,11 @@ impl AliasPattern {
                     format!("`{alias}` or `{bare}`")
                 }
             }
-            Own::Id => format!(
+            OwnPart::Id => format!(
                 "letters and digits, as in `{}017a{}`",
                 self.prefix, self.suffix
             ),
-            Own::Name => "a name without whitespace and slashes".to_owned(),
+            OwnPart::Name => "a name without whitespace and slashes".to_owned(),
         }
     }
 }
@@ -355,8 +356,8 @@ impl FilePattern {
             );
         };
         for segment in &segments {
-            for piece in pieces(segment)? {
-                if let Piece::Placeholder(name) = piece
+            for piece in split_placeholders(segment)? {
+                if let PatternPiece::Placeholder(name) = piece
                     && name != "alias"
                     && name != "slug"
                 {
@@ -383,7 +384,7 @@ impl FilePattern {
 
     /// Returns the same pattern in another folder.
     #[must_use]
-    pub fn below(mut self, folder: &str) -> Self {
+    pub fn in_folder(mut self, folder: &str) -> Self {
         self.before = folder
             .split('/')
             .filter(|part| !part.is_empty())
@@ -394,8 +395,8 @@ impl FilePattern {
 
     /// Returns the folder to list: the one whose entries may be nodes of the level.
     #[must_use]
-    pub fn listing(&self, parent_folder: &str) -> String {
-        join(parent_folder, &self.before)
+    pub fn listing_folder(&self, parent_folder: &str) -> String {
+        join_path(parent_folder, &self.before)
     }
 
     /// Whether the entry that contains the alias is the plan file itself, not a folder.
@@ -431,7 +432,7 @@ impl FilePattern {
     /// Returns the plan file of a directory entry.
     #[must_use]
     pub fn file_at(&self, parent_folder: &str, entry: &str, alias: &str) -> String {
-        let mut path = join(parent_folder, &self.before);
+        let mut path = join_path(parent_folder, &self.before);
         push_part(&mut path, entry);
         for part in &self.after {
             push_part(&mut path, &part.replace("{alias}", alias));
@@ -442,7 +443,7 @@ impl FilePattern {
     /// Returns the path of a new node's plan file.
     #[must_use]
     pub fn file_for(&self, parent_folder: &str, alias: &str) -> String {
-        self.file_at(parent_folder, &self.entry.name_for(alias), alias)
+        self.file_at(parent_folder, &self.entry.entry_name(alias), alias)
     }
 }
 
@@ -487,12 +488,12 @@ impl EntryPattern {
         }
     }
 
-    fn name_for(&self, alias: &str) -> String {
+    fn entry_name(&self, alias: &str) -> String {
         format!("{}{alias}{}", self.prefix, self.suffix)
     }
 }
 
-fn join(folder: &str, parts: &[String]) -> String {
+fn join_path(folder: &str, parts: &[String]) -> String {
     // The survey builds one path per entry; 64 more bytes fit nearly every one without growing.
     let mut path = String::with_capacity(folder.len() + 64);
     path.push_str(folder);
@@ -507,27 +508,27 @@ fn push_part(path: &mut String, part: &str) {
     path.push_str(part);
 }
 
-enum Piece {
+enum PatternPiece {
     Literal(String),
     Placeholder(String),
 }
 
-fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+fn split_placeholders(text: &str) -> Result<Vec<PatternPiece>, String> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((literal, after)) = rest.split_once('{') {
         if !literal.is_empty() {
-            found.push(Piece::Literal(literal.to_owned()));
+            found.push(PatternPiece::Literal(literal.to_owned()));
         }
         let (name, tail) = after.split_once('}').ok_or("unclosed `{`")?;
-        found.push(Piece::Placeholder(name.to_owned()));
+        found.push(PatternPiece::Placeholder(name.to_owned()));
         rest = tail;
     }
     if rest.contains('}') {
         return Err("unmatched `}`".to_owned());
     }
     if !rest.is_empty() {
-        found.push(Piece::Literal(rest.to_owned()));
+        found.push(PatternPiece::Literal(rest.to_owned()));
     }
     Ok(found)
 }

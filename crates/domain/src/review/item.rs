@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::severity::Severity;
+use super::severity::CheckSeverity;
 use crate::ids::Principal;
 use crate::time::Timestamp;
 
 /// One check of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Item {
+pub struct ReviewItem {
     /// `qa-001`.
     pub id: String,
     pub version: u64,
     /// Scope of the check: `*`, a milestone, a file …
     pub scope: String,
     pub check: String,
-    pub severity: Severity,
+    pub severity: CheckSeverity,
     pub status: ItemStatus,
     /// Finding of the last failure.
     #[serde(default)]
@@ -31,7 +31,7 @@ pub struct Item {
     pub resolution: Option<Resolution>,
 }
 
-impl Item {
+impl ReviewItem {
     /// Whether it failed and is not resolved.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -61,7 +61,7 @@ pub enum ItemStatus {
 impl ItemStatus {
     /// Returns the verdict's name, as it is serialised.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Todo => "TODO",
             Self::Pass => "PASS",

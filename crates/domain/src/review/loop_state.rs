@@ -9,8 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::item::{Item, ItemStatus, Resolution, ResolutionKind};
-use super::severity::Severity;
+use super::item::{ItemStatus, Resolution, ResolutionKind, ReviewItem};
+use super::severity::CheckSeverity;
 use crate::ids::Principal;
 use crate::policy::{ReviewPolicy, ReviewerPolicy};
 use crate::record::Recorded;
@@ -28,7 +28,7 @@ pub enum LoopState {
 impl LoopState {
     /// Returns the state's name, as it is serialised.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Initial => "INITIAL",
             Self::Retry => "RETRY",
@@ -50,7 +50,7 @@ pub struct Review {
     /// Iteration up to which a person extended the review, even with an exhausted budget.
     #[serde(default)]
     pub granted: u32,
-    pub items: Vec<Item>,
+    pub items: Vec<ReviewItem>,
     /// Authors of the reviewed work.
     #[serde(default)]
     pub authors: Vec<Principal>,
@@ -65,14 +65,14 @@ impl Recorded for Review {
 
 /// A reviewer's verdict on a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CheckVerdict {
     Pass,
     Fail { finding: String },
 }
 
 /// The acting principal and the time.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct ReviewActor<'a> {
     pub by: &'a Principal,
     pub at: Timestamp,
 }
@@ -80,7 +80,7 @@ pub struct Said<'a> {
 /// Outcome of an iteration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
-pub enum Concluded {
+pub enum IterationOutcome {
     /// Nothing blocks; lists the checks whose findings were accepted.
     Complete { accepted: Vec<String> },
     /// The author has to fix these findings.
@@ -112,7 +112,7 @@ pub enum ReviewRefused {
         id: String,
         given: u64,
         is: u64,
-        item: Box<Item>,
+        item: Box<ReviewItem>,
     },
     #[error("`{subject}` is in iteration {is}, not {given}: it was concluded in the meantime")]
     AnotherIteration {
@@ -137,7 +137,7 @@ pub enum ReviewRefused {
 impl Review {
     /// Starts a review.
     #[must_use]
-    pub fn begin(subject: &str, authors: Vec<Principal>, policy: &ReviewPolicy) -> Self {
+    pub fn start_review(subject: &str, authors: Vec<Principal>, policy: &ReviewPolicy) -> Self {
         Self {
             subject: subject.to_owned(),
             state: LoopState::Initial,
@@ -153,7 +153,7 @@ impl Review {
         }
     }
 
-    fn running(&self) -> Result<(), ReviewRefused> {
+    fn require_running(&self) -> Result<(), ReviewRefused> {
         match self.state {
             LoopState::Complete => Err(ReviewRefused::Complete {
                 subject: self.subject.clone(),
@@ -162,7 +162,11 @@ impl Review {
         }
     }
 
-    fn independent(&self, by: &Principal, policy: &ReviewPolicy) -> Result<(), ReviewRefused> {
+    fn require_independent(
+        &self,
+        by: &Principal,
+        policy: &ReviewPolicy,
+    ) -> Result<(), ReviewRefused> {
         // Principals are compared, not models: an agent in a new session counts as another
         // reviewer.
         let wrote = policy.reviewer == ReviewerPolicy::Other && self.authors.contains(by);
@@ -175,11 +179,11 @@ impl Review {
 
     /// Returns the check with this id.
     #[must_use]
-    pub fn item(&self, id: &str) -> Option<&Item> {
+    pub fn find_item(&self, id: &str) -> Option<&ReviewItem> {
         self.items.iter().find(|item| item.id == id)
     }
 
-    fn found(&mut self, id: &str) -> Result<&mut Item, ReviewRefused> {
+    fn find_item_mut(&mut self, id: &str) -> Result<&mut ReviewItem, ReviewRefused> {
         match self.items.iter().position(|item| item.id == id) {
             Some(at) => Ok(&mut self.items[at]),
             None => Err(ReviewRefused::NoSuchItem {
@@ -199,7 +203,7 @@ impl Review {
             subject: self.subject.clone(),
             id: id.to_owned(),
         };
-        let item = self.item(id).ok_or_else(missing)?;
+        let item = self.find_item(id).ok_or_else(missing)?;
         match shown.filter(|given| *given != item.version) {
             Some(given) => {
                 // Boxed: an item is far larger than the other variants and would set the size of
@@ -237,22 +241,22 @@ impl Review {
     /// # Errors
     /// When the review is complete, the check is empty, or the policy forbids authors to review
     /// their own work.
-    pub fn add(
+    pub fn add_check(
         &mut self,
         scope: &str,
         check: &str,
-        severity: Severity,
-        said: Said<'_>,
+        severity: CheckSeverity,
+        said: ReviewActor<'_>,
         policy: &ReviewPolicy,
     ) -> Result<String, ReviewRefused> {
-        self.running()?;
-        self.independent(said.by, policy)?;
+        self.require_running()?;
+        self.require_independent(said.by, policy)?;
         if check.trim().is_empty() {
             return Err(ReviewRefused::NoCheck);
         }
         // Checks are never removed, so the length is the highest number used.
         let id = format!("qa-{:03}", self.items.len() + 1);
-        self.items.push(Item {
+        self.items.push(ReviewItem {
             id: id.clone(),
             version: 1,
             scope: if scope.trim().is_empty() {
@@ -279,20 +283,20 @@ impl Review {
     /// # Errors
     /// When the check does not exist, was judged in the meantime, or may not be judged by this
     /// principal.
-    pub fn judge(
+    pub fn record_verdict(
         &mut self,
         id: &str,
-        verdict: Verdict,
+        verdict: CheckVerdict,
         version: Option<u64>,
         cost: u64,
-        said: Said<'_>,
+        said: ReviewActor<'_>,
         policy: &ReviewPolicy,
     ) -> Result<(), ReviewRefused> {
-        self.running()?;
-        self.independent(said.by, policy)?;
+        self.require_running()?;
+        self.require_independent(said.by, policy)?;
         let (iteration, cap) = (self.iteration, policy.cap.max(1));
         self.check_version(id, version)?;
-        let item = self.found(id)?;
+        let item = self.find_item_mut(id)?;
         if item
             .resolution
             .as_ref()
@@ -303,11 +307,11 @@ impl Review {
         // Applied after the item is done with: `item` borrows from `self`.
         let mut sent_back = false;
         match verdict {
-            Verdict::Pass => {
+            CheckVerdict::Pass => {
                 item.status = ItemStatus::Pass;
                 item.resolution = None;
             }
-            Verdict::Fail { finding } => {
+            CheckVerdict::Fail { finding } => {
                 if finding.trim().is_empty() {
                     return Err(ReviewRefused::NoFinding);
                 }
@@ -343,8 +347,13 @@ impl Review {
     ///
     /// # Errors
     /// When the principal is not a person, the reason is empty, or nothing failed.
-    pub fn accept(&mut self, id: &str, reason: &str, said: Said<'_>) -> Result<(), ReviewRefused> {
-        self.running()?;
+    pub fn accept_finding(
+        &mut self,
+        id: &str,
+        reason: &str,
+        said: ReviewActor<'_>,
+    ) -> Result<(), ReviewRefused> {
+        self.require_running()?;
         if !said.by.is_human() {
             return Err(ReviewRefused::NotAPerson {
                 by: said.by.clone(),
@@ -354,7 +363,7 @@ impl Review {
             return Err(ReviewRefused::NoReason);
         }
         let iteration = self.iteration;
-        let item = self.found(id)?;
+        let item = self.find_item_mut(id)?;
         let accepted = item
             .resolution
             .as_ref()
@@ -378,7 +387,7 @@ impl Review {
 
     /// Returns the open findings that block in this iteration.
     #[must_use]
-    pub fn blocking(&self) -> Vec<&Item> {
+    pub fn blocking_items(&self) -> Vec<&ReviewItem> {
         self.items
             .iter()
             .filter(|item| item.is_open() && item.severity.blocks_in(self.iteration))
@@ -387,7 +396,7 @@ impl Review {
 
     /// Returns the checks that wait for a person.
     #[must_use]
-    pub fn escalated(&self) -> Vec<&Item> {
+    pub fn escalated_items(&self) -> Vec<&ReviewItem> {
         self.items
             .iter()
             .filter(|item| item.is_escalated())
@@ -396,7 +405,7 @@ impl Review {
 
     /// Returns the checks without a verdict.
     #[must_use]
-    pub fn waiting(&self) -> Vec<&Item> {
+    pub fn unjudged_items(&self) -> Vec<&ReviewItem> {
         self.items
             .iter()
             .filter(|item| item.status == ItemStatus::Todo)
@@ -407,19 +416,23 @@ impl Review {
     ///
     /// # Errors
     /// When the review is complete, has no checks, or some have no verdict.
-    pub fn conclude(
+    pub fn conclude_iteration(
         &mut self,
-        said: Said<'_>,
+        said: ReviewActor<'_>,
         policy: &ReviewPolicy,
-    ) -> Result<Concluded, ReviewRefused> {
-        self.running()?;
+    ) -> Result<IterationOutcome, ReviewRefused> {
+        self.require_running()?;
         // An empty review would complete at once, and with it the gate that waits for it.
         if self.items.is_empty() {
             return Err(ReviewRefused::NoItems {
                 subject: self.subject.clone(),
             });
         }
-        let waiting: Vec<String> = self.waiting().iter().map(|item| item.id.clone()).collect();
+        let waiting: Vec<String> = self
+            .unjudged_items()
+            .iter()
+            .map(|item| item.id.clone())
+            .collect();
         if !waiting.is_empty() {
             return Err(ReviewRefused::NotJudged {
                 subject: self.subject.clone(),
@@ -430,7 +443,7 @@ impl Review {
         // Resolved before blockers are counted: what is escalated or accepted here no longer
         // blocks,
         // and that is what makes the loop terminate.
-        let ending = self.ending(policy);
+        let ending = self.termination_reason(policy);
         let cap = policy.cap.max(1);
         for item in self.items.iter_mut().filter(|item| item.is_open()) {
             let reason = match &ending {
@@ -447,8 +460,8 @@ impl Review {
             // them
             // to accept without reading.
             let kind = match item.severity {
-                Severity::Must => ResolutionKind::Escalated,
-                Severity::Should | Severity::Could => ResolutionKind::Accepted,
+                CheckSeverity::Must => ResolutionKind::Escalated,
+                CheckSeverity::Should | CheckSeverity::Could => ResolutionKind::Accepted,
             };
             let (by, at) = (Principal::System, said.at);
             item.resolution = Some(Resolution {
@@ -460,7 +473,11 @@ impl Review {
             });
             item.version += 1;
         }
-        let blocking: Vec<String> = self.blocking().iter().map(|item| item.id.clone()).collect();
+        let blocking: Vec<String> = self
+            .blocking_items()
+            .iter()
+            .map(|item| item.id.clone())
+            .collect();
         if !blocking.is_empty() {
             self.state = LoopState::Retry;
             self.iteration += 1;
@@ -475,20 +492,20 @@ impl Review {
                 item.status = ItemStatus::Todo;
                 item.version += 1;
             }
-            return Ok(Concluded::Retry {
+            return Ok(IterationOutcome::Retry {
                 iteration: self.iteration,
                 blocking,
             });
         }
         let escalated: Vec<String> = self
-            .escalated()
+            .escalated_items()
             .iter()
             .map(|item| item.id.clone())
             .collect();
         // The iteration stays the same: waiting for a person uses none up.
         if !escalated.is_empty() {
             self.state = LoopState::Retry;
-            return Ok(Concluded::NeedsPerson { escalated });
+            return Ok(IterationOutcome::NeedsPerson { escalated });
         }
         let mut accepted = Vec::new();
         for item in self
@@ -509,11 +526,11 @@ impl Review {
             accepted.push(item.id.clone());
         }
         self.state = LoopState::Complete;
-        Ok(Concluded::Complete { accepted })
+        Ok(IterationOutcome::Complete { accepted })
     }
 
     /// Returns why no further iteration may follow, if so.
-    fn ending(&self, policy: &ReviewPolicy) -> Option<String> {
+    fn termination_reason(&self, policy: &ReviewPolicy) -> Option<String> {
         // A budget of 0 means none. An iteration that a person granted is not cut off by it.
         if policy.budget > 0 && self.spent >= policy.budget && self.iteration >= self.granted {
             return Some(format!(

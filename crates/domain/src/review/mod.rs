@@ -4,12 +4,14 @@
 //! Pure. A review is a list of checks, each with a severity and a verdict, judged in iterations.
 //! Its subject is only a name; what it refers to is the caller's business.
 
-mod file;
 mod item;
 mod loop_state;
+mod review_file;
 mod severity;
 
-pub use file::{PHASES, is_phase, render_file};
-pub use item::{Item, ItemStatus, Resolution, ResolutionKind};
-pub use loop_state::{Concluded, LoopState, Review, ReviewRefused, Said, Verdict};
-pub use severity::Severity;
+pub use item::{ItemStatus, Resolution, ResolutionKind, ReviewItem};
+pub use loop_state::{
+    CheckVerdict, IterationOutcome, LoopState, Review, ReviewActor, ReviewRefused,
+};
+pub use review_file::{REVIEW_PHASES, is_review_phase, render_review_file};
+pub use severity::CheckSeverity;

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 /// The severity of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Severity {
+pub enum CheckSeverity {
     Must,
     Should,
     Could,
 }
 
-impl Severity {
+impl CheckSeverity {
     /// Every severity, the most severe first.
     pub const ALL: [Self; 3] = [Self::Must, Self::Should, Self::Could];
 
     /// Returns the severity's name, as it is serialised.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Must => "MUST",
             Self::Should => "SHOULD",
@@ -42,8 +42,8 @@ impl Severity {
     }
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for CheckSeverity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::SecretKind;
-use super::formats::{contains_ignoring_case, is_placeholder, is_word, looks_random};
+use super::formats::{contains_ignoring_case, is_placeholder, is_word_byte, looks_random};
 
 /// Maximum length of a name that is examined; only its end counts.
 const MAX_NAME_BYTES: usize = 64;
@@ -57,14 +57,14 @@ const PLACEHOLDERS: &[&str] = &[
 
 /// Kind of value that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum SecretName {
     Password,
     Key,
     Authorization,
 }
 
 /// Classifies the name that ends before `end`: `DB_PASSWORD`, `"api-key"`, `Authorization`.
-pub(super) fn name_before(text: &[u8], end: usize) -> Option<Name> {
+pub(super) fn classify_name_before(text: &[u8], end: usize) -> Option<SecretName> {
     let mut end = end;
     while end > 0 && text[end - 1] == b' ' {
         end -= 1;
@@ -83,13 +83,13 @@ pub(super) fn name_before(text: &[u8], end: usize) -> Option<Name> {
     let from = end.saturating_sub(MAX_NAME_BYTES);
     let start = text[from..end]
         .iter()
-        .rposition(|byte| !is_word(*byte))
+        .rposition(|byte| !is_word_byte(*byte))
         .map_or(from, |at| from + at + 1);
-    name_of(&text[start..end])
+    classify_name(&text[start..end])
 }
 
 /// Classifies a name.
-pub(super) fn name_of(name: &[u8]) -> Option<Name> {
+pub(super) fn classify_name(name: &[u8]) -> Option<SecretName> {
     // One spelling for `apiKey`, `api-key` and `API_KEY`.
     let plain: Vec<u8> = name
         .iter()
@@ -98,16 +98,20 @@ pub(super) fn name_of(name: &[u8]) -> Option<Name> {
         .collect();
     let ends_in = |names: &[&str]| names.iter().any(|word| plain.ends_with(word.as_bytes()));
     if plain.ends_with(b"authorization") {
-        Some(Name::Authorization)
+        Some(SecretName::Authorization)
     } else if ends_in(PASSWORD_NAMES) {
-        Some(Name::Password)
+        Some(SecretName::Password)
     } else {
-        ends_in(KEY_NAMES).then_some(Name::Key)
+        ends_in(KEY_NAMES).then_some(SecretName::Key)
     }
 }
 
 /// Returns the secret in the value that begins at `at`, right after the `=` or `:`.
-pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind, Range<usize>)> {
+pub(super) fn value_at(
+    text: &[u8],
+    at: usize,
+    name: SecretName,
+) -> Option<(SecretKind, Range<usize>)> {
     let mut start = at;
     // `==`, `:=`, `=>` and blanks belong to the operator. Bounded: a table's column of blanks is no
     // assignment.
@@ -121,12 +125,12 @@ pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind
         .get(quote_at)
         .copied()
         .filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    if name == Name::Authorization {
+    if name == SecretName::Authorization {
         let start = if quote.is_some() { quote_at + 1 } else { start };
         return credentials_at(text, start);
     }
     let range = match quote {
-        Some(quote) => quoted(text, quote_at + 1, quote)?,
+        Some(quote) => quoted_range(text, quote_at + 1, quote)?,
         None => {
             let length = text[start..]
                 .iter()
@@ -136,12 +140,12 @@ pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind
             start..start + length
         }
     };
-    looks_secret(&text[range.clone()], name, quote.is_some())
+    is_secret_value(&text[range.clone()], name, quote.is_some())
         .then_some((SecretKind::AssignedSecret, range))
 }
 
 /// Returns the range of a quoted value on one line.
-fn quoted(text: &[u8], start: usize, quote: u8) -> Option<Range<usize>> {
+fn quoted_range(text: &[u8], start: usize, quote: u8) -> Option<Range<usize>> {
     let rest = &text[start..text.len().min(start + MAX_VALUE_BYTES)];
     let length = rest
         .iter()
@@ -171,12 +175,12 @@ fn ends_value(byte: u8) -> bool {
 }
 
 /// Whether a value should be masked.
-fn looks_secret(value: &[u8], name: Name, is_quoted: bool) -> bool {
+fn is_secret_value(value: &[u8], name: SecretName, is_quoted: bool) -> bool {
     // People choose passwords of six characters; generated keys are longer.
-    let min_length = if name == Name::Password { 6 } else { 8 };
+    let min_length = if name == SecretName::Password { 6 } else { 8 };
     let has_mix = match name {
-        Name::Password => has_password_mix,
-        Name::Key | Name::Authorization => looks_random,
+        SecretName::Password => has_password_mix,
+        SecretName::Key | SecretName::Authorization => looks_random,
     };
     (min_length..=MAX_VALUE_BYTES).contains(&value.len())
         && !value.contains(&b' ')
@@ -235,7 +239,9 @@ fn has_password_mix(value: &[u8]) -> bool {
 /// Whether an unquoted value is a call, a path or a member and not a literal: `read(path)`,
 /// `config.password2`.
 fn looks_like_code(value: &[u8]) -> bool {
-    let is_member = value.iter().all(|byte| is_word(*byte) || *byte == b'.')
+    let is_member = value
+        .iter()
+        .all(|byte| is_word_byte(*byte) || *byte == b'.')
         && value.contains(&b'.')
         && value
             .split(|byte| *byte == b'.')
@@ -314,7 +320,7 @@ fn has_both_cases(value: &[u8]) -> bool {
 }
 
 fn is_credential(byte: u8) -> bool {
-    is_word(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=')
+    is_word_byte(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/' | b'=')
 }
 
 /// Returns the secret in the URL whose `://` is at `at`: a password, or a webhook's path.
@@ -369,7 +375,7 @@ fn webhook_path(text: &[u8], at: usize, folders: &[&[u8]]) -> Option<(SecretKind
     let length = text[start..]
         .iter()
         .take(MAX_VALUE_BYTES)
-        .take_while(|byte| is_word(**byte) || **byte == b'/')
+        .take_while(|byte| is_word_byte(**byte) || **byte == b'/')
         .count();
     let path = &text[start..start + length];
     (length >= 20 && !is_placeholder(path))

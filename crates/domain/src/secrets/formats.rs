@@ -6,7 +6,7 @@ use crate::token::SECRET_PREFIX;
 
 /// Characters allowed after a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Body {
+enum KeyBody {
     /// Letters, digits, `-` and `_`.
     Any,
     /// Letters and digits.
@@ -17,16 +17,21 @@ enum Body {
     Random,
 }
 
-struct Format {
+struct KeyFormat {
     prefix: &'static str,
     kind: SecretKind,
-    body: Body,
+    body: KeyBody,
     min_length: usize,
     max_length: usize,
 }
 
-const fn format(prefix: &'static str, kind: SecretKind, body: Body, min_length: usize) -> Format {
-    Format {
+const fn open_format(
+    prefix: &'static str,
+    kind: SecretKind,
+    body: KeyBody,
+    min_length: usize,
+) -> KeyFormat {
+    KeyFormat {
         prefix,
         kind,
         body,
@@ -35,8 +40,13 @@ const fn format(prefix: &'static str, kind: SecretKind, body: Body, min_length: 
     }
 }
 
-const fn exact(prefix: &'static str, kind: SecretKind, body: Body, length: usize) -> Format {
-    Format {
+const fn exact_format(
+    prefix: &'static str,
+    kind: SecretKind,
+    body: KeyBody,
+    length: usize,
+) -> KeyFormat {
+    KeyFormat {
         prefix,
         kind,
         body,
@@ -46,60 +56,75 @@ const fn exact(prefix: &'static str, kind: SecretKind, body: Body, length: usize
 }
 
 /// Known formats. Of two prefixes that start alike, the longer comes first.
-const FORMATS: &[Format] = &[
+const KEY_FORMATS: &[KeyFormat] = &[
     // Minimum lengths are below what providers issue today: formats change, and a key that was cut
     // off is still worth masking.
-    format("sk-ant-", SecretKind::AnthropicKey, Body::Any, 16),
-    format("sk-proj-", SecretKind::OpenaiKey, Body::Any, 16),
-    format("sk-svcacct-", SecretKind::OpenaiKey, Body::Any, 16),
-    format("sk-admin-", SecretKind::OpenaiKey, Body::Random, 20),
-    format("sk-or-v1-", SecretKind::ApiKey, Body::Any, 16),
-    format("sk-", SecretKind::OpenaiKey, Body::Random, 16),
-    format("sk_live_", SecretKind::StripeKey, Body::Alphanumeric, 10),
-    format("sk_test_", SecretKind::StripeKey, Body::Alphanumeric, 10),
-    format("rk_live_", SecretKind::StripeKey, Body::Alphanumeric, 10),
-    format("rk_test_", SecretKind::StripeKey, Body::Alphanumeric, 10),
-    format("whsec_", SecretKind::StripeKey, Body::Alphanumeric, 24),
-    format("AIza", SecretKind::GoogleKey, Body::Any, 30),
+    open_format("sk-ant-", SecretKind::AnthropicKey, KeyBody::Any, 16),
+    open_format("sk-proj-", SecretKind::OpenaiKey, KeyBody::Any, 16),
+    open_format("sk-svcacct-", SecretKind::OpenaiKey, KeyBody::Any, 16),
+    open_format("sk-admin-", SecretKind::OpenaiKey, KeyBody::Random, 20),
+    open_format("sk-or-v1-", SecretKind::ApiKey, KeyBody::Any, 16),
+    open_format("sk-", SecretKind::OpenaiKey, KeyBody::Random, 16),
+    open_format("sk_live_", SecretKind::StripeKey, KeyBody::Alphanumeric, 10),
+    open_format("sk_test_", SecretKind::StripeKey, KeyBody::Alphanumeric, 10),
+    open_format("rk_live_", SecretKind::StripeKey, KeyBody::Alphanumeric, 10),
+    open_format("rk_test_", SecretKind::StripeKey, KeyBody::Alphanumeric, 10),
+    open_format("whsec_", SecretKind::StripeKey, KeyBody::Alphanumeric, 24),
+    open_format("AIza", SecretKind::GoogleKey, KeyBody::Any, 30),
     // Of exact length: four capitals also begin ordinary identifiers.
-    exact("AKIA", SecretKind::AwsKey, Body::UppercaseAlphanumeric, 16),
-    exact("ASIA", SecretKind::AwsKey, Body::UppercaseAlphanumeric, 16),
-    format("ghp_", SecretKind::GithubToken, Body::Alphanumeric, 20),
-    format("gho_", SecretKind::GithubToken, Body::Alphanumeric, 20),
-    format("ghu_", SecretKind::GithubToken, Body::Alphanumeric, 20),
-    format("ghs_", SecretKind::GithubToken, Body::Alphanumeric, 20),
-    format("ghr_", SecretKind::GithubToken, Body::Alphanumeric, 20),
-    format("github_pat_", SecretKind::GithubToken, Body::Any, 20),
-    format("glpat-", SecretKind::GitlabToken, Body::Any, 20),
-    format("gldt-", SecretKind::GitlabToken, Body::Any, 20),
-    format("glrt-", SecretKind::GitlabToken, Body::Any, 20),
-    format("gsk_", SecretKind::ApiKey, Body::Alphanumeric, 30),
-    format("xai-", SecretKind::ApiKey, Body::Alphanumeric, 30),
-    format("xoxa-", SecretKind::SlackToken, Body::Any, 10),
-    format("xoxb-", SecretKind::SlackToken, Body::Any, 10),
-    format("xoxe-", SecretKind::SlackToken, Body::Any, 10),
-    format("xoxp-", SecretKind::SlackToken, Body::Any, 10),
-    format("xoxr-", SecretKind::SlackToken, Body::Any, 10),
-    format("xoxs-", SecretKind::SlackToken, Body::Any, 10),
-    format("xapp-", SecretKind::SlackToken, Body::Random, 20),
-    format("npm_", SecretKind::NpmToken, Body::Alphanumeric, 30),
-    format("pypi-", SecretKind::PypiToken, Body::Random, 40),
-    format("hf_", SecretKind::HuggingFaceToken, Body::Alphanumeric, 30),
-    format("dop_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
-    format("doo_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
-    format("dor_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
+    exact_format(
+        "AKIA",
+        SecretKind::AwsKey,
+        KeyBody::UppercaseAlphanumeric,
+        16,
+    ),
+    exact_format(
+        "ASIA",
+        SecretKind::AwsKey,
+        KeyBody::UppercaseAlphanumeric,
+        16,
+    ),
+    open_format("ghp_", SecretKind::GithubToken, KeyBody::Alphanumeric, 20),
+    open_format("gho_", SecretKind::GithubToken, KeyBody::Alphanumeric, 20),
+    open_format("ghu_", SecretKind::GithubToken, KeyBody::Alphanumeric, 20),
+    open_format("ghs_", SecretKind::GithubToken, KeyBody::Alphanumeric, 20),
+    open_format("ghr_", SecretKind::GithubToken, KeyBody::Alphanumeric, 20),
+    open_format("github_pat_", SecretKind::GithubToken, KeyBody::Any, 20),
+    open_format("glpat-", SecretKind::GitlabToken, KeyBody::Any, 20),
+    open_format("gldt-", SecretKind::GitlabToken, KeyBody::Any, 20),
+    open_format("glrt-", SecretKind::GitlabToken, KeyBody::Any, 20),
+    open_format("gsk_", SecretKind::ApiKey, KeyBody::Alphanumeric, 30),
+    open_format("xai-", SecretKind::ApiKey, KeyBody::Alphanumeric, 30),
+    open_format("xoxa-", SecretKind::SlackToken, KeyBody::Any, 10),
+    open_format("xoxb-", SecretKind::SlackToken, KeyBody::Any, 10),
+    open_format("xoxe-", SecretKind::SlackToken, KeyBody::Any, 10),
+    open_format("xoxp-", SecretKind::SlackToken, KeyBody::Any, 10),
+    open_format("xoxr-", SecretKind::SlackToken, KeyBody::Any, 10),
+    open_format("xoxs-", SecretKind::SlackToken, KeyBody::Any, 10),
+    open_format("xapp-", SecretKind::SlackToken, KeyBody::Random, 20),
+    open_format("npm_", SecretKind::NpmToken, KeyBody::Alphanumeric, 30),
+    open_format("pypi-", SecretKind::PypiToken, KeyBody::Random, 40),
+    open_format(
+        "hf_",
+        SecretKind::HuggingFaceToken,
+        KeyBody::Alphanumeric,
+        30,
+    ),
+    open_format("dop_v1_", SecretKind::DigitaloceanToken, KeyBody::Hex, 40),
+    open_format("doo_v1_", SecretKind::DigitaloceanToken, KeyBody::Hex, 40),
+    open_format("dor_v1_", SecretKind::DigitaloceanToken, KeyBody::Hex, 40),
     // Two letters are no prefix to rely on; only 32 hexadecimal digits make it a key.
-    exact("SK", SecretKind::TwilioKey, Body::Hex, 32),
-    format(
+    exact_format("SK", SecretKind::TwilioKey, KeyBody::Hex, 32),
+    open_format(
         "AGE-SECRET-KEY-1",
         SecretKind::PrivateKey,
-        Body::UppercaseAlphanumeric,
+        KeyBody::UppercaseAlphanumeric,
         40,
     ),
-    format(
+    open_format(
         SECRET_PREFIX,
         SecretKind::ThroughlineToken,
-        Body::Alphanumeric,
+        KeyBody::Alphanumeric,
         30,
     ),
 ];
@@ -108,14 +133,14 @@ const FORMATS: &[Format] = &[
 pub(super) const MIN_RUN_BYTES: usize = 14;
 
 /// Whether a byte is a word character: letter, digit, `-` or `_`.
-pub(super) fn is_word(byte: u8) -> bool {
+pub(super) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'
 }
 
 /// Returns every prefix.
 #[cfg(test)]
-pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
-    FORMATS.iter().map(|format| format.prefix)
+pub(super) fn format_prefixes() -> impl Iterator<Item = &'static str> {
+    KEY_FORMATS.iter().map(|format| format.prefix)
 }
 
 /// Whether any prefix begins with these two bytes: a filter that rejects nearly every offset in a
@@ -145,34 +170,34 @@ pub(super) fn begins_format(first: u8, second: u8) -> bool {
 /// `is_start` tells whether the run begins here. Most prefixes may follow other characters
 /// (`\nsk-…` in a log is an escape and a key), except those short enough to occur inside names.
 pub(super) fn key_at(run: &[u8], is_start: bool) -> Option<(SecretKind, usize)> {
-    FORMATS
+    KEY_FORMATS
         .iter()
         .filter(|format| run.starts_with(format.prefix.as_bytes()))
         .find_map(|format| {
-            let is_short = format.prefix.len() < 4 || format.body == Body::Random;
+            let is_short = format.prefix.len() < 4 || format.body == KeyBody::Random;
             if is_short && !is_start {
                 return None;
             }
             let after = &run[format.prefix.len()..];
             let body = &after[..after
                 .iter()
-                .take_while(|byte| format.body.holds(**byte))
+                .take_while(|byte| format.body.allows_byte(**byte))
                 .count()];
             let fits = (format.min_length..=format.max_length).contains(&body.len())
                 // A format of exact length must end with its run, or the head of any longer
                 // identifier
                 // would match.
                 && (format.max_length == usize::MAX || body.len() == after.len())
-                && (format.body != Body::Random || looks_random(body))
+                && (format.body != KeyBody::Random || looks_random(body))
                 && !is_placeholder(body);
             fits.then_some((format.kind, format.prefix.len() + body.len()))
         })
 }
 
-impl Body {
-    fn holds(self, byte: u8) -> bool {
+impl KeyBody {
+    fn allows_byte(self, byte: u8) -> bool {
         match self {
-            Self::Any | Self::Random => is_word(byte),
+            Self::Any | Self::Random => is_word_byte(byte),
             Self::Alphanumeric => byte.is_ascii_alphanumeric(),
             Self::UppercaseAlphanumeric => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Self::Hex => byte.is_ascii_hexdigit(),
@@ -189,7 +214,7 @@ pub(super) fn json_web_token_at(text: &[u8]) -> Option<usize> {
             (text.get(length) == Some(&b'.')).then_some(())?;
             length += 1;
         }
-        let run = word_run(&text[length..]);
+        let run = word_run_len(&text[length..]);
         // `eyJ` is base64 of `{"`, the start of any JSON object with a field.
         let fits = if part < 2 {
             run >= 12 && text[length..].starts_with(b"eyJ")
@@ -205,17 +230,17 @@ pub(super) fn json_web_token_at(text: &[u8]) -> Option<usize> {
 /// Returns the length of the SendGrid key at the beginning of `text`: `SG.…….……`.
 pub(super) fn sendgrid_key_at(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"SG.")?;
-    let first = word_run(rest);
+    let first = word_run_len(rest);
     let second = rest
         .get(first + 1..)
-        .map(word_run)
+        .map(word_run_len)
         .filter(|_| rest.get(first) == Some(&b'.'))?;
     (first >= 16 && second >= 16).then_some(3 + first + 1 + second)
 }
 
 /// Returns the number of leading word characters.
-pub(super) fn word_run(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| is_word(**byte)).count()
+pub(super) fn word_run_len(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| is_word_byte(**byte)).count()
 }
 
 /// Whether a value has the mix that words, names and version numbers lack: upper case, lower case

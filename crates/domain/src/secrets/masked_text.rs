@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MASK_START, SecretKind, find_secrets, mask_of};
+use super::{MASK_START, SecretKind, find_secrets, render_mask};
 use crate::fact::Fact;
 use crate::ids::VersionHash;
 use crate::ports::{Snapshot, StoreFault};
@@ -35,13 +35,13 @@ impl Recorded for MaskedText {
 impl MaskedText {
     /// Masks a text; `None` when it holds no secret.
     #[must_use]
-    pub fn of(text: &str) -> Option<(Self, String)> {
+    pub fn mask_version(text: &str) -> Option<(Self, String)> {
         let secrets = secret_lines(text);
         (!secrets.is_empty()).then(|| {
-            let masked = super::mask(text).into_owned();
+            let masked = super::mask_secrets(text).into_owned();
             (
                 Self {
-                    kept: VersionHash::of(masked.as_bytes()),
+                    kept: VersionHash::of_bytes(masked.as_bytes()),
                     secrets,
                 },
                 masked,
@@ -51,28 +51,31 @@ impl MaskedText {
 
     /// Returns the fact that a version is stored masked.
     #[must_use]
-    pub(super) fn recorded(&self, version: VersionHash) -> Option<Fact> {
-        record::changed(&version.to_string(), None, Some(self))
+    pub(super) fn to_fact(&self, version: VersionHash) -> Option<Fact> {
+        record::record_changed_fact(&version.to_string(), None, Some(self))
     }
 
     /// Loads the record of a version, if it is masked.
     ///
     /// # Errors
     /// [`StoreFault`].
-    pub fn read(state: &dyn Snapshot, version: VersionHash) -> Result<Option<Self>, StoreFault> {
-        record::read(state, &version.to_string())
+    pub fn read_record(
+        state: &dyn Snapshot,
+        version: VersionHash,
+    ) -> Result<Option<Self>, StoreFault> {
+        record::read_record(state, &version.to_string())
     }
 
     /// Lists the lines whose secrets a restore would lose.
     #[must_use]
-    pub fn lines(&self) -> String {
-        in_lines(&self.secrets)
+    pub fn render_lines(&self) -> String {
+        render_secret_lines(&self.secrets)
     }
 }
 
 /// Lists secrets by line: `line 3 (anthropic key), line 9 (password)`.
 #[must_use]
-pub fn in_lines(secrets: &[MaskedSecret]) -> String {
+pub fn render_secret_lines(secrets: &[MaskedSecret]) -> String {
     let named = secrets
         .iter()
         .map(|secret| format!("line {} ({})", secret.line, secret.kind));
@@ -111,12 +114,12 @@ pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
 /// Returns the result only if it has the hash of `version`: most versions of a file hold the same
 /// key, and then nothing is lost.
 #[must_use]
-pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String> {
+pub fn fill_in_secrets(kept: &str, present: &str, version: VersionHash) -> Option<String> {
     let secrets: Vec<(String, &str)> = find_secrets(present)
         .into_iter()
         .map(|secret| {
             let value = present.get(secret.range).unwrap_or_default();
-            (mask_of(secret.kind, value), value)
+            (render_mask(secret.kind, value), value)
         })
         .collect();
     let mut used = vec![false; secrets.len()];
@@ -137,5 +140,5 @@ pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String
         rest = after;
     }
     filled.push_str(rest);
-    (VersionHash::of(filled.as_bytes()) == version).then_some(filled)
+    (VersionHash::of_bytes(filled.as_bytes()) == version).then_some(filled)
 }

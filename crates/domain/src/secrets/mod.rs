@@ -25,7 +25,9 @@ use serde_json::Value;
 use crate::operation::Verb;
 
 pub(crate) use masked_text::is_masked_text;
-pub use masked_text::{MaskedSecret, MaskedText, fill_in, in_lines, secret_lines};
+pub use masked_text::{
+    MaskedSecret, MaskedText, fill_in_secrets, render_secret_lines, secret_lines,
+};
 pub(crate) use operation::mask_description;
 pub use operation::{mask_operation, mask_recorded};
 
@@ -81,7 +83,7 @@ pub enum SecretKind {
 impl SecretKind {
     /// Returns the kind's name for messages and masks.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::AnthropicKey => "anthropic key",
             Self::OpenaiKey => "openai key",
@@ -122,7 +124,7 @@ impl SecretKind {
 
 impl fmt::Display for SecretKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.display_name())
     }
 }
 
@@ -142,14 +144,14 @@ pub struct SecretCount {
 
 impl SecretCount {
     /// Counts a secret once, however often it is added.
-    pub fn add(&mut self, kind: SecretKind, secret: &str) {
+    pub fn count_secret(&mut self, kind: SecretKind, secret: &str) {
         let mut hasher = DefaultHasher::new();
         secret.hash(&mut hasher);
         self.seen.insert((kind, hasher.finish()));
     }
 
     /// Merges another count into this one.
-    pub fn add_all(&mut self, other: &Self) {
+    pub fn merge_count(&mut self, other: &Self) {
         self.seen.extend(&other.seen);
     }
 
@@ -178,7 +180,11 @@ impl SecretCount {
 impl fmt::Display for SecretCount {
     /// `2 secrets (anthropic key, password)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kinds: Vec<&str> = self.by_kind().into_keys().map(SecretKind::word).collect();
+        let kinds: Vec<&str> = self
+            .by_kind()
+            .into_keys()
+            .map(SecretKind::display_name)
+            .collect();
         let noun = if self.total() == 1 {
             "secret"
         } else {
@@ -216,7 +222,7 @@ pub fn masked_notice(verb: Verb, masked: &SecretCount) -> Option<String> {
 /// Returns every secret in a text, in order, without overlaps.
 #[must_use]
 pub fn find_secrets(text: &str) -> Vec<FoundSecret> {
-    scanner::scan(text)
+    scanner::scan_text(text)
 }
 
 /// Replaces every secret in a text by a mask, and counts them. Borrows a text without secrets.
@@ -241,9 +247,9 @@ fn replace_found(text: &str, found: &[FoundSecret], masked: &mut SecretCount) ->
     let mut copied = 0;
     for secret in found {
         let value = part(secret.range.clone());
-        masked.add(secret.kind, value);
+        masked.count_secret(secret.kind, value);
         output.push_str(part(copied..secret.range.start));
-        output.push_str(&mask_of(secret.kind, value));
+        output.push_str(&render_mask(secret.kind, value));
         copied = secret.range.end;
     }
     output.push_str(part(copied..text.len()));
@@ -252,7 +258,7 @@ fn replace_found(text: &str, found: &[FoundSecret], masked: &mut SecretCount) ->
 
 /// Masks a text without counting.
 #[must_use]
-pub fn mask(text: &str) -> Cow<'_, str> {
+pub fn mask_secrets(text: &str) -> Cow<'_, str> {
     mask_text(text, &mut SecretCount::default())
 }
 
@@ -276,7 +282,7 @@ pub(crate) fn mask_string(text: &mut String, masked: &mut SecretCount) {
 }
 
 /// Returns the mask of a secret: its kind, and the last characters of a long key.
-fn mask_of(kind: SecretKind, secret: &str) -> String {
+fn render_mask(kind: SecretKind, secret: &str) -> String {
     let end = secret
         .len()
         .checked_sub(SHOWN_CHARACTERS)

@@ -14,7 +14,7 @@ use super::{SecretCount, find_secrets, mask_string, mask_text, mask_value};
 use crate::approval::{Approval, Condemnation};
 use crate::fact::Fact;
 use crate::ids::{NodeId, VersionHash};
-use crate::node::{Content, Description, Node, Standing};
+use crate::node::{Content, Description, Node, NodeStatus};
 use crate::operation::Operation;
 use crate::ports::{NewOperation, Snapshot, StoreFault};
 use crate::record::RecordKey;
@@ -31,7 +31,7 @@ pub fn mask_operation(
 ) -> Result<SecretCount, StoreFault> {
     let mut masked = SecretCount::default();
     mask_string(&mut operation.summary, &mut masked);
-    let mut before = Before::InState {
+    let mut before = BeforeSource::InState {
         state,
         changed: BTreeSet::new(),
     };
@@ -40,17 +40,17 @@ pub fn mask_operation(
     }
     let mut known = BTreeSet::new();
     for text in &mut operation.texts {
-        let Some((kept, safe)) = MaskedText::of(text) else {
+        let Some((kept, safe)) = MaskedText::mask_version(text) else {
             continue;
         };
-        let version = VersionHash::of(text.as_bytes());
+        let version = VersionHash::of_bytes(text.as_bytes());
         // A version that is stored already was counted and recorded then, or predates masking.
-        if known.insert(version) && state.text(version)?.is_none() {
+        if known.insert(version) && state.load_text(version)?.is_none() {
             // Masked again only for the count: `MaskedText` keeps kinds and lines, but nothing by
             // which
             // equal secrets could be told apart.
             let _ = mask_text(text, &mut masked);
-            operation.facts.extend(kept.recorded(version));
+            operation.facts.extend(kept.to_fact(version));
         }
         *text = safe;
     }
@@ -65,7 +65,9 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
     let renamed: BTreeMap<VersionHash, VersionHash> = history
         .iter()
         .flat_map(|(_, texts)| texts)
-        .filter_map(|(hash, text)| MaskedText::of(text).map(|(kept, _)| (*hash, kept.kept)))
+        .filter_map(|(hash, text)| {
+            MaskedText::mask_version(text).map(|(kept, _)| (*hash, kept.kept))
+        })
         .collect();
     let mut versions = BTreeSet::new();
     let mut kept_for_versions = BTreeSet::new();
@@ -82,18 +84,18 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
         for fact in &mut operation.facts {
             // Every earlier fact is masked too, so a masked `before` matches the state it builds
             // on.
-            let never = mask_fact(fact, &mut Before::Masked, &mut masked);
+            let never = mask_fact(fact, &mut BeforeSource::Masked, &mut masked);
             debug_assert!(never.is_ok(), "no state is read");
             rename_kept(fact, &renamed);
         }
         for (hash, text) in texts {
-            let Some((kept, safe)) = MaskedText::of(text) else {
+            let Some((kept, safe)) = MaskedText::mask_version(text) else {
                 continue;
             };
             let _ = mask_text(text, &mut masked);
             // A masked text is itself no version of a file and needs no record.
             if !kept_for_versions.contains(hash) && versions.insert(*hash) {
-                operation.facts.extend(kept.recorded(*hash));
+                operation.facts.extend(kept.to_fact(*hash));
             }
             (*hash, *text) = (kept.kept, safe);
         }
@@ -103,11 +105,11 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
 }
 
 /// Source of the values that facts name as `before`.
-enum Before<'s> {
+enum BeforeSource<'s> {
     /// The state, or an earlier fact of the same operation.
     InState {
         state: &'s dyn Snapshot,
-        changed: BTreeSet<Place>,
+        changed: BTreeSet<FactTarget>,
     },
     /// A history that is masked from its start.
     Masked,
@@ -115,16 +117,16 @@ enum Before<'s> {
 
 /// A field or record that a fact changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum FactTarget {
     Node(NodeId, &'static str),
     Record(RecordKey),
 }
 
-impl Before<'_> {
+impl BeforeSource<'_> {
     /// Masks the `before` value of a place, unless the state holds it unmasked.
-    fn mask<T: Clone + PartialEq>(
+    fn mask_before<T: Clone + PartialEq>(
         &mut self,
-        place: Place,
+        place: FactTarget,
         before: &mut T,
         current: impl FnOnce(&dyn Snapshot) -> Result<Option<T>, StoreFault>,
         mask: impl FnOnce(&mut T, &mut SecretCount),
@@ -150,7 +152,7 @@ impl Before<'_> {
 
 fn mask_fact(
     fact: &mut Fact,
-    was: &mut Before<'_>,
+    was: &mut BeforeSource<'_>,
     masked: &mut SecretCount,
 ) -> Result<(), StoreFault> {
     match fact {
@@ -166,10 +168,10 @@ fn mask_fact(
             mask_content(after, masked);
             let found = matches!(before, Content::Unreadable { why } if has_secret(why));
             let (id, get) = (*node, |node: Node| node.content);
-            was.mask(
-                Place::Node(id, "content"),
+            was.mask_before(
+                FactTarget::Node(id, "content"),
                 before,
-                |state| current(state, id, get),
+                |state| current_value(state, id, get),
                 mask_content,
                 found,
             )?;
@@ -182,10 +184,10 @@ fn mask_fact(
             mask_description(after, masked);
             let found = any_secret(before.clone(), mask_description);
             let (id, get) = (*node, |node: Node| node.description);
-            was.mask(
-                Place::Node(id, "description"),
+            was.mask_before(
+                FactTarget::Node(id, "description"),
                 before,
-                |state| current(state, id, get),
+                |state| current_value(state, id, get),
                 mask_description,
                 found,
             )?;
@@ -200,10 +202,10 @@ fn mask_fact(
                 .as_ref()
                 .is_some_and(|it| it.warnings.iter().any(|text| has_secret(text)));
             let (id, get) = (*node, |node: Node| node.approval);
-            was.mask(
-                Place::Node(id, "approval"),
+            was.mask_before(
+                FactTarget::Node(id, "approval"),
                 before,
-                |state| current(state, id, get),
+                |state| current_value(state, id, get),
                 mask_approval,
                 found,
             )?;
@@ -216,10 +218,10 @@ fn mask_fact(
             mask_condemnation(after, masked);
             let found = before.as_ref().is_some_and(|it| has_secret(&it.reason));
             let (id, get) = (*node, |node: Node| node.condemnation);
-            was.mask(
-                Place::Node(id, "condemnation"),
+            was.mask_before(
+                FactTarget::Node(id, "condemnation"),
                 before,
-                |state| current(state, id, get),
+                |state| current_value(state, id, get),
                 mask_condemnation,
                 found,
             )?;
@@ -239,11 +241,11 @@ fn mask_fact(
                     continue;
                 };
                 let get = |node: Node| node.standing;
-                let place = Place::Node(id, "standing");
-                was.mask(
+                let place = FactTarget::Node(id, "standing");
+                was.mask_before(
                     place,
                     &mut group.before,
-                    |state| current(state, id, get),
+                    |state| current_value(state, id, get),
                     mask_standing,
                     found,
                 )?;
@@ -262,11 +264,17 @@ fn mask_fact(
                 let found = value_has_secret(before);
                 let mask = |value: &mut Value, count: &mut SecretCount| mask_value(value, count);
                 let body = |state: &dyn Snapshot| state.record_body(&record.kind, &record.key);
-                was.mask(Place::Record(record.clone()), before, body, mask, found)?;
-            } else if let Before::InState { changed, .. } = was {
+                was.mask_before(
+                    FactTarget::Record(record.clone()),
+                    before,
+                    body,
+                    mask,
+                    found,
+                )?;
+            } else if let BeforeSource::InState { changed, .. } = was {
                 // A new record: what a later fact of this operation names as its `before` is
                 // masked.
-                changed.insert(Place::Record(record.clone()));
+                changed.insert(FactTarget::Record(record.clone()));
             }
         }
         Fact::NodeMoved { .. } | Fact::ProgressChanged { .. } | Fact::UndoneChanged { .. } => {}
@@ -274,12 +282,12 @@ fn mask_fact(
     Ok(())
 }
 
-fn current<T>(
+fn current_value<T>(
     state: &dyn Snapshot,
     id: NodeId,
     get: impl FnOnce(Node) -> T,
 ) -> Result<Option<T>, StoreFault> {
-    Ok(state.node(id)?.map(get))
+    Ok(state.load_node(id)?.map(get))
 }
 
 fn has_secret(text: &str) -> bool {
@@ -353,7 +361,7 @@ fn mask_condemnation(condemnation: &mut Option<Condemnation>, masked: &mut Secre
         .for_each(|condemnation| mask_string(&mut condemnation.reason, masked));
 }
 
-fn mask_standing(standing: &mut Standing, masked: &mut SecretCount) {
+fn mask_standing(standing: &mut NodeStatus, masked: &mut SecretCount) {
     let note = standing
         .cause
         .as_mut()

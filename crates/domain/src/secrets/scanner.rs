@@ -5,9 +5,11 @@
 
 use std::ops::Range;
 
-use super::assignment::{Name, bearer_after, name_before, name_of, url_secret_at, value_at};
+use super::assignment::{
+    SecretName, bearer_after, classify_name, classify_name_before, url_secret_at, value_at,
+};
 use super::formats::{
-    MIN_RUN_BYTES, begins_format, json_web_token_at, key_at, sendgrid_key_at, word_run,
+    MIN_RUN_BYTES, begins_format, json_web_token_at, key_at, sendgrid_key_at, word_run_len,
 };
 use super::{FoundSecret, SecretKind};
 
@@ -18,11 +20,11 @@ const MIN_KEY_LINE_BYTES: usize = 16;
 /// line.
 const MAX_KEY_HEADERS: usize = 8;
 
-const WORD: u8 = 1;
-const ASSIGNS: u8 = 2;
+const WORD_CLASS: u8 = 1;
+const ASSIGNMENT_CLASS: u8 = 2;
 
 /// Class of each byte; most begin nothing and are skipped.
-const CLASSES: [u8; 256] = {
+const BYTE_CLASSES: [u8; 256] = {
     // Built at compile time: a hook process scans one short text and would not earn back a table
     // built at start-up.
     let mut classes = [0; 256];
@@ -30,9 +32,9 @@ const CLASSES: [u8; 256] = {
     while byte < 256 {
         let character = byte as u8;
         if character.is_ascii_alphanumeric() || character == b'-' || character == b'_' {
-            classes[byte] = WORD;
+            classes[byte] = WORD_CLASS;
         } else if character == b'=' || character == b':' {
-            classes[byte] = ASSIGNS;
+            classes[byte] = ASSIGNMENT_CLASS;
         }
         byte += 1;
     }
@@ -40,19 +42,19 @@ const CLASSES: [u8; 256] = {
 };
 
 /// Returns every secret in a text, in order.
-pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
+pub(super) fn scan_text(text: &str) -> Vec<FoundSecret> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
-        let secret = match CLASSES[usize::from(bytes[at])] {
-            WORD => {
+        let secret = match BYTE_CLASSES[usize::from(bytes[at])] {
+            WORD_CLASS => {
                 let end = at
                     + bytes[at..]
                         .iter()
-                        .take_while(|byte| CLASSES[usize::from(**byte)] == WORD)
+                        .take_while(|byte| BYTE_CLASSES[usize::from(**byte)] == WORD_CLASS)
                         .count();
-                match in_run(bytes, at..end) {
+                match find_in_run(bytes, at..end) {
                     Some(secret) => Some(secret),
                     None => {
                         // The whole run is skipped. Trying again at its next byte would make long
@@ -63,7 +65,7 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
                     }
                 }
             }
-            ASSIGNS => in_assignment(bytes, at),
+            ASSIGNMENT_CLASS => find_in_assignment(bytes, at),
             _ => None,
         };
         match secret {
@@ -83,10 +85,10 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
 }
 
 /// Returns the first secret that starts in a run of word characters.
-fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)> {
+fn find_in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)> {
     let word = &bytes[run.clone()];
     if word.len() == 6 && word.eq_ignore_ascii_case(b"bearer") {
-        return bearer_after(bytes, run.end).map(|found| or_key(bytes, found));
+        return bearer_after(bytes, run.end).map(|found| reclassify_as_key(bytes, found));
     }
     if word.starts_with(b"--") {
         if word.starts_with(b"-----BEGIN") {
@@ -95,10 +97,10 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
         }
         // A command-line flag and its value: `--password hunter2!`.
         if bytes.get(run.end) == Some(&b' ')
-            && let Some(name @ (Name::Password | Name::Key)) = name_of(word)
+            && let Some(name @ (SecretName::Password | SecretName::Key)) = classify_name(word)
             && let Some(found) = value_at(bytes, run.end, name)
         {
-            return Some(or_key(bytes, found));
+            return Some(reclassify_as_key(bytes, found));
         }
     }
     // The letter of an escape such as `\n` is part of the run but not of the key after it: texts
@@ -137,7 +139,7 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
 }
 
 /// Returns the secret that follows a `=` or `:`.
-fn in_assignment(bytes: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> {
+fn find_in_assignment(bytes: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> {
     if bytes[at] == b':' {
         if bytes[at..].starts_with(b"://") {
             return url_secret_at(bytes, at);
@@ -147,15 +149,18 @@ fn in_assignment(bytes: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> 
         }
     }
     // Read backwards from the separator: names are bounded in length, so this stays linear.
-    let name = name_before(bytes, at)?;
-    value_at(bytes, at + 1, name).map(|found| or_key(bytes, found))
+    let name = classify_name_before(bytes, at)?;
+    value_at(bytes, at + 1, name).map(|found| reclassify_as_key(bytes, found))
 }
 
 /// Reclassifies an assigned value as the key format it has, if it is exactly one.
-fn or_key(bytes: &[u8], (kind, range): (SecretKind, Range<usize>)) -> (SecretKind, Range<usize>) {
-    let known = in_run(
+fn reclassify_as_key(
+    bytes: &[u8],
+    (kind, range): (SecretKind, Range<usize>),
+) -> (SecretKind, Range<usize>) {
+    let known = find_in_run(
         bytes,
-        range.start..range.start + word_run(&bytes[range.clone()]),
+        range.start..range.start + word_run_len(&bytes[range.clone()]),
     );
     known
         .filter(|(_, key)| key.start == range.start && key.end == range.end)
@@ -173,11 +178,11 @@ fn telegram_token_at(bytes: &[u8], colon: usize) -> Option<(SecretKind, Range<us
     let rest = &bytes[colon + 1..];
     let is_token = (8..=11).contains(&digits)
         && rest.starts_with(b"AA")
-        && (33..=37).contains(&word_run(rest));
+        && (33..=37).contains(&word_run_len(rest));
     is_token.then(|| {
         (
             SecretKind::TelegramToken,
-            colon - digits..colon + 1 + word_run(rest),
+            colon - digits..colon + 1 + word_run_len(rest),
         )
     })
 }
@@ -202,7 +207,7 @@ fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
     let mut end = None;
     let mut headers = 0;
     loop {
-        let line = KeyLine::at(bytes, at);
+        let line = KeyLine::parse_at(bytes, at);
         if bytes[line.end..].starts_with(b"-----END") {
             // Without key material it is documentation of the format.
             (end.is_some() || line.length > 0).then_some(())?;
@@ -215,9 +220,10 @@ fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
         if line.is_whole && line.length > 0 {
             end = Some(line.end);
         }
-        let next = line.next(bytes);
+        let next = line.next_line(bytes);
         let is_long = line.is_whole && line.length >= MIN_KEY_LINE_BYTES;
-        let ends_at = |next: usize| bytes[KeyLine::at(bytes, next).end..].starts_with(b"-----END");
+        let ends_at =
+            |next: usize| bytes[KeyLine::parse_at(bytes, next).end..].starts_with(b"-----END");
         // The last line of a block may be short; it is recognised by the `END` after it.
         let is_last = line.is_whole && next.is_some_and(ends_at);
         let is_header = end.is_none() && headers < MAX_KEY_HEADERS;
@@ -241,7 +247,7 @@ struct KeyLine {
 }
 
 impl KeyLine {
-    fn at(bytes: &[u8], at: usize) -> Self {
+    fn parse_at(bytes: &[u8], at: usize) -> Self {
         let is_margin = |byte: &&u8| {
             matches!(
                 byte,
@@ -270,7 +276,7 @@ impl KeyLine {
     }
 
     /// Returns the start of the next line; a line with more than 80 further bytes is not a header.
-    fn next(&self, bytes: &[u8]) -> Option<usize> {
+    fn next_line(&self, bytes: &[u8]) -> Option<usize> {
         bytes[self.end..]
             .iter()
             .take(80)

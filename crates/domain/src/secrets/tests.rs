@@ -210,7 +210,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 fn masked(text: &str) -> String {
-    mask(text).into_owned()
+    mask_secrets(text).into_owned()
 }
 
 #[test]
@@ -329,13 +329,19 @@ fn the_count_names_kinds_and_never_a_secret() {
 fn a_kept_text_is_filled_in_only_when_it_becomes_the_version_to_the_byte() {
     let older = "# A\nkey sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A\npassword=hunter2!\n";
     let newer = "# B\npassword=hunter2!\nkey sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A\nmore\n";
-    let (kept, safe) = MaskedText::of(older).unwrap();
-    assert_eq!(kept.lines(), "line 2 (anthropic key), line 3 (password)");
-    let version = VersionHash::of(older.as_bytes());
-    assert_eq!(fill_in(&safe, newer, version).as_deref(), Some(older));
+    let (kept, safe) = MaskedText::mask_version(older).unwrap();
+    assert_eq!(
+        kept.render_lines(),
+        "line 2 (anthropic key), line 3 (password)"
+    );
+    let version = VersionHash::of_bytes(older.as_bytes());
+    assert_eq!(
+        fill_in_secrets(&safe, newer, version).as_deref(),
+        Some(older)
+    );
     let changed = newer.replace("hunter2!", "hunter3!");
-    assert_eq!(fill_in(&safe, &changed, version), None);
-    assert_eq!(fill_in(&safe, "# B\n", version), None);
+    assert_eq!(fill_in_secrets(&safe, &changed, version), None);
+    assert_eq!(fill_in_secrets(&safe, "# B\n", version), None);
 }
 
 #[test]
@@ -358,13 +364,13 @@ fn scanning_is_linear_in_texts_made_to_be_slow() {
         "12345678:AA",
     ] {
         let text = piece.repeat(200_000 / piece.len());
-        let _ = mask(&text);
+        let _ = mask_secrets(&text);
     }
 }
 
 #[test]
 fn every_prefix_passes_the_two_byte_filter() {
-    for prefix in formats::prefixes().chain(["eyJ"]) {
+    for prefix in formats::format_prefixes().chain(["eyJ"]) {
         assert!(
             formats::begins_format(prefix.as_bytes()[0], prefix.as_bytes()[1]),
             "{prefix}"

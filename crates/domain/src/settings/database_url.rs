@@ -17,13 +17,13 @@ impl DatabaseUrl {
 
     /// Whether a URL is configured.
     #[must_use]
-    pub fn is_given(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         !self.0.is_empty()
     }
 
     /// Returns the URL with its password, for connecting.
     #[must_use]
-    pub fn reveal(&self) -> &str {
+    pub fn reveal_url(&self) -> &str {
         &self.0
     }
 }

@@ -1,8 +1,8 @@
 //! Setting key of the project's identity: `project_id`.
 
-use super::Key;
+use super::SettingKey;
 
-pub(super) const KEYS: &[Key] = &[Key {
+pub(super) const KEYS: &[SettingKey] = &[SettingKey {
     name: "project_id",
     default: "\"\"",
     allowed: "a UUID, written by `tl init`",

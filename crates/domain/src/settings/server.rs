@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Key, one_of};
+use super::{SettingKey, parse_one_of};
 
 /// What happens to operations while the server is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct ServerSettings {
     pub address: Option<ServerAddress>,
 }
 
-pub(super) const KEYS: &[Key] = &[Key {
+pub(super) const KEYS: &[SettingKey] = &[SettingKey {
     name: "server.offline",
     default: "\"refuse\"",
     allowed: "`refuse`, `queue`",
@@ -40,7 +40,7 @@ pub(super) const KEYS: &[Key] = &[Key {
             ("refuse", OfflinePolicy::Refuse),
             ("queue", OfflinePolicy::Queue),
         ];
-        settings.server.offline = one_of(text, &known)?;
+        settings.server.offline = parse_one_of(text, &known)?;
         Ok(())
     },
 }];

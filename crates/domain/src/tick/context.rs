@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{ContextUsed, TickRecord, TickState, TickStatus};
 use super::tools::{self, PlanNode};
-use crate::memory::{Character, Memory, OpenLoop};
+use crate::memory::{Character, OpenLoop, StoryMemory};
 use crate::text::clean_line;
 
 /// Path of a project's own template.
-pub const TEMPLATE: &str = ".throughline/templates/planner.md";
+pub const TEMPLATE_PATH: &str = ".throughline/templates/planner.md";
 
 /// The default template.
-pub const TEMPLATE_TEXT: &str = include_str!("planner.md");
+pub const DEFAULT_TEMPLATE: &str = include_str!("planner.md");
 
 /// Limits of the planner's context and of generated scenes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Default for GenerationPolicy {
 pub struct StoryView<'a> {
     pub novel: &'a str,
     pub state: &'a TickState,
-    pub memory: &'a Memory,
+    pub memory: &'a StoryMemory,
     pub nodes: &'a [PlanNode],
     /// Recent ticks, the newest last.
     pub ticks: &'a [TickRecord],
@@ -63,7 +63,7 @@ pub struct PlannerContext {
 
 /// Estimates the number of tokens of a text, rounded up at three bytes per token.
 #[must_use]
-pub fn tokens(text: &str) -> usize {
+pub fn estimate_tokens(text: &str) -> usize {
     // No tokenizer: each provider has its own, and megabytes of tables for an estimate are not
     // worth it. English needs about four bytes a token, so this errs on the safe side.
     text.len().div_ceil(3)
@@ -86,19 +86,19 @@ impl StoryView<'_> {
     pub fn planner_context(&self) -> PlannerContext {
         let active = self.active_character();
         let open = self.memory.open_loops();
-        let tool_lines = tools::ALL
+        let tool_lines = tools::ALL_TOOLS
             .iter()
-            .map(|tool| tool.described())
+            .map(|tool| tool.describe_tool())
             .collect::<Vec<_>>()
             .join("\n");
-        let details = active.map_or_else(|| "Nobody yet.".to_owned(), described);
+        let details = active.map_or_else(|| "Nobody yet.".to_owned(), describe_character);
         let tick = self.state.current_tick + 1;
         // What is always complete is paid first; a budget too small for it leaves the lists empty
         // instead of failing.
-        let mut room = Room(
+        let mut room = TokenBudget(
             self.policy
                 .context_tokens
-                .saturating_sub(tokens(&tool_lines) + tokens(&details)),
+                .saturating_sub(estimate_tokens(&tool_lines) + estimate_tokens(&details)),
         );
         let error = self.last_error(tick);
         let recent_count = self.policy.recent_scenes_count;
@@ -117,7 +117,12 @@ impl StoryView<'_> {
         // In order of importance: each part takes a share of what the ones before it left over, so
         // the
         // last scenes win against the summary of the whole story.
-        let recent_scenes = room.part(40, scenes, "No scene is written yet.", Order::NewestFirst);
+        let recent_scenes = room.render_part(
+            40,
+            scenes,
+            "No scene is written yet.",
+            LineOrder::NewestFirst,
+        );
         let plans = self
             .ticks
             .iter()
@@ -129,14 +134,14 @@ impl StoryView<'_> {
             // them.
             .take(recent_count.max(3));
         let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
-        let recent_plans = room.part(20, plans, "None.", Order::NewestFirst);
-        let loops = open.iter().map(|it| loop_line(it, tick));
-        let open_loops = room.part(40, loops, "No open loops yet.", Order::AsGiven);
+        let recent_plans = room.render_part(20, plans, "None.", LineOrder::NewestFirst);
+        let loops = open.iter().map(|it| render_loop_line(it, tick));
+        let open_loops = room.render_part(40, loops, "No open loops yet.", LineOrder::AsGiven);
         let ties = self.memory.relationships().filter_map(|tie| {
-            let side = tie.seen_by(&active?.id)?;
+            let side = tie.perspective_of(&active?.id)?;
             Some(format!(
                 "- {} ({}, {}): {} [intensity {}/10], own view: \"{}\"",
-                self.memory.name_of(side.other),
+                self.memory.display_name(side.other),
                 side.other,
                 tie.relationship_type,
                 tie.status,
@@ -144,22 +149,22 @@ impl StoryView<'_> {
                 side.view
             ))
         });
-        let relationships = room.part(
+        let relationships = room.render_part(
             30,
             ties,
             "No established relationships yet.",
-            Order::AsGiven,
+            LineOrder::AsGiven,
         );
         let people = self
             .memory
             .characters()
             .map(|it| format!("- {}: {} ({})", it.id, it.name, it.role));
-        let characters = room.part(30, people, "Nobody yet.", Order::AsGiven);
+        let characters = room.render_part(30, people, "Nobody yet.", LineOrder::AsGiven);
         let places = self
             .memory
             .locations()
             .map(|it| format!("- {}: {}", it.id, it.name));
-        let locations = room.part(30, places, "None yet.", Order::AsGiven);
+        let locations = room.render_part(30, places, "None yet.", LineOrder::AsGiven);
         let next = self
             .nodes
             .iter()
@@ -171,11 +176,11 @@ impl StoryView<'_> {
             let title = node.title.as_deref().unwrap_or("without a title");
             format!("- {}: {title} ({})", node.path, node.status)
         });
-        let next_nodes = room.part(
+        let next_nodes = room.render_part(
             50,
             next,
             "The plan has nothing that is open.",
-            Order::AsGiven,
+            LineOrder::AsGiven,
         );
         let summary = self
             .memory
@@ -184,8 +189,12 @@ impl StoryView<'_> {
             .filter(|_| self.policy.include_overall_summary);
         let summary = summary
             .filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
-        let overall_summary =
-            room.part(100, summary, "The story has not begun.", Order::NewestFirst);
+        let overall_summary = room.render_part(
+            100,
+            summary,
+            "The story has not begun.",
+            LineOrder::NewestFirst,
+        );
         let parts = vec![
             ("novel_name", clean_line(self.novel)),
             ("current_tick", tick.to_string()),
@@ -201,7 +210,7 @@ impl StoryView<'_> {
             ("recent_scenes_summary", recent_scenes),
             ("recent_plans", recent_plans),
             ("open_loops_list", open_loops),
-            ("active_character_details", marked(&details)),
+            ("active_character_details", mark_as_data(&details)),
             ("character_relationships", relationships),
             ("characters", characters),
             ("locations", locations),
@@ -211,13 +220,13 @@ impl StoryView<'_> {
         ];
         PlannerContext {
             parts,
-            used: self.used(),
+            used: self.context_used(),
         }
     }
 
     /// Summarises the context for the tick's record.
     #[must_use]
-    pub fn used(&self) -> ContextUsed {
+    pub fn context_used(&self) -> ContextUsed {
         let recent: Vec<_> = self
             .memory
             .scenes()
@@ -244,7 +253,7 @@ impl StoryView<'_> {
         };
         format!(
             "The last plan for this tick failed. Plan something that does not:\n{}\n",
-            marked(error)
+            mark_as_data(error)
         )
     }
 }
@@ -253,15 +262,15 @@ impl PlannerContext {
     /// Fills the parts into a template. Parts it does not name are left out; unknown names stay as
     /// they are.
     #[must_use]
-    pub fn prompt(&self, template: &str) -> String {
-        filled(template, &self.parts)
+    pub fn render_prompt(&self, template: &str) -> String {
+        fill_template(template, &self.parts)
     }
 }
 
 /// Replaces `{name}` in a template by the value, in one pass: a value is never expanded as a
 /// template.
 #[must_use]
-pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String {
+pub(crate) fn fill_template(template: &str, parts: &[(&'static str, String)]) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -289,14 +298,14 @@ pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String
 
 /// Prefixes every line of a text as story data.
 #[must_use]
-pub(crate) fn marked(text: &str) -> String {
+pub(crate) fn mark_as_data(text: &str) -> String {
     text.lines()
         .map(|line| format!("│ {}", clean_line(line)))
         .collect::<Vec<_>>()
         .join("\n")
 }
 
-fn described(character: &Character) -> String {
+fn describe_character(character: &Character) -> String {
     let mut lines = vec![
         format!("Name: {}", character.name),
         format!("Role: {}", character.role),
@@ -317,7 +326,7 @@ fn described(character: &Character) -> String {
     lines.join("\n")
 }
 
-fn loop_line(it: &OpenLoop, tick: u64) -> String {
+fn render_loop_line(it: &OpenLoop, tick: u64) -> String {
     let scene = it
         .created_in_scene
         .as_deref()
@@ -333,7 +342,7 @@ fn loop_line(it: &OpenLoop, tick: u64) -> String {
     format!(
         "- {} [{}] {} (category: {category}, tick {}{scene}{due})",
         it.id,
-        it.importance.word().to_uppercase(),
+        it.importance.as_str().to_uppercase(),
         it.text.replace('\n', " "),
         it.created_tick
     )
@@ -341,28 +350,28 @@ fn loop_line(it: &OpenLoop, tick: u64) -> String {
 
 /// Order of a part's lines. When the budget is short, the last given are dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+enum LineOrder {
     AsGiven,
     /// Given newest first, rendered oldest first.
     NewestFirst,
 }
 
 /// Token budget that is left.
-struct Room(usize);
+struct TokenBudget(usize);
 
-impl Room {
+impl TokenBudget {
     /// Renders as many lines as fit into a percentage of the remaining budget.
-    fn part(
+    fn render_part(
         &mut self,
         percent: usize,
         lines: impl Iterator<Item = String>,
         nothing: &str,
-        order: Order,
+        order: LineOrder,
     ) -> String {
         let mut share = self.0.saturating_mul(percent) / 100;
         let (mut kept, mut left_out) = (Vec::new(), 0usize);
         for line in lines {
-            let cost = tokens(&line) + 1;
+            let cost = estimate_tokens(&line) + 1;
             // Nothing after the first line that does not fit: a list with gaps would hide that the
             // most
             // relevant entry is missing. One line may exceed its share, or a long one would never
@@ -378,16 +387,16 @@ impl Room {
         if kept.is_empty() && left_out == 0 {
             return nothing.to_owned();
         }
-        if order == Order::NewestFirst {
+        if order == LineOrder::NewestFirst {
             // Read in the order of the story, although the newest were chosen first.
             kept.reverse();
         }
-        let mut text = marked(&kept.join("\n"));
+        let mut text = mark_as_data(&kept.join("\n"));
         if left_out > 0 {
             // Said explicitly, so that the planner searches instead of taking the list for
             // complete.
             let more = format!("({left_out} more are not shown; memory.search finds them)");
-            text = if order == Order::NewestFirst {
+            text = if order == LineOrder::NewestFirst {
                 format!("{more}\n{text}")
             } else {
                 format!("{text}\n{more}")

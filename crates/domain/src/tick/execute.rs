@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::plan::Plan;
-use super::tools::{self, Stage, is_reference};
+use super::plan::TickPlan;
+use super::tools::{self, TickStage, is_reference};
 
 /// Result of one action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Executed {
+pub struct ExecutedAction {
     pub action_index: usize,
     pub tool: String,
     pub args: Map<String, Value>,
@@ -22,18 +22,22 @@ pub struct Executed {
 
 /// Runs the actions that `done` does not contain yet. Returns all that were run; a failed one is
 /// last.
-pub fn execute(stage: &mut Stage<'_>, plan: &Plan, mut done: Vec<Executed>) -> Vec<Executed> {
+pub fn execute_plan(
+    stage: &mut TickStage<'_>,
+    plan: &TickPlan,
+    mut done: Vec<ExecutedAction>,
+) -> Vec<ExecutedAction> {
     // A retry goes on at the failed action. Those before it are not repeated, or a character would
     // be created twice.
     done.retain(|action| action.success);
     for (index, action) in plan.actions.iter().enumerate().skip(done.len()) {
-        let ran = run(stage, &action.tool, &action.args, index, &done);
+        let ran = run_action(stage, &action.tool, &action.args, index, &done);
         let success = ran.is_ok();
         let (args, result, error) = match ran {
             Ok((args, result)) => (args, Some(result), None),
             Err(problem) => (action.args.clone(), None, Some(problem)),
         };
-        done.push(Executed {
+        done.push(ExecutedAction {
             action_index: index,
             tool: action.tool.clone(),
             args,
@@ -48,27 +52,27 @@ pub fn execute(stage: &mut Stage<'_>, plan: &Plan, mut done: Vec<Executed>) -> V
     done
 }
 
-fn run(
-    stage: &mut Stage<'_>,
+fn run_action(
+    stage: &mut TickStage<'_>,
     name: &str,
     args: &Map<String, Value>,
     index: usize,
-    done: &[Executed],
+    done: &[ExecutedAction],
 ) -> Result<(Map<String, Value>, Value), String> {
-    let tool = tools::named(name).ok_or_else(|| format!("there is no tool `{name}`"))?;
+    let tool = tools::find_tool(name).ok_or_else(|| format!("there is no tool `{name}`"))?;
     let filled: Map<String, Value> = args
         .iter()
-        .map(|(key, value)| Ok((key.clone(), resolved(value, done)?)))
+        .map(|(key, value)| Ok((key.clone(), resolve_references(value, done)?)))
         .collect::<Result<_, String>>()?;
     // Checked again: references have only now become values, and earlier actions may have changed
     // the memory since the plan was read.
-    let args = tool.checked(&filled, &stage.memory, index)?;
+    let args = tool.check_arguments(&filled, &stage.memory, index)?;
     let result = (tool.run)(stage, &args)?;
     Ok((args, result))
 }
 
 /// Replaces references such as `$0.id` by the results of earlier actions.
-pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String> {
+pub(super) fn resolve_references(value: &Value, done: &[ExecutedAction]) -> Result<Value, String> {
     match value {
         Value::String(text) if is_reference(text) => {
             let mut parts = text.trim_start_matches('$').split('.');
@@ -94,7 +98,7 @@ pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String
         }
         Value::Array(items) => items
             .iter()
-            .map(|item| resolved(item, done))
+            .map(|item| resolve_references(item, done))
             .collect::<Result<_, _>>()
             .map(Value::Array),
         other => Ok(other.clone()),

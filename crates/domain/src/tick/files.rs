@@ -6,30 +6,30 @@ use super::record::{TickRecord, TickStatus};
 
 /// Returns the path of a tick's plan file.
 #[must_use]
-pub fn plan_path(tick: u64) -> String {
+pub fn tick_plan_path(tick: u64) -> String {
     format!("plans/plan_{tick:03}.json")
 }
 
 /// Returns the path of a failed tick's error file; with `log`, of the readable log.
 #[must_use]
-pub fn error_path(tick: u64, log: bool) -> String {
+pub fn tick_error_path(tick: u64, log: bool) -> String {
     let end = if log { "log" } else { "json" };
     format!("errors/error_{tick:03}.{end}")
 }
 
 /// Renders the plan file of a tick.
 #[must_use]
-pub fn plan_file(record: &TickRecord) -> String {
-    let mut value = shared(record);
+pub fn render_plan_file(record: &TickRecord) -> String {
+    let mut value = common_fields(record);
     value["planner"] = json!(record.planner);
-    value["status"] = json!(record.status.word());
-    pretty(&value)
+    value["status"] = json!(record.status.as_str());
+    to_pretty_json(&value)
 }
 
 /// Renders the error file of a tick.
 #[must_use]
-pub fn error_file(record: &TickRecord) -> String {
-    let mut value = shared(record);
+pub fn render_error_file(record: &TickRecord) -> String {
+    let mut value = common_fields(record);
     // Without a failed action the plan itself was rejected, before anything was run.
     let failed = record.executed.iter().find(|action| !action.success);
     value["error"] = json!({
@@ -38,28 +38,28 @@ pub fn error_file(record: &TickRecord) -> String {
         "action_index": failed.map(|action| action.action_index),
         "failures": record.failures,
     });
-    value["instructions"] = json!(instructions(record));
-    pretty(&value)
+    value["instructions"] = json!(retry_instructions(record));
+    to_pretty_json(&value)
 }
 
 /// Renders the log of a failed tick.
 #[must_use]
-pub fn error_log(record: &TickRecord) -> String {
+pub fn render_error_log(record: &TickRecord) -> String {
     let plan = serde_json::to_string_pretty(&record.plan).unwrap_or_default();
     let executed = serde_json::to_string_pretty(&record.executed).unwrap_or_default();
     format!(
         "=== Tick {} failed ({} of {}) ===\n\n{}\n\n{}\n\nPlan:\n{plan}\n\nExecuted actions:\n{executed}\n",
         record.tick,
         record.failures,
-        super::record::MOST_ATTEMPTS,
+        super::record::MAX_TICK_ATTEMPTS,
         record.errors.join("\n"),
-        instructions(record)
+        retry_instructions(record)
     )
 }
 
-fn instructions(record: &TickRecord) -> String {
+fn retry_instructions(record: &TickRecord) -> String {
     let tick = record.tick;
-    let plan = plan_path(tick);
+    let plan = tick_plan_path(tick);
     match record.status {
         TickStatus::Parked => {
             format!("The tick is parked; the loop went on. To retry it: tl tick --retry {tick}")
@@ -74,7 +74,7 @@ fn instructions(record: &TickRecord) -> String {
     }
 }
 
-fn shared(record: &TickRecord) -> Value {
+fn common_fields(record: &TickRecord) -> Value {
     json!({
         "tick": record.tick,
         "timestamp": record.at,
@@ -89,6 +89,6 @@ fn shared(record: &TickRecord) -> Value {
     })
 }
 
-fn pretty(value: &Value) -> String {
+fn to_pretty_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }

@@ -12,4 +12,6 @@ pub mod plan;
 mod record;
 pub mod tools;
 
-pub use record::{ContextUsed, MOST_ATTEMPTS, Spending, TickRecord, TickState, TickStatus};
+pub use record::{
+    ContextUsed, MAX_TICK_ATTEMPTS, ModelSpending, TickRecord, TickState, TickStatus,
+};

@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use super::context::StoryView;
 use super::tools::PlanNode;
-use crate::memory::{Character, Memory};
+use crate::memory::{Character, StoryMemory};
 
 /// Planner name in the records of its ticks.
-pub const NAME: &str = "offline";
+pub const PLANNER_NAME: &str = "offline";
 
 /// Characters and locations that the plan files name, in order of appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedInPlan {
     pub characters: Vec<String>,
     pub locations: Vec<String>,
 }
 
 /// Returns the plan for the next tick. Deterministic: the same state gives the same plan.
 #[must_use]
-pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
+pub fn plan_offline(story: &StoryView<'_>, named: &NamedInPlan) -> Value {
     let memory = story.memory;
     let tick = story.state.current_tick + 1;
     let open: Vec<&PlanNode> = story
@@ -40,14 +40,14 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
         )
     });
     let mut actions = Vec::new();
-    let (pov, introduced) = point_of_view(story, named, &mut actions);
-    let place = setting(memory, named, &mut actions);
+    let (pov, introduced) = choose_point_of_view(story, named, &mut actions);
+    let place = choose_setting(memory, named, &mut actions);
     // One step at a time: a plan that introduces a character leaves relationships to a later tick.
     match introduced {
         true => {}
-        false => between(memory, pov.as_deref(), tick, &mut actions),
+        false => plan_relationship(memory, pov.as_deref(), tick, &mut actions),
     }
-    remember(memory, subject.as_deref(), tick, &mut actions);
+    plan_memory(memory, subject.as_deref(), tick, &mut actions);
     let about = subject.unwrap_or_else(|| "what is still open".to_owned());
     let waited = memory
         .open_loops()
@@ -74,9 +74,9 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
 }
 
 /// Chooses the point-of-view character, and introduces the next character that the plan names.
-fn point_of_view(
+fn choose_point_of_view(
     story: &StoryView<'_>,
-    named: &Named,
+    named: &NamedInPlan,
     actions: &mut Vec<Value>,
 ) -> (Option<String>, bool) {
     let memory = story.memory;
@@ -102,7 +102,11 @@ fn point_of_view(
     (active.or_else(|| Some(format!("${index}.id"))), true)
 }
 
-fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<String> {
+fn choose_setting(
+    memory: &StoryMemory,
+    named: &NamedInPlan,
+    actions: &mut Vec<Value>,
+) -> Option<String> {
     // One new location per tick, so that the story meets them one by one.
     let missing = named.locations.iter().find(|name| {
         !memory
@@ -122,7 +126,7 @@ fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<S
 }
 
 /// Creates a relationship between unrelated characters, or queries an existing one.
-fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
+fn plan_relationship(memory: &StoryMemory, pov: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(pov) = pov else { return };
     let tied = |other: &Character| {
         memory
@@ -149,7 +153,7 @@ fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Valu
 }
 
 /// Opens a loop for a node that has none, or searches what is known about it.
-fn remember(memory: &Memory, subject: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
+fn plan_memory(memory: &StoryMemory, subject: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(subject) = subject else { return };
     let description: String = format!("How does {subject} turn out?")
         .chars()

@@ -3,33 +3,33 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::tools::{self, Tool};
-use crate::memory::{EntryKind, Memory};
+use super::tools::{self, TickTool};
+use crate::memory::{EntryKind, StoryMemory};
 
 /// Number of actions above which a plan gets a warning.
-pub const SOFT_ACTIONS: usize = 4;
+pub const WARN_ABOVE_ACTIONS: usize = 4;
 /// Maximum number of actions; more are refused, because a plan is a single step of the story.
-pub const MOST_ACTIONS: usize = 12;
+pub const MAX_PLAN_ACTIONS: usize = 12;
 /// Maximum number of ids listed in the schema; some providers reject larger enums.
-const MOST_LISTED: usize = 400;
+const MAX_LISTED_IDS: usize = 400;
 
 /// A plan for one tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct TickPlan {
     pub rationale: String,
     pub scene_intention: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pov_character: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_location: Option<String>,
-    pub actions: Vec<Action>,
+    pub actions: Vec<PlanAction>,
     #[serde(default)]
     pub expected_outcomes: Vec<String>,
 }
 
 /// One tool call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Action {
+pub struct PlanAction {
     pub tool: String,
     pub args: Map<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Action {
 pub enum PlanRefused {
     #[error("not a valid plan: {0}")]
     Shape(String),
-    #[error("the plan has {0} actions, more than {MOST_ACTIONS}")]
+    #[error("the plan has {0} actions, more than {MAX_PLAN_ACTIONS}")]
     TooMany(usize),
     #[error("`{0}` is empty")]
     Empty(&'static str),
@@ -65,7 +65,7 @@ pub enum PlanRefused {
     },
 }
 
-impl Plan {
+impl TickPlan {
     /// Parses and validates a plan. Ids are normalised to the memory's spelling.
     ///
     /// Unknown fields are ignored, wrong types are not. The arguments of all actions are checked
@@ -73,7 +73,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first problem.
-    pub fn read(value: &Value, memory: &Memory) -> Result<Self, PlanRefused> {
+    pub fn read_plan(value: &Value, memory: &StoryMemory) -> Result<Self, PlanRefused> {
         // Lenient where it costs nothing: models add fields of their own, and a refused plan costs
         // another call.
         let mut plan: Self = serde_json::from_value(value.clone())
@@ -86,26 +86,26 @@ impl Plan {
                 return Err(PlanRefused::Empty(field));
             }
         }
-        if plan.actions.len() > MOST_ACTIONS {
+        if plan.actions.len() > MAX_PLAN_ACTIONS {
             return Err(PlanRefused::TooMany(plan.actions.len()));
         }
-        plan.pov_character = meant(
+        plan.pov_character = resolve_id(
             memory,
             "pov_character",
             EntryKind::Character,
             plan.pov_character,
         )?;
-        plan.target_location = meant(
+        plan.target_location = resolve_id(
             memory,
             "target_location",
             EntryKind::Location,
             plan.target_location,
         )?;
         for (index, action) in plan.actions.iter_mut().enumerate() {
-            let tool = tools::named(&action.tool).ok_or_else(|| PlanRefused::NoTool {
+            let tool = tools::find_tool(&action.tool).ok_or_else(|| PlanRefused::NoTool {
                 index,
                 tool: action.tool.clone(),
-                known: tools::ALL
+                known: tools::ALL_TOOLS
                     .iter()
                     .map(|tool| tool.name)
                     .collect::<Vec<_>>()
@@ -114,7 +114,7 @@ impl Plan {
             // The canonical name, so that records and files do not depend on a model's spelling.
             tool.name.clone_into(&mut action.tool);
             action.args = tool
-                .checked(&action.args, memory, index)
+                .check_arguments(&action.args, memory, index)
                 .map_err(|problem| PlanRefused::Arguments {
                     index,
                     tool: tool.name.to_owned(),
@@ -127,10 +127,10 @@ impl Plan {
     /// Returns what is unusual about the plan but no reason to refuse it.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let many = self.actions.len() > SOFT_ACTIONS;
+        let many = self.actions.len() > WARN_ABOVE_ACTIONS;
         many.then(|| {
             format!(
-                "the plan has {} actions; {SOFT_ACTIONS} are enough for one tick",
+                "the plan has {} actions; {WARN_ABOVE_ACTIONS} are enough for one tick",
                 self.actions.len()
             )
         })
@@ -140,8 +140,8 @@ impl Plan {
 }
 
 /// Resolves an id. Models write `null`, `none` or an empty string where they mean none.
-fn meant(
-    memory: &Memory,
+fn resolve_id(
+    memory: &StoryMemory,
     field: &'static str,
     kind: EntryKind,
     given: Option<String>,
@@ -151,7 +151,7 @@ fn meant(
     else {
         return Ok(None);
     };
-    match memory.meant(kind, &given) {
+    match memory.resolve_id(kind, &given) {
         Some(id) => Ok(Some(id)),
         // A reference to an action's result: the plan itself may create the location.
         None if tools::is_reference(&given) => Ok(Some(given)),
@@ -168,9 +168,9 @@ fn meant(
 /// Tool names are constants, ids are enums and every length is bounded, because constrained
 /// decoding cannot produce what the schema excludes.
 #[must_use]
-pub fn schema(memory: &Memory) -> Value {
+pub fn plan_schema(memory: &StoryMemory) -> Value {
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
-    let actions: Vec<Value> = tools::ALL
+    let actions: Vec<Value> = tools::ALL_TOOLS
         .iter()
         .map(|tool| action_schema(tool, memory))
         .collect();
@@ -186,7 +186,7 @@ pub fn schema(memory: &Memory) -> Value {
         ("pov_character", EntryKind::Character),
         ("target_location", EntryKind::Location),
     ] {
-        let ids = listed(memory, kind);
+        let ids = list_ids(memory, kind);
         // An empty enum is invalid in JSON Schema.
         if !ids.is_empty() {
             properties[field] = json!({ "type": "string", "enum": ids });
@@ -199,20 +199,20 @@ pub fn schema(memory: &Memory) -> Value {
     })
 }
 
-fn action_schema(tool: &Tool, memory: &Memory) -> Value {
+fn action_schema(tool: &TickTool, memory: &StoryMemory) -> Value {
     json!({
         "type": "object",
         "required": ["tool", "args"],
         "properties": {
             "tool": { "type": "string", "const": tool.name },
-            "args": tool.schema(&|kind| listed(memory, kind)),
+            "args": tool.argument_schema(&|kind| list_ids(memory, kind)),
             "reason": { "type": "string", "maxLength": 300 },
         },
     })
 }
 
 /// Returns the newest ids of a kind, at most [`MOST_LISTED`], oldest first.
-fn listed(memory: &Memory, kind: EntryKind) -> Vec<String> {
+fn list_ids(memory: &StoryMemory, kind: EntryKind) -> Vec<String> {
     let mut ids: Vec<String> = match kind {
         // Closed loops cannot be closed again; listing them would only invite mistakes.
         EntryKind::Loop => memory
@@ -222,12 +222,12 @@ fn listed(memory: &Memory, kind: EntryKind) -> Vec<String> {
             .map(|it| it.id.clone())
             .collect(),
         _ => memory
-            .of(kind)
+            .entries_of_kind(kind)
             .rev()
             .map(|entry| entry.id().to_owned())
             .collect(),
     };
-    ids.truncate(MOST_LISTED);
+    ids.truncate(MAX_LISTED_IDS);
     ids.reverse();
     ids
 }

@@ -4,13 +4,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::execute::Executed;
-use super::plan::Plan;
+use super::execute::ExecutedAction;
+use super::plan::TickPlan;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
 /// Maximum number of failures of a tick before it is parked and the loop goes on.
-pub const MOST_ATTEMPTS: u32 = 3;
+pub const MAX_TICK_ATTEMPTS: u32 = 3;
 
 /// Current position of the story.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ pub enum TickStatus {
 impl TickStatus {
     /// Returns the status's name, as it is serialised.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Planned => "planned",
             Self::Done => "done",
@@ -77,8 +77,8 @@ pub struct TickRecord {
     pub at: Timestamp,
     /// The planner: `offline`, a provider with its model, or a host.
     pub planner: String,
-    pub plan: Plan,
-    pub executed: Vec<Executed>,
+    pub plan: TickPlan,
+    pub executed: Vec<ExecutedAction>,
     pub errors: Vec<String>,
     /// Number of failures.
     pub failures: u32,
@@ -90,7 +90,7 @@ pub struct TickRecord {
 impl TickRecord {
     /// Returns the key of a tick's record.
     #[must_use]
-    pub fn key(tick: u64) -> String {
+    pub fn record_key(tick: u64) -> String {
         // Padded, because records are listed in the order of their keys.
         format!("{tick:06}")
     }
@@ -109,7 +109,7 @@ impl Recorded for TickRecord {
 
 /// One model call and its cost; `None` is an unknown price, never zero.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spending {
+pub struct ModelSpending {
     pub at: Timestamp,
     /// What the call is charged to: `tick 5`, or the node that was written.
     pub account: String,
@@ -127,6 +127,6 @@ pub struct Spending {
     pub details: Value,
 }
 
-impl Recorded for Spending {
+impl Recorded for ModelSpending {
     const KIND: &'static str = "spending";
 }

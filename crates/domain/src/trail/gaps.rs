@@ -23,7 +23,7 @@ pub struct GapLimits {
 /// How the two nodes of a gap are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Relationship {
+pub enum GapRelationship {
     Sibling,
     ParentChild,
 }
@@ -36,13 +36,13 @@ pub struct Gap {
     pub to: String,
     #[serde(rename = "gapMs")]
     pub millis: i64,
-    pub relationship: Relationship,
+    pub relationship: GapRelationship,
     pub severity: GapSeverity,
 }
 
 /// Returns the severity of a gap.
 #[must_use]
-pub fn severity(millis: i64, limits: GapLimits) -> GapSeverity {
+pub fn gap_severity(millis: i64, limits: GapLimits) -> GapSeverity {
     let minutes = u64::try_from(millis / 60_000).unwrap_or(0);
     // Stale first: a project may set `warm_minutes` above `stale_minutes`.
     if minutes >= limits.stale_minutes {
@@ -56,14 +56,14 @@ pub fn severity(millis: i64, limits: GapLimits) -> GapSeverity {
 
 /// Returns the gaps of a tree: from each parent to its first child, and between adjacent siblings.
 #[must_use]
-pub fn gaps(tree: &HierarchyTree, limits: GapLimits) -> Vec<Gap> {
+pub fn find_time_gaps(tree: &HierarchyTree, limits: GapLimits) -> Vec<Gap> {
     let mut found = Vec::new();
-    for (_, node) in tree.nodes() {
+    for (_, node) in tree.preorder_nodes() {
         let gap = |from: &HierarchyNode, to: &HierarchyNode, relationship| {
             // Never negative: nodes of an imported trail may have times from another machine's
             // clock.
             let millis = (to.created - from.created).max(0);
-            let severity = severity(millis, limits);
+            let severity = gap_severity(millis, limits);
             Gap {
                 from: from.stamp.clone(),
                 to: to.stamp.clone(),
@@ -75,12 +75,12 @@ pub fn gaps(tree: &HierarchyTree, limits: GapLimits) -> Vec<Gap> {
         found.extend(
             node.children
                 .first()
-                .map(|child| gap(node, child, Relationship::ParentChild)),
+                .map(|child| gap(node, child, GapRelationship::ParentChild)),
         );
         found.extend(
             node.children
                 .windows(2)
-                .map(|pair| gap(&pair[0], &pair[1], Relationship::Sibling)),
+                .map(|pair| gap(&pair[0], &pair[1], GapRelationship::Sibling)),
         );
     }
     found

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Summary, TrailLevel, content};
+use super::{BranchSummary, TrailLevel, node_text};
 use crate::ids::NodeId;
 use crate::node::{Node, Progress};
 use crate::stamp::{self, Stamp};
@@ -44,17 +44,22 @@ pub struct HierarchyNode {
 }
 
 /// Summaries of pruned branches, by the alias of their parent.
-pub type Summaries = BTreeMap<String, Summary>;
+pub type BranchSummaries = BTreeMap<String, BranchSummary>;
 
 impl HierarchyTree {
     /// Exports the subtree at `root`.
     #[must_use]
-    pub fn of(tree: &Tree, root: NodeId, cursor: Option<NodeId>, summaries: &Summaries) -> Self {
+    pub fn from_tree(
+        tree: &Tree,
+        root: NodeId,
+        cursor: Option<NodeId>,
+        summaries: &BranchSummaries,
+    ) -> Self {
         Self {
             version: 1,
             root: tree
                 .get(root)
-                .and_then(|node| exchanged(tree, node, summaries)),
+                .and_then(|node| export_node(tree, node, summaries)),
             cursor: cursor
                 .and_then(|id| tree.get(id))
                 .map(|node| node.alias.clone()),
@@ -63,7 +68,7 @@ impl HierarchyTree {
 
     /// Returns every node in preorder, with its depth.
     #[must_use]
-    pub fn nodes(&self) -> Vec<(usize, &HierarchyNode)> {
+    pub fn preorder_nodes(&self) -> Vec<(usize, &HierarchyNode)> {
         let mut found = Vec::new();
         let mut stack: Vec<(usize, &HierarchyNode)> =
             self.root.iter().map(|root| (0, root)).collect();
@@ -77,14 +82,14 @@ impl HierarchyTree {
 }
 
 /// Exports a node with everything below it; `None` for a node of another profile.
-fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<HierarchyNode> {
+fn export_node(tree: &Tree, node: &Node, summaries: &BranchSummaries) -> Option<HierarchyNode> {
     Some(HierarchyNode {
         id: node.alias.clone(),
         level: TrailLevel::from_word(&node.level)?,
-        content: content(node).to_owned(),
+        content: node_text(node).to_owned(),
         status: node.progress,
         created: node.created_at.as_millis(),
-        stamp: stamp::in_name(&node.alias)
+        stamp: stamp::stamp_in_name(&node.alias)
             .map(|stamp| stamp.to_string())
             .unwrap_or_default(),
         // Nodes have no completion time of their own; completing is the last change of one.
@@ -94,7 +99,7 @@ fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<Hierarch
             .map(|summary| summary.text.clone()),
         children: tree
             .children(node.id)
-            .filter_map(|child| exchanged(tree, child, summaries))
+            .filter_map(|child| export_node(tree, child, summaries))
             .collect(),
     })
 }
@@ -102,7 +107,7 @@ fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<Hierarch
 /// The flat format: three texts, each overwritten by the next of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct FlatBrain {
+pub struct FlatTrail {
     pub trajectory: String,
     pub tactic: String,
     pub action: String,
@@ -110,17 +115,17 @@ pub struct FlatBrain {
 
 /// Converts the flat format to a tree; `None` if it is empty.
 #[must_use]
-pub fn from_flat(flat: &FlatBrain, now: Timestamp) -> Option<HierarchyTree> {
-    let stamp = Stamp::at(now);
+pub fn tree_from_flat(flat: &FlatTrail, now: Timestamp) -> Option<HierarchyTree> {
+    let stamp = Stamp::from_timestamp(now);
     let texts = [&flat.trajectory, &flat.tactic, &flat.action];
     let mut nodes: Vec<HierarchyNode> = TrailLevel::ALL
         .into_iter()
         .zip(texts)
         // An empty level ends the chain: an action without a tactic has no parent to go below.
         .map_while(|(level, text)| {
-            let text = super::one_line(text);
+            let text = super::normalize_trail_line(text);
             (!text.is_empty()).then(|| HierarchyNode {
-                id: level.alias(&stamp),
+                id: level.node_alias(&stamp),
                 level,
                 content: text,
                 status: Progress::Active,

@@ -4,20 +4,20 @@
 //! Its nodes are ordinary nodes of the profile `trail`, without files. This module has the rules
 //! that only a trail has: the parent of a new node, the exchange format, time gaps, and pruning.
 
-mod ascii;
 mod gaps;
 mod hierarchy;
 mod prune;
+mod render;
 
 use serde::{Deserialize, Serialize};
 
-pub use ascii::{draw, draw_some};
-pub use gaps::{Gap, GapLimits, GapSeverity, Relationship, gaps, severity};
-pub use hierarchy::{FlatBrain, HierarchyNode, HierarchyTree, Summaries, from_flat};
-pub use prune::{Pruned, Summary, complete_branches, prune};
+pub use gaps::{Gap, GapLimits, GapRelationship, GapSeverity, find_time_gaps, gap_severity};
+pub use hierarchy::{BranchSummaries, FlatTrail, HierarchyNode, HierarchyTree, tree_from_flat};
+pub use prune::{BranchSummary, PruningPlan, count_complete_branches, plan_branch_pruning};
+pub use render::{render_limited_tree, render_trail_tree};
 
 use crate::ids::{NodeId, VersionHash};
-use crate::node::{Content, Description, Node, Progress, Standing, Status};
+use crate::node::{Content, Description, Node, NodeStatus, Progress, Status};
 use crate::profile::Profile;
 use crate::stamp::Stamp;
 use crate::text::clean_line;
@@ -29,7 +29,7 @@ pub const PROFILE: &str = "trail";
 
 /// Whether a project keeps a trail.
 #[must_use]
-pub fn is_kept(profiles: &[Profile]) -> bool {
+pub fn has_trail_profile(profiles: &[Profile]) -> bool {
     profiles.iter().any(|profile| profile.name == PROFILE)
 }
 
@@ -48,7 +48,7 @@ impl TrailLevel {
 
     /// Returns its name in the profile.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Trajectory => "trajectory",
             Self::Tactic => "tactic",
@@ -59,12 +59,12 @@ impl TrailLevel {
     /// Parses a level's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.word() == word)
+        Self::ALL.into_iter().find(|level| level.as_str() == word)
     }
 
     /// Returns the alias of a node: `tc_45141102026`.
     #[must_use]
-    pub fn alias(self, stamp: &Stamp) -> String {
+    pub fn node_alias(self, stamp: &Stamp) -> String {
         // The prefixes are part of the ids in the exchange format.
         let prefix = match self {
             Self::Trajectory => "t",
@@ -90,20 +90,20 @@ pub struct NewTrailNode<'a> {
 
 /// Normalises a text to one line: whitespace runs collapsed, control characters removed.
 #[must_use]
-pub fn one_line(text: &str) -> String {
+pub fn normalize_trail_line(text: &str) -> String {
     clean_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 impl NewTrailNode<'_> {
     /// Returns the node. Its text is `content`, which the caller has to record with it.
     #[must_use]
-    pub fn node(self) -> Node {
+    pub fn into_node(self) -> Node {
         Node {
             id: self.id,
             parent: self.parent,
             profile: PROFILE.to_owned(),
-            level: self.level.word().to_owned(),
-            alias: self.level.alias(&self.stamp),
+            level: self.level.as_str().to_owned(),
+            alias: self.level.node_alias(&self.stamp),
             // Siblings are ordered by time, not by alias: a stamp has only minutes.
             order: self.created.as_millis(),
             path: None,
@@ -112,7 +112,7 @@ impl NewTrailNode<'_> {
                 ..Description::default()
             },
             content: Content::Text {
-                version: VersionHash::of(self.content.as_bytes()),
+                version: VersionHash::of_bytes(self.content.as_bytes()),
                 canonical: canonical_hash(self.content),
                 basis: None,
             },
@@ -120,7 +120,7 @@ impl NewTrailNode<'_> {
             condemnation: None,
             progress: self.progress,
             // Trail nodes are never approved; `progress` is their only status.
-            standing: Standing::plain(Status::Draft),
+            standing: NodeStatus::without_cause(Status::Draft),
             created_at: self.created,
             updated_at: self.updated,
         }
@@ -129,14 +129,14 @@ impl NewTrailNode<'_> {
 
 /// Returns the text of a trail node.
 #[must_use]
-pub fn content(node: &Node) -> &str {
+pub fn node_text(node: &Node) -> &str {
     node.description.title.as_deref().unwrap_or_default()
 }
 
 /// Why a node cannot be mapped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapRefused {
-    #[error("no intent is declared: there is no trajectory to map a {} below", .0.word())]
+    #[error("no intent is declared: there is no trajectory to map a {} below", .0.as_str())]
     NoTrajectory(TrailLevel),
     #[error("no tactic is active: an action belongs to a tactic")]
     NoTactic,
@@ -147,22 +147,22 @@ pub enum MapRefused {
     #[error("there is nothing to map: the text is empty")]
     Empty,
     #[error(
-        "the text has {0} characters, more than {LONGEST}: a node is one line; details go into a note"
+        "the text has {0} characters, more than {MAX_LINE_CHARS}: a node is one line; details go into a note"
     )]
     TooLong(usize),
 }
 
 /// Maximum length of a node's line in characters.
-pub const LONGEST: usize = 500;
+pub const MAX_LINE_CHARS: usize = 500;
 
 /// Returns the parent of a new node, out of the nodes from the root to the cursor.
 ///
 /// # Errors
 /// When there is no place for it.
-pub fn parent_for(level: TrailLevel, path: &[Node]) -> Result<&Node, MapRefused> {
+pub fn find_parent_node(level: TrailLevel, path: &[Node]) -> Result<&Node, MapRefused> {
     let root = path.first().ok_or(MapRefused::NoTrajectory(level))?;
     if root.progress == Progress::Complete {
-        return Err(MapRefused::Finished(content(root).to_owned()));
+        return Err(MapRefused::Finished(node_text(root).to_owned()));
     }
     match level {
         TrailLevel::Trajectory => Err(MapRefused::Trajectory),
@@ -177,11 +177,11 @@ pub fn parent_for(level: TrailLevel, path: &[Node]) -> Result<&Node, MapRefused>
 ///
 /// # Errors
 /// When it is empty or too long.
-pub fn checked_line(text: &str) -> Result<String, MapRefused> {
-    let line = one_line(text);
+pub fn validate_trail_line(text: &str) -> Result<String, MapRefused> {
+    let line = normalize_trail_line(text);
     match line.chars().count() {
         0 => Err(MapRefused::Empty),
-        length if length > LONGEST => Err(MapRefused::TooLong(length)),
+        length if length > MAX_LINE_CHARS => Err(MapRefused::TooLong(length)),
         _ => Ok(line),
     }
 }

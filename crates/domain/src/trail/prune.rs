@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::content;
+use super::node_text;
 use crate::ids::NodeId;
 use crate::node::{Node, Progress};
 use crate::record::Recorded;
@@ -12,36 +12,36 @@ use crate::tree::Tree;
 
 /// Summary of the branches pruned below a node. A record, keyed by the node's alias.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Summary {
+pub struct BranchSummary {
     /// One line per branch, the newest last.
     pub text: String,
     /// Total number of pruned branches.
     pub branches: usize,
 }
 
-impl Recorded for Summary {
+impl Recorded for BranchSummary {
     const KIND: &'static str = "trail-summary";
 }
 
 /// Maximum number of lines in a summary; older branches are only counted.
-const MOST_LINES: usize = 12;
+const MAX_SUMMARY_LINES: usize = 12;
 
-impl Summary {
+impl BranchSummary {
     /// Returns the summary extended by lines about more branches.
     #[must_use]
-    pub fn with(&self, lines: Vec<String>) -> Self {
+    pub fn with_branches(&self, lines: Vec<String>) -> Self {
         let branches = self.branches + lines.len();
         // The count is the text's first line, in the form it is exchanged in; it is computed again
         // below.
         let known = self
             .text
             .lines()
-            .filter(|line| !line.starts_with(COUNTED))
+            .filter(|line| !line.starts_with(EARLIER_BRANCHES))
             .map(str::to_owned);
         let all: Vec<String> = known.chain(lines).collect();
-        let kept = &all[all.len().saturating_sub(MOST_LINES)..];
+        let kept = &all[all.len().saturating_sub(MAX_SUMMARY_LINES)..];
         let counted = branches - kept.len();
-        let first = (counted > 0).then(|| format!("{COUNTED} {counted}"));
+        let first = (counted > 0).then(|| format!("{EARLIER_BRANCHES} {counted}"));
         let text = first
             .into_iter()
             .chain(kept.iter().cloned())
@@ -52,21 +52,21 @@ impl Summary {
 }
 
 /// Start of the line that counts older branches.
-const COUNTED: &str = "earlier branches:";
+const EARLIER_BRANCHES: &str = "earlier branches:";
 
 /// The plan of a pruning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pruned {
+pub struct PruningPlan {
     /// Nodes to remove, children before their parents.
     pub removed: Vec<NodeId>,
     /// Per parent, one line about each removed branch.
     pub lines: Vec<(NodeId, Vec<String>)>,
 }
 
-impl Pruned {
+impl PruningPlan {
     /// Returns the number of removed branches.
     #[must_use]
-    pub fn branches(&self) -> usize {
+    pub fn branch_count(&self) -> usize {
         self.lines.iter().map(|(_, lines)| lines.len()).sum()
     }
 }
@@ -74,24 +74,24 @@ impl Pruned {
 /// Plans the pruning below `root`: branches that are complete from top to bottom and do not contain
 /// the cursor.
 #[must_use]
-pub fn prune(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> Pruned {
-    let mut pruned = Pruned::default();
+pub fn plan_branch_pruning(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> PruningPlan {
+    let mut pruned = PruningPlan::default();
     let mut gone: HashSet<NodeId> = HashSet::new();
-    for node in tree.preorder(root) {
+    for node in tree.subtree_preorder(root) {
         // Already removed with the branch above it, which has the one line about it.
         if gone.contains(&node.id) {
             continue;
         }
         let mut lines = Vec::new();
         for child in tree.children(node.id) {
-            let branch = tree.preorder(child.id);
+            let branch = tree.subtree_preorder(child.id);
             // The cursor's branch stays even if it is complete: the session would lose its
             // position.
             let done = branch
                 .iter()
                 .all(|one| one.progress == Progress::Complete && Some(one.id) != cursor);
             if done {
-                lines.push(line(child, branch.len() - 1));
+                lines.push(summary_line(child, branch.len() - 1));
                 pruned.removed.extend(branch.iter().rev().map(|one| one.id));
                 gone.extend(branch.iter().map(|one| one.id));
             }
@@ -104,7 +104,7 @@ pub fn prune(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> Pruned {
 }
 
 /// Returns the summary line of a branch.
-fn line(node: &Node, below: usize) -> String {
+fn summary_line(node: &Node, below: usize) -> String {
     let steps = match below {
         0 => String::new(),
         1 => " (1 step)".to_owned(),
@@ -113,14 +113,14 @@ fn line(node: &Node, below: usize) -> String {
     format!(
         "{} — {}{steps}",
         node.alias.rsplit('_').next().unwrap_or_default(),
-        content(node)
+        node_text(node)
     )
 }
 
 /// Counts the complete nodes among `children`: an estimate of what could be pruned, cheap enough
 /// for every hook.
 #[must_use]
-pub fn complete_branches<'n>(children: impl IntoIterator<Item = &'n Node>) -> usize {
+pub fn count_complete_branches<'n>(children: impl IntoIterator<Item = &'n Node>) -> usize {
     children
         .into_iter()
         .filter(|child| child.progress == Progress::Complete)

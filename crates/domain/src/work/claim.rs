@@ -50,7 +50,7 @@ impl Claim {
     /// Whether it is in force at `now`; `heard` is the last activity of its session, `lease_ms` the
     /// lease time from then on.
     #[must_use]
-    pub fn holds(&self, now: Timestamp, heard: Option<Timestamp>, lease_ms: i64) -> bool {
+    pub fn is_active(&self, now: Timestamp, heard: Option<Timestamp>, lease_ms: i64) -> bool {
         // Activity is kept as a note, not in the claim: every tool call renews the lease, and that
         // must not cost an operation in the journal each time.
         let beat = heard
@@ -62,13 +62,13 @@ impl Claim {
 
 /// Returns the record key of a node's claim.
 #[must_use]
-pub fn key(node: NodeId) -> String {
+pub fn claim_key(node: NodeId) -> String {
     node.0.to_string()
 }
 
 /// Returns the key of the note with a session's last activity.
 #[must_use]
-pub fn heard_key(session: &str) -> String {
+pub fn activity_key(session: &str) -> String {
     format!("heard/{session}")
 }
 
@@ -96,7 +96,7 @@ mod tests {
             (2_000, Some(999), false),
         ] {
             assert_eq!(
-                claim.holds(at(now), heard.map(at), 1_000),
+                claim.is_active(at(now), heard.map(at), 1_000),
                 holds,
                 "{now} {heard:?}"
             );

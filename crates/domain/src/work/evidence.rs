@@ -24,7 +24,7 @@ impl Recorded for Evidence {
 pub struct Proof {
     // Flattened: a proof in the mirror is one flat object with `kind`, its fields and `result`.
     #[serde(flatten)]
-    pub asks: Asks,
+    pub asks: ProofCheck,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ProofResult>,
 }
@@ -32,7 +32,7 @@ pub struct Proof {
 /// What a proof checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Asks {
+pub enum ProofCheck {
     /// A command that exits with 0.
     Command {
         /// The program and its arguments, run without a shell.
@@ -48,10 +48,10 @@ pub enum Asks {
     Review { review: String },
 }
 
-impl Asks {
+impl ProofCheck {
     /// Returns the condition as text.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn describe_condition(&self) -> String {
         match self {
             Self::Command { run, .. } => format!("`{}` exits with 0", run.join(" ")),
             Self::File { path } => format!("`{path}` exists"),
@@ -78,7 +78,7 @@ pub struct ProofResult {
 /// The current status of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ProofStanding {
+pub enum ProofStatus {
     /// It passed, and its inputs are unchanged.
     Fresh,
     /// It passed, but its inputs changed since.
@@ -88,10 +88,10 @@ pub enum ProofStanding {
     Open,
 }
 
-impl ProofStanding {
+impl ProofStatus {
     /// Returns its name in output.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
             Self::Stale => "stale",
@@ -103,36 +103,39 @@ impl ProofStanding {
 
 /// Returns the status of a proof; `inputs` is the digest of its current inputs.
 #[must_use]
-pub fn judge(proof: &Proof, inputs: Digest32) -> ProofStanding {
+pub fn judge_proof(proof: &Proof, inputs: Digest32) -> ProofStatus {
     match &proof.result {
-        None => ProofStanding::Open,
+        None => ProofStatus::Open,
         // A failure stays one when the inputs change: only another run can turn it into a pass.
-        Some(result) if !result.passed => ProofStanding::Failed,
+        Some(result) if !result.passed => ProofStatus::Failed,
         // By digest, not by time: a checkout changes times without changing what was proved.
-        Some(result) if result.inputs != inputs => ProofStanding::Stale,
-        Some(_) => ProofStanding::Fresh,
+        Some(result) if result.inputs != inputs => ProofStatus::Stale,
+        Some(_) => ProofStatus::Fresh,
     }
 }
 
 /// Returns why a node does not count as complete; `None` if it does.
 #[must_use]
-pub fn objection(
+pub fn find_completion_objection(
     node: &str,
     need: EvidenceNeed,
-    proofs: &[(Asks, ProofStanding)],
+    proofs: &[(ProofCheck, ProofStatus)],
 ) -> Option<String> {
     // Only the first open proof is named: it is the next thing to do, and the others may follow
     // from it.
     if let Some((asks, standing)) = proofs
         .iter()
-        .find(|(_, standing)| *standing != ProofStanding::Fresh)
+        .find(|(_, standing)| *standing != ProofStatus::Fresh)
     {
         let why = match standing {
-            ProofStanding::Open => "it has not run yet",
-            ProofStanding::Failed => "it failed",
-            ProofStanding::Stale | ProofStanding::Fresh => "its inputs changed since",
+            ProofStatus::Open => "it has not run yet",
+            ProofStatus::Failed => "it failed",
+            ProofStatus::Stale | ProofStatus::Fresh => "its inputs changed since",
         };
-        return Some(format!("`{node}` is not proved: {}: {why}", asks.words()));
+        return Some(format!(
+            "`{node}` is not proved: {}: {why}",
+            asks.describe_condition()
+        ));
     }
     // Declared evidence always has to be fresh; `Required` adds that there has to be some.
     (need == EvidenceNeed::Required && proofs.is_empty()).then(|| {
@@ -142,14 +145,16 @@ pub fn objection(
 
 #[cfg(test)]
 mod tests {
-    use super::{Asks, Proof, ProofResult, ProofStanding, judge, objection};
+    use super::{
+        Proof, ProofCheck, ProofResult, ProofStatus, find_completion_objection, judge_proof,
+    };
     use crate::ids::{Digest32, Principal};
     use crate::profile::EvidenceNeed;
     use crate::time::Timestamp;
 
     #[test]
     fn a_proof_holds_for_the_inputs_it_was_made_with() {
-        let (then, now) = (Digest32::of(b"then"), Digest32::of(b"now"));
+        let (then, now) = (Digest32::of_bytes(b"then"), Digest32::of_bytes(b"now"));
         let result = |passed| ProofResult {
             passed,
             exit_code: Some(i32::from(!passed)),
@@ -159,49 +164,44 @@ mod tests {
             output: String::new(),
         };
         let proof = |result| Proof {
-            asks: Asks::File {
+            asks: ProofCheck::File {
                 path: "a".to_owned(),
             },
             result,
         };
-        assert_eq!(judge(&proof(None), then), ProofStanding::Open);
+        assert_eq!(judge_proof(&proof(None), then), ProofStatus::Open);
         assert_eq!(
-            judge(&proof(Some(result(true))), then),
-            ProofStanding::Fresh
+            judge_proof(&proof(Some(result(true))), then),
+            ProofStatus::Fresh
         );
-        assert_eq!(judge(&proof(Some(result(true))), now), ProofStanding::Stale);
         assert_eq!(
-            judge(&proof(Some(result(false))), then),
-            ProofStanding::Failed
+            judge_proof(&proof(Some(result(true))), now),
+            ProofStatus::Stale
+        );
+        assert_eq!(
+            judge_proof(&proof(Some(result(false))), then),
+            ProofStatus::Failed
         );
     }
 
     #[test]
     fn done_needs_what_was_declared() {
-        let asks = || Asks::Command {
+        let asks = || ProofCheck::Command {
             run: vec!["true".to_owned()],
             inputs: Vec::new(),
         };
         let declared = EvidenceNeed::Declared;
-        assert_eq!(objection("n", declared, &[]), None);
-        assert!(objection("n", EvidenceNeed::Required, &[]).is_some());
+        assert_eq!(find_completion_objection("n", declared, &[]), None);
+        assert!(find_completion_objection("n", EvidenceNeed::Required, &[]).is_some());
         assert_eq!(
-            objection(
-                "n",
-                EvidenceNeed::Required,
-                &[(asks(), ProofStanding::Fresh)]
-            ),
+            find_completion_objection("n", EvidenceNeed::Required, &[(asks(), ProofStatus::Fresh)]),
             None
         );
-        for standing in [
-            ProofStanding::Open,
-            ProofStanding::Failed,
-            ProofStanding::Stale,
-        ] {
-            let why = objection(
+        for standing in [ProofStatus::Open, ProofStatus::Failed, ProofStatus::Stale] {
+            let why = find_completion_objection(
                 "n",
                 declared,
-                &[(asks(), ProofStanding::Fresh), (asks(), standing)],
+                &[(asks(), ProofStatus::Fresh), (asks(), standing)],
             );
             assert!(why.is_some_and(|why| why.contains("`true` exits with 0")));
         }

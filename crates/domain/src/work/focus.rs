@@ -35,7 +35,7 @@ impl Recorded for Focus {
 }
 
 /// Maximum number of earlier positions that are remembered per root.
-const MOST_VISITED: usize = 64;
+const MAX_VISITED_NODES: usize = 64;
 
 /// A move that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +50,7 @@ pub enum MoveRefused {
 
 /// The result of leaving a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct LeaveOutcome {
     /// Nodes that became complete because everything below them is, from the bottom up.
     pub completed: Vec<NodeId>,
     /// A node that would be complete but lacks evidence.
@@ -74,8 +74,8 @@ impl Focus {
     }
 
     /// Moves to a node of the same or of another root. The root that is left keeps its cursor.
-    pub fn enter(&mut self, tree: &Tree, node: NodeId) {
-        let root = root_of(tree, node);
+    pub fn enter_node(&mut self, tree: &Tree, node: NodeId) {
+        let root = find_root(tree, node);
         self.move_to(root, node);
     }
 
@@ -83,8 +83,8 @@ impl Focus {
     ///
     /// # Errors
     /// [`MoveRefused::NotVisited`].
-    pub fn back(&mut self, tree: &Tree, node: &Node) -> Result<(), MoveRefused> {
-        let root = root_of(tree, node.id);
+    pub fn go_back(&mut self, tree: &Tree, node: &Node) -> Result<(), MoveRefused> {
+        let root = find_root(tree, node.id);
         // Nodes above the cursor count as visited, although the session may have entered below them
         // directly.
         let was_there = self.roots.get(&root).is_some_and(|known| {
@@ -104,7 +104,7 @@ impl Focus {
     ///
     /// # Errors
     /// [`MoveRefused::Nowhere`].
-    pub fn park(&mut self) -> Result<NodeId, MoveRefused> {
+    pub fn park_root(&mut self) -> Result<NodeId, MoveRefused> {
         self.active_root.take().ok_or(MoveRefused::Nowhere)
     }
 
@@ -112,8 +112,8 @@ impl Focus {
     ///
     /// # Errors
     /// [`MoveRefused::NoSuchRoot`] when the node is not a root.
-    pub fn switch(&mut self, tree: &Tree, root: &Node) -> Result<(), MoveRefused> {
-        if root_of(tree, root.id) != root.id {
+    pub fn switch_root(&mut self, tree: &Tree, root: &Node) -> Result<(), MoveRefused> {
+        if find_root(tree, root.id) != root.id {
             return Err(MoveRefused::NoSuchRoot(root.alias.clone()));
         }
         // The cursor's node may have been deleted by another session.
@@ -134,15 +134,15 @@ impl Focus {
     ///
     /// # Errors
     /// [`MoveRefused::Nowhere`].
-    pub fn exit(
+    pub fn leave_node(
         &mut self,
         tree: &Tree,
         proved: &dyn Fn(&Node) -> bool,
-    ) -> Result<Left, MoveRefused> {
+    ) -> Result<LeaveOutcome, MoveRefused> {
         let (Some(root), Some(cursor)) = (self.active_root, self.cursor()) else {
             return Err(MoveRefused::Nowhere);
         };
-        let mut left = Left::default();
+        let mut left = LeaveOutcome::default();
         let mut at = cursor;
         // Each round goes up one level, so the loop ends at the root at the latest.
         loop {
@@ -154,14 +154,14 @@ impl Focus {
             };
             // `completed` is consulted too, because the facts of this very move are not in the tree
             // yet.
-            let is_done = |id: NodeId, left: &Left| {
+            let is_done = |id: NodeId, left: &LeaveOutcome| {
                 left.completed.contains(&id)
                     || tree
                         .get(id)
                         .is_some_and(|node| node.progress == Progress::Complete)
             };
             let done = is_done(at, &left);
-            let Some(parent) = tree.parent(node) else {
+            let Some(parent) = tree.parent_of(node) else {
                 left.finished = done;
                 self.move_to(root, at);
                 // A finished root is left, but its cursor stays, so that `switch` can reopen it.
@@ -216,7 +216,7 @@ impl Focus {
             known.visited.push(left);
         }
         // The focus is one record that is rewritten with every move, so its size is bounded.
-        let surplus = known.visited.len().saturating_sub(MOST_VISITED);
+        let surplus = known.visited.len().saturating_sub(MAX_VISITED_NODES);
         known.visited.drain(..surplus);
         self.active_root = Some(root);
     }
@@ -224,7 +224,7 @@ impl Focus {
 
 /// Returns the root of a node's tree; the node itself if it is unknown.
 #[must_use]
-pub fn root_of(tree: &Tree, node: NodeId) -> NodeId {
+pub fn find_root(tree: &Tree, node: NodeId) -> NodeId {
     path_to(tree, node).first().map_or(node, |root| root.id)
 }
 

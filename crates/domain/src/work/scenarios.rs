@@ -16,7 +16,7 @@ pub struct ScenarioText {
 }
 
 /// The Gherkin keywords of a scenario, in its most used languages.
-const WORDS: &[&str] = &[
+const SCENARIO_KEYWORDS: &[&str] = &[
     "scenario outline",
     "scenario template",
     "scenario",
@@ -38,18 +38,18 @@ const WORDS: &[&str] = &[
 
 /// Parses the scenarios of a file, in order.
 #[must_use]
-pub fn read(text: &str) -> Vec<ScenarioText> {
+pub fn parse_scenarios(text: &str) -> Vec<ScenarioText> {
     // Plain headings count only in a file without any named scenario; otherwise a section such as
     // `## Notes` would become one.
-    let named: Vec<Start<'_>> = starts(text, false);
+    let named: Vec<ScenarioRange<'_>> = find_scenarios(text, false);
     let starts = if named.is_empty() {
-        starts(text, true)
+        find_scenarios(text, true)
     } else {
         named
     };
     let mut found: Vec<ScenarioText> = Vec::with_capacity(starts.len());
     for start in &starts {
-        let slug = free_slug(&found, start.title);
+        let slug = find_free_slug(&found, start.title);
         let body = text.get(start.from..start.to).unwrap_or_default();
         // The closing fence after a Gherkin block belongs to the file's layout, not to the
         // scenario.
@@ -68,15 +68,15 @@ pub fn read(text: &str) -> Vec<ScenarioText> {
 }
 
 /// Title and byte range of a scenario.
-struct Start<'t> {
+struct ScenarioRange<'t> {
     title: &'t str,
     from: usize,
     to: usize,
 }
 
 /// Finds where scenarios begin and end; with `headings`, every second-level heading begins one.
-fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
-    let mut found: Vec<Start<'_>> = Vec::new();
+fn find_scenarios(text: &str, headings: bool) -> Vec<ScenarioRange<'_>> {
+    let mut found: Vec<ScenarioRange<'_>> = Vec::new();
     // The depth of the heading that opened the current scenario; a Gherkin line has none.
     let mut open: Option<Option<usize>> = None;
     let mut fenced = false;
@@ -100,7 +100,7 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
         } else {
             bare
         };
-        let title = match titled(words) {
+        let title = match parse_scenario_title(words) {
             Some(title) => Some(title),
             None if headings && depth == 2 => Some(words),
             None => None,
@@ -117,7 +117,7 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
             open = None;
         }
         if let Some(title) = title.filter(|title| !title.is_empty()) {
-            found.push(Start {
+            found.push(ScenarioRange {
                 title,
                 from: at,
                 to: text.len(),
@@ -129,17 +129,17 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
 }
 
 /// Returns the title if a line begins a scenario.
-fn titled(line: &str) -> Option<&str> {
+fn parse_scenario_title(line: &str) -> Option<&str> {
     let (word, title) = line.split_once([':', '：'])?;
     let word = word.trim().to_lowercase();
     // Numbered scenarios are common: `Scenario 3: title`, `Scenario #3: title`.
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '#' || c == ' ');
-    WORDS.contains(&word).then(|| title.trim())
+    SCENARIO_KEYWORDS.contains(&word).then(|| title.trim())
 }
 
 /// Converts a title to a name for paths: letters and digits of any language, everything else `-`.
 #[must_use]
-pub fn slug(title: &str) -> String {
+pub fn slugify_title(title: &str) -> String {
     let mut slug = String::with_capacity(title.len());
     for c in title.to_lowercase().chars() {
         if c.is_alphanumeric() {
@@ -159,8 +159,8 @@ pub fn slug(title: &str) -> String {
 }
 
 /// Returns a title's slug, with a number appended if it is taken.
-fn free_slug(taken: &[ScenarioText], title: &str) -> String {
-    let slug = slug(title);
+fn find_free_slug(taken: &[ScenarioText], title: &str) -> String {
+    let slug = slugify_title(title);
     let is_taken = |name: &str| taken.iter().any(|other| other.slug == name);
     if !is_taken(&slug) {
         return slug;
@@ -174,7 +174,7 @@ fn free_slug(taken: &[ScenarioText], title: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, slug};
+    use super::{parse_scenarios, slugify_title};
 
     #[test]
     fn scenarios_are_found_in_every_form() {
@@ -225,7 +225,7 @@ mod tests {
             ("Scenario:\n  no title\n", &[]),
         ];
         for (text, expected) in cases {
-            let found = read(text);
+            let found = parse_scenarios(text);
             let found: Vec<(&str, &str)> = found
                 .iter()
                 .map(|one| (one.slug.as_str(), one.text.trim_start()))
@@ -248,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_scenario_ends_where_the_next_begins() {
-        let found = read("## Scenario: One\nbody\n### Notes\nstill one\n## Other\nnot it\n");
+        let found =
+            parse_scenarios("## Scenario: One\nbody\n### Notes\nstill one\n## Other\nnot it\n");
         assert_eq!(
             found[0].text,
             "## Scenario: One\nbody\n### Notes\nstill one"
@@ -263,7 +264,7 @@ mod tests {
             ("../../etc", "etc"),
             ("***", "scenario"),
         ] {
-            assert_eq!(slug(title), expected);
+            assert_eq!(slugify_title(title), expected);
         }
     }
 }

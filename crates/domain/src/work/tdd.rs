@@ -41,7 +41,7 @@ pub enum Cycle {
 impl Cycle {
     /// Returns the word people see.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Red => "red",
             Self::Green => "green",
@@ -84,7 +84,7 @@ pub enum Advance {
 /// Returns the step of a commit from its subject, in the form of Conventional Commits:
 /// `feat(gates): …`, `fix!: …`.
 #[must_use]
-pub fn step_of(subject: &str, prefixes: &CommitPrefixes) -> Option<Cycle> {
+pub fn parse_commit_step(subject: &str, prefixes: &CommitPrefixes) -> Option<Cycle> {
     // The whole word has to match: `testing: x` is not a test, nor is a merge of branch `test: x`.
     let (head, _) = subject.split_once(':')?;
     let word = head
@@ -107,7 +107,7 @@ pub fn step_of(subject: &str, prefixes: &CommitPrefixes) -> Option<Cycle> {
 
 /// The parts of a commit that the cycle depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Commit<'c> {
+pub struct CycleCommit<'c> {
     pub hash: &'c str,
     pub subject: &'c str,
     /// Hash of the commit it replaces (`git commit --amend`).
@@ -117,8 +117,8 @@ pub struct Commit<'c> {
 
 /// Returns what a commit means for the cycle.
 #[must_use]
-pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Advance {
-    let Some(step) = step_of(commit.subject, prefixes) else {
+pub fn advance_cycle(tdd: &Tdd, commit: &CycleCommit<'_>, prefixes: &CommitPrefixes) -> Advance {
+    let Some(step) = parse_commit_step(commit.subject, prefixes) else {
         return Advance::None;
     };
     let amends = commit.amends.is_some() && commit.amends == tdd.last_hash.as_deref();
@@ -150,7 +150,11 @@ pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Adv
 
 /// Returns the subject of the commit that is expected next.
 #[must_use]
-pub fn expected(cycle: Option<Cycle>, about: &str, prefixes: &CommitPrefixes) -> String {
+pub fn expected_commit_subject(
+    cycle: Option<Cycle>,
+    about: &str,
+    prefixes: &CommitPrefixes,
+) -> String {
     // A list holds alternatives; suggesting its first word is enough.
     let word = |list: &[String]| list.first().cloned().unwrap_or_else(|| "commit".to_owned());
     match cycle {
@@ -169,10 +173,13 @@ pub fn expected(cycle: Option<Cycle>, about: &str, prefixes: &CommitPrefixes) ->
 
 #[cfg(test)]
 mod tests {
-    use super::{Advance, Commit, CommitPrefixes, Cycle, Tdd, advance, expected, step_of};
+    use super::{
+        Advance, CommitPrefixes, Cycle, CycleCommit, Tdd, advance_cycle, expected_commit_subject,
+        parse_commit_step,
+    };
 
-    fn commit<'c>(hash: &'c str, subject: &'c str, amends: Option<&'c str>) -> Commit<'c> {
-        Commit {
+    fn commit<'c>(hash: &'c str, subject: &'c str, amends: Option<&'c str>) -> CycleCommit<'c> {
+        CycleCommit {
             hash,
             subject,
             amends,
@@ -195,7 +202,7 @@ mod tests {
             ("no prefix", None),
             ("", None),
         ] {
-            assert_eq!(step_of(subject, &prefixes), step, "{subject}");
+            assert_eq!(parse_commit_step(subject, &prefixes), step, "{subject}");
         }
     }
 
@@ -209,18 +216,18 @@ mod tests {
             ("refactor: early", Some(Cycle::Red)),
             ("feat: a", Some(Cycle::Green)),
         ] {
-            if let Advance::To(next) = advance(&tdd, &commit("h", subject, None), &prefixes) {
+            if let Advance::To(next) = advance_cycle(&tdd, &commit("h", subject, None), &prefixes) {
                 tdd = next;
             }
             assert_eq!(tdd.cycle, cycle, "{subject}");
         }
         assert_eq!(tdd.lines, 30);
         assert!(matches!(
-            advance(&tdd, &commit("h", "refactor: a", None), &prefixes),
+            advance_cycle(&tdd, &commit("h", "refactor: a", None), &prefixes),
             Advance::Done(_)
         ));
         assert_eq!(
-            advance(&tdd, &commit("h", "test: b", None), &prefixes),
+            advance_cycle(&tdd, &commit("h", "test: b", None), &prefixes),
             Advance::DoneBefore
         );
     }
@@ -228,15 +235,18 @@ mod tests {
     #[test]
     fn an_amended_commit_takes_the_place_of_the_first() {
         let prefixes = CommitPrefixes::default();
-        let Advance::To(red) = advance(&Tdd::default(), &commit("1", "test: a", None), &prefixes)
+        let Advance::To(red) =
+            advance_cycle(&Tdd::default(), &commit("1", "test: a", None), &prefixes)
         else {
             panic!("red")
         };
-        let Advance::To(green) = advance(&red, &commit("2", "feat: a", None), &prefixes) else {
+        let Advance::To(green) = advance_cycle(&red, &commit("2", "feat: a", None), &prefixes)
+        else {
             panic!("green")
         };
         // The subject `feat:` was a mistake: the commit is still the test.
-        let Advance::To(again) = advance(&green, &commit("3", "test: a", Some("2")), &prefixes)
+        let Advance::To(again) =
+            advance_cycle(&green, &commit("3", "test: a", Some("2")), &prefixes)
         else {
             panic!("red")
         };
@@ -250,11 +260,11 @@ mod tests {
     fn the_next_commit_is_named() {
         let prefixes = CommitPrefixes::default();
         assert_eq!(
-            expected(None, "threshold", &prefixes),
+            expected_commit_subject(None, "threshold", &prefixes),
             "test: threshold (RED)"
         );
         assert_eq!(
-            expected(Some(Cycle::Red), "threshold", &prefixes),
+            expected_commit_subject(Some(Cycle::Red), "threshold", &prefixes),
             "feat: threshold (GREEN)"
         );
     }

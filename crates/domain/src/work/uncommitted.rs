@@ -19,23 +19,23 @@ pub struct Authors {
 }
 
 /// Key of the note.
-pub const AUTHORS: &str = "work/authors";
+pub const AUTHORS_NOTE_KEY: &str = "work/authors";
 
 /// Maximum number of files, and of commits, that are remembered.
-const MOST: usize = 400;
+const MAX_REMEMBERED: usize = 400;
 
 impl Authors {
     /// Records that a session changed files. Returns whether anything changed, so that the caller
     /// can skip writing the note.
-    pub fn wrote(&mut self, session: &str, files: &[String]) -> bool {
+    pub fn record_writes(&mut self, session: &str, files: &[String]) -> bool {
         let mut news = false;
         // Cleared as a whole instead of evicting the oldest: no order is stored, old entries are
         // mostly committed by now, and losing them only makes lines count for more sessions.
-        if self.files.len() + files.len() > MOST {
+        if self.files.len() + files.len() > MAX_REMEMBERED {
             self.files.clear();
         }
         for file in files {
-            if self.files.len() < MOST || self.files.contains_key(file) {
+            if self.files.len() < MAX_REMEMBERED || self.files.contains_key(file) {
                 news |= self
                     .files
                     .entry(file.clone())
@@ -47,12 +47,12 @@ impl Authors {
     }
 
     /// Records the session of a commit, unless it is known. Returns whether anything changed.
-    pub fn committed(&mut self, session: &str, commit: &str) -> bool {
+    pub fn record_commit(&mut self, session: &str, commit: &str) -> bool {
         if self.commits.contains_key(commit) {
             return false;
         }
         // The keys are hashes, so this drops an arbitrary commit, which is good enough for a hint.
-        while self.commits.len() >= MOST {
+        while self.commits.len() >= MAX_REMEMBERED {
             self.commits.pop_first();
         }
         self.commits.insert(commit.to_owned(), session.to_owned());
@@ -61,14 +61,14 @@ impl Authors {
 
     /// Whether a commit was made by another session.
     #[must_use]
-    pub fn is_of_another(&self, session: &str, commit: &str) -> bool {
+    pub fn is_by_another(&self, session: &str, commit: &str) -> bool {
         self.commits
             .get(commit)
             .is_some_and(|author| author != session)
     }
 
     /// Whether a file was changed by other sessions only.
-    fn is_of_others(&self, session: &str, file: &str) -> bool {
+    fn is_only_by_others(&self, session: &str, file: &str) -> bool {
         self.files
             .get(file)
             .is_some_and(|authors| !authors.is_empty() && !authors.contains(session))
@@ -87,7 +87,7 @@ pub struct Uncommitted {
 
 /// Counts a session's uncommitted lines. `counts` tells whether a file counts at all.
 #[must_use]
-pub fn count(
+pub fn count_uncommitted_lines(
     changed: &[ChangedLines],
     authors: &Authors,
     session: &str,
@@ -100,7 +100,7 @@ pub fn count(
     for file in changed {
         // A file that no session is known to have changed counts for everyone: an edit that hooks
         // did not see (an editor, a script) must not bypass the limit.
-        if counts(&file.path) && !authors.is_of_others(session, &file.path) {
+        if counts(&file.path) && !authors.is_only_by_others(session, &file.path) {
             total.lines = total
                 .lines
                 .saturating_add(file.added)
@@ -112,7 +112,11 @@ pub fn count(
 }
 
 /// Replaces the counts of `paths` in the list of all changed files by new ones.
-pub fn recount(known: &mut Vec<ChangedLines>, paths: &[String], counted: Vec<ChangedLines>) {
+pub fn replace_file_counts(
+    known: &mut Vec<ChangedLines>,
+    paths: &[String],
+    counted: Vec<ChangedLines>,
+) {
     known.retain(|file| !paths.contains(&file.path));
     known.extend(counted);
     // Sorted like git's own output, so that a merged list equals a full count.
@@ -131,7 +135,7 @@ pub fn is_excluded(path: &str, patterns: &[String]) -> bool {
 }
 
 /// Patterns of generated files, which nobody reviews line by line.
-pub const NOT_WRITTEN: &[&str] = &[
+pub const GENERATED_FILE_PATTERNS: &[&str] = &[
     // Lock files of package managers.
     "*.lock",
     "package-lock.json",
@@ -158,12 +162,15 @@ pub const NOT_WRITTEN: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{Authors, NOT_WRITTEN, count, is_excluded};
+    use super::{Authors, GENERATED_FILE_PATTERNS, count_uncommitted_lines, is_excluded};
     use crate::ports::ChangedLines;
 
     #[test]
     fn what_tools_make_does_not_count() {
-        let patterns: Vec<String> = NOT_WRITTEN.iter().map(|one| (*one).to_owned()).collect();
+        let patterns: Vec<String> = GENERATED_FILE_PATTERNS
+            .iter()
+            .map(|one| (*one).to_owned())
+            .collect();
         for (path, excluded) in [
             ("Cargo.lock", true),
             ("web/package-lock.json", true),
@@ -192,15 +199,21 @@ mod tests {
             line("x.lock", 9),
         ];
         let mut authors = Authors::default();
-        assert!(authors.wrote("one", &["a".to_owned(), "c".to_owned()]));
-        assert!(authors.wrote("two", &["b".to_owned(), "c".to_owned()]));
-        assert!(!authors.wrote("two", &["b".to_owned()]));
+        assert!(authors.record_writes("one", &["a".to_owned(), "c".to_owned()]));
+        assert!(authors.record_writes("two", &["b".to_owned(), "c".to_owned()]));
+        assert!(!authors.record_writes("two", &["b".to_owned()]));
         let counts = |path: &str| !path.ends_with(".lock");
-        assert_eq!(count(&changed, &authors, "one", &counts).lines, 11 + 1_001);
-        assert_eq!(count(&changed, &authors, "two", &counts).lines, 101 + 1_001);
+        assert_eq!(
+            count_uncommitted_lines(&changed, &authors, "one", &counts).lines,
+            11 + 1_001
+        );
+        assert_eq!(
+            count_uncommitted_lines(&changed, &authors, "two", &counts).lines,
+            101 + 1_001
+        );
         // Without knowledge of the authors everything counts.
         assert_eq!(
-            count(&changed, &Authors::default(), "one", &counts).lines,
+            count_uncommitted_lines(&changed, &Authors::default(), "one", &counts).lines,
             11 + 101 + 1_001
         );
     }

@@ -20,7 +20,7 @@ impl WorkLevel {
 
     /// Returns its name in commands and output.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Patch => "patch",
             Self::Task => "task",
@@ -33,7 +33,7 @@ impl WorkLevel {
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
-            .find(|level| level.word() == word.trim().to_lowercase())
+            .find(|level| level.as_str() == word.trim().to_lowercase())
     }
 }
 
@@ -54,7 +54,7 @@ impl Recorded for Assessment {
 
 /// What a ticket's size is judged by.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Signals<'s> {
+pub struct SizeSignals<'s> {
     pub title: &'s str,
     pub text: &'s str,
     pub scenarios: usize,
@@ -65,7 +65,7 @@ pub struct Signals<'s> {
 pub const FEATURE_FILES: usize = 3;
 
 /// Maximum number of scenarios of one ticket; beyond that it should be split.
-pub const MOST_SCENARIOS: usize = 5;
+pub const MAX_SCENARIOS: usize = 5;
 
 /// Words in titles that ask for something new.
 const NEW_WORDS: &[&str] = &[
@@ -95,7 +95,7 @@ const FLOW_WORDS: &[&str] = &[
 
 /// Assesses a ticket's size from its text; the reasons name what was found.
 #[must_use]
-pub fn assess(signals: &Signals<'_>) -> Assessment {
+pub fn assess_work_level(signals: &SizeSignals<'_>) -> Assessment {
     let mut reasons = Vec::new();
     let lower_title = signals.title.to_lowercase();
     let lower = signals.text.to_lowercase();
@@ -186,7 +186,7 @@ pub enum Outgrown {
 
 /// Returns how work exceeds its level, if it does.
 #[must_use]
-pub fn outgrown(
+pub fn find_outgrown_limit(
     assessment: &Assessment,
     files: usize,
     scenarios: usize,
@@ -195,18 +195,20 @@ pub fn outgrown(
     // An explicit level is not questioned for what was known when it was chosen. A ticket with
     // children is split already.
     if let Some(accepted) = assessment.accepted_scenarios {
-        return (scenarios > accepted && scenarios > MOST_SCENARIOS && children == 0)
+        return (scenarios > accepted && scenarios > MAX_SCENARIOS && children == 0)
             .then_some(Outgrown::Scenarios(scenarios));
     }
     if assessment.level < WorkLevel::Feature && files >= FEATURE_FILES {
         return Some(Outgrown::Files(files));
     }
-    (scenarios > MOST_SCENARIOS && children == 0).then_some(Outgrown::Scenarios(scenarios))
+    (scenarios > MAX_SCENARIOS && children == 0).then_some(Outgrown::Scenarios(scenarios))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Assessment, Outgrown, Signals, WorkLevel, assess, outgrown};
+    use super::{
+        Assessment, Outgrown, SizeSignals, WorkLevel, assess_work_level, find_outgrown_limit,
+    };
 
     #[test]
     fn the_size_follows_from_what_is_said() {
@@ -231,7 +233,7 @@ mod tests {
             ("Добавить поиск", "", 0, WorkLevel::Feature),
         ];
         for (title, text, scenarios, level) in cases {
-            let found = assess(&Signals {
+            let found = assess_work_level(&SizeSignals {
                 title,
                 text,
                 scenarios: *scenarios,
@@ -257,11 +259,20 @@ mod tests {
             accepted_scenarios: Some(6),
             ..task.clone()
         };
-        assert_eq!(outgrown(&task, 2, 5, 0), None);
-        assert_eq!(outgrown(&task, 3, 5, 0), Some(Outgrown::Files(3)));
-        assert_eq!(outgrown(&feature, 9, 6, 0), Some(Outgrown::Scenarios(6)));
-        assert_eq!(outgrown(&feature, 9, 6, 2), None);
-        assert_eq!(outgrown(&accepted, 9, 6, 0), None);
-        assert_eq!(outgrown(&accepted, 9, 7, 0), Some(Outgrown::Scenarios(7)));
+        assert_eq!(find_outgrown_limit(&task, 2, 5, 0), None);
+        assert_eq!(
+            find_outgrown_limit(&task, 3, 5, 0),
+            Some(Outgrown::Files(3))
+        );
+        assert_eq!(
+            find_outgrown_limit(&feature, 9, 6, 0),
+            Some(Outgrown::Scenarios(6))
+        );
+        assert_eq!(find_outgrown_limit(&feature, 9, 6, 2), None);
+        assert_eq!(find_outgrown_limit(&accepted, 9, 6, 0), None);
+        assert_eq!(
+            find_outgrown_limit(&accepted, 9, 7, 0),
+            Some(Outgrown::Scenarios(7))
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that a workflow can allow to a role, with their usage.
 
 /// Every command a role can be allowed, with its usage line.
-pub const COMMANDS: &[(&str, &str)] = &[
+pub const ROLE_COMMANDS: &[(&str, &str)] = &[
     ("doc set", "tl doc set ID FIELD=VALUE … --version N"),
     (
         "doc add-decision",
@@ -70,8 +70,8 @@ pub const COMMANDS: &[(&str, &str)] = &[
 
 /// Returns the usage of a command.
 #[must_use]
-pub fn usage(word: &str) -> Option<&'static str> {
-    COMMANDS
+pub fn command_usage(word: &str) -> Option<&'static str> {
+    ROLE_COMMANDS
         .iter()
         .find(|(known, _)| *known == word)
         .map(|(_, usage)| *usage)

@@ -9,14 +9,17 @@ mod prompt;
 mod run;
 mod sections;
 
-pub use commands::{COMMANDS, usage};
-pub use parse::{WorkflowProblem, parse};
-pub use prompt::{StepPrompt, compose};
-pub use run::{FlowRun, FlowState, Move, MoveRefused, Moved, allows, next_step, plain_after};
-pub use sections::{Material, Section, section};
+pub use commands::{ROLE_COMMANDS, command_usage};
+pub use parse::{WorkflowProblem, parse_workflow};
+pub use prompt::{StepPrompt, render_step_prompt};
+pub use run::{
+    FlowMove, FlowRun, FlowState, MoveRefused, RecordedMove, describe_moves, is_command_allowed,
+    next_step,
+};
+pub use sections::{PromptSection, SectionSources, build_section};
 
 /// Folder of the user's workflows.
-pub const FOLDER: &str = ".throughline/workflows";
+pub const WORKFLOWS_FOLDER: &str = ".throughline/workflows";
 
 /// A workflow: roles and steps for one kind of subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +27,8 @@ pub struct Workflow {
     pub name: String,
     pub title: String,
     pub subject: SubjectKind,
-    pub roles: Vec<Role>,
-    pub steps: Vec<Step>,
+    pub roles: Vec<WorkflowRole>,
+    pub steps: Vec<WorkflowStep>,
 }
 
 /// Kind of subject a workflow runs on.
@@ -41,7 +44,7 @@ pub enum SubjectKind {
 
 /// A role: its instructions and allowed commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Role {
+pub struct WorkflowRole {
     pub name: String,
     /// Instructions for the agent or person in this role.
     pub text: String,
@@ -51,7 +54,7 @@ pub struct Role {
 
 /// One step of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct WorkflowStep {
     pub name: String,
     pub title: String,
     pub role: String,
@@ -143,7 +146,7 @@ words! {
 impl Workflow {
     /// Returns the step with this name and its index.
     #[must_use]
-    pub fn step(&self, name: &str) -> Option<(usize, &Step)> {
+    pub fn find_step(&self, name: &str) -> Option<(usize, &WorkflowStep)> {
         self.steps
             .iter()
             .enumerate()
@@ -152,13 +155,13 @@ impl Workflow {
 
     /// Returns the role with this name.
     #[must_use]
-    pub fn role(&self, name: &str) -> Option<&Role> {
+    pub fn find_role(&self, name: &str) -> Option<&WorkflowRole> {
         self.roles.iter().find(|role| role.name == name)
     }
 }
 
 /// Built-in workflows: name and TOML text.
-pub const BUILT_IN: [(&str, &str); 3] = [
+pub const BUILT_IN_WORKFLOWS: [(&str, &str); 3] = [
     ("planner", include_str!("planner.toml")),
     ("executor", include_str!("executor.toml")),
     ("story-planning", include_str!("story-planning.toml")),
@@ -166,8 +169,10 @@ pub const BUILT_IN: [(&str, &str); 3] = [
 
 /// Returns the built-in workflow with this name.
 #[must_use]
-pub fn built_in(name: &str) -> Option<Workflow> {
-    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+pub fn built_in_workflow(name: &str) -> Option<Workflow> {
+    let (_, text) = BUILT_IN_WORKFLOWS
+        .iter()
+        .find(|(known, _)| *known == name)?;
     // Parsed on demand, not in a static: a process needs one workflow at most, mostly none.
-    Some(parse(name, text).expect("BUG: built-in workflows are parsed by a test"))
+    Some(parse_workflow(name, text).expect("BUG: built-in workflows are parsed by a test"))
 }

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    COMMANDS, Given, Requirement, Role, Step, StepEffect, StepKind, SubjectKind, Workflow,
+    Given, ROLE_COMMANDS, Requirement, StepEffect, StepKind, SubjectKind, Workflow, WorkflowRole,
+    WorkflowStep,
 };
 use crate::suggest::with_suggestion;
 
@@ -64,16 +65,18 @@ struct RawStep {
 ///
 /// # Errors
 /// The first problem, with its line.
-pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
-    let reader = Reader { file, text };
+pub fn parse_workflow(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
+    let reader = WorkflowReader { file, text };
     let raw: RawWorkflow = toml::from_str(text).map_err(|error| WorkflowProblem {
         file: file.to_owned(),
-        line: error.span().map_or(1, |span| reader.line(span.start)),
+        line: error
+            .span()
+            .map_or(1, |span| reader.line_number(span.start)),
         message: with_suggestion(error.message()),
     })?;
-    reader.word(&raw.name, "name")?;
+    reader.check_word(&raw.name, "name")?;
     if raw.steps.is_empty() {
-        return Err(reader.problem(&raw.name, "step", "expected at least one `[[step]]`"));
+        return Err(reader.problem_at(&raw.name, "step", "expected at least one `[[step]]`"));
     }
     let subjects = [
         ("document", SubjectKind::Document),
@@ -83,30 +86,30 @@ pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
     let subject = match &raw.subject {
         // The kind with the fewest assumptions, since users' workflows may be about anything.
         None => SubjectKind::Anything,
-        Some(word) => reader.one_of(word, "subject", &subjects)?,
+        Some(word) => reader.parse_choice(word, "subject", &subjects)?,
     };
     let roles = raw
         .roles
         .iter()
-        .map(|role| reader.role(role))
+        .map(|role| reader.read_role(role))
         .collect::<Result<Vec<_>, _>>()?;
     for (at, role) in raw.roles.iter().enumerate() {
         if roles[..at]
             .iter()
             .any(|other| other.name == *role.name.get_ref())
         {
-            return Err(reader.problem(
+            return Err(reader.problem_at(
                 &role.name,
                 "role.name",
                 &format!("duplicate role `{}`", role.name.get_ref()),
             ));
         }
     }
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<WorkflowStep> = Vec::new();
     for step in &raw.steps {
         // With the earlier steps only: references point backwards, so that each failed gate repeats
         // work that was done and never skips any.
-        let step = reader.step(step, &roles, &steps)?;
+        let step = reader.read_step(step, &roles, &steps)?;
         steps.push(step);
     }
     Ok(Workflow {
@@ -118,13 +121,13 @@ pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
     })
 }
 
-struct Reader<'a> {
+struct WorkflowReader<'a> {
     file: &'a str,
     text: &'a str,
 }
 
-impl Reader<'_> {
-    fn line(&self, offset: usize) -> usize {
+impl WorkflowReader<'_> {
+    fn line_number(&self, offset: usize) -> usize {
         1 + self
             .text
             .bytes()
@@ -133,8 +136,8 @@ impl Reader<'_> {
             .count()
     }
 
-    fn problem(&self, at: &Spanned<String>, key: &str, why: &str) -> WorkflowProblem {
-        let line = self.line(at.span().start);
+    fn problem_at(&self, at: &Spanned<String>, key: &str, why: &str) -> WorkflowProblem {
+        let line = self.line_number(at.span().start);
         WorkflowProblem {
             file: self.file.to_owned(),
             line,
@@ -142,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&self, at: &Spanned<String>, key: &str) -> Result<(), WorkflowProblem> {
+    fn check_word(&self, at: &Spanned<String>, key: &str) -> Result<(), WorkflowProblem> {
         let name = at.get_ref();
         let fits = !name.is_empty()
             && name.len() <= 60
@@ -152,11 +155,11 @@ impl Reader<'_> {
         if fits {
             Ok(())
         } else {
-            Err(self.problem(at, key, "expected one word of letters, digits, `-` or `_`"))
+            Err(self.problem_at(at, key, "expected one word of letters, digits, `-` or `_`"))
         }
     }
 
-    fn one_of<T: Copy>(
+    fn parse_choice<T: Copy>(
         &self,
         at: &Spanned<String>,
         key: &str,
@@ -169,7 +172,7 @@ impl Reader<'_> {
             .ok_or_else(|| {
                 let words: Vec<String> =
                     known.iter().map(|(word, _)| format!("`{word}`")).collect();
-                self.problem(
+                self.problem_at(
                     at,
                     key,
                     &format!(
@@ -181,43 +184,47 @@ impl Reader<'_> {
             })
     }
 
-    fn all_of<T: Copy>(
+    fn parse_choices<T: Copy>(
         &self,
         list: &[Spanned<String>],
         key: &str,
         known: &[(&str, T)],
     ) -> Result<Vec<T>, WorkflowProblem> {
         list.iter()
-            .map(|word| self.one_of(word, key, known))
+            .map(|word| self.parse_choice(word, key, known))
             .collect()
     }
 
-    fn role(&self, raw: &RawRole) -> Result<Role, WorkflowProblem> {
-        self.word(&raw.name, "role.name")?;
+    fn read_role(&self, raw: &RawRole) -> Result<WorkflowRole, WorkflowProblem> {
+        self.check_word(&raw.name, "role.name")?;
         // A misspelt command would silently be forbidden, and the role could not finish its step.
-        let known: Vec<(&str, ())> = COMMANDS.iter().map(|(word, _)| (*word, ())).collect();
-        self.all_of(&raw.may, "role.may", &known)?;
-        Ok(Role {
+        let known: Vec<(&str, ())> = ROLE_COMMANDS.iter().map(|(word, _)| (*word, ())).collect();
+        self.parse_choices(&raw.may, "role.may", &known)?;
+        Ok(WorkflowRole {
             name: raw.name.get_ref().clone(),
             text: raw.text.trim().to_owned(),
             may: raw.may.iter().map(|word| word.get_ref().clone()).collect(),
         })
     }
 
-    fn step(
+    fn read_step(
         &self,
         raw: &RawStep,
-        roles: &[Role],
-        earlier: &[Step],
-    ) -> Result<Step, WorkflowProblem> {
-        self.word(&raw.name, "step.name")?;
+        roles: &[WorkflowRole],
+        earlier: &[WorkflowStep],
+    ) -> Result<WorkflowStep, WorkflowProblem> {
+        self.check_word(&raw.name, "step.name")?;
         let name = raw.name.get_ref().clone();
         if earlier.iter().any(|step| step.name == name) {
-            return Err(self.problem(&raw.name, "step.name", &format!("duplicate step `{name}`")));
+            return Err(self.problem_at(
+                &raw.name,
+                "step.name",
+                &format!("duplicate step `{name}`"),
+            ));
         }
         let known: Vec<(&str, ())> = roles.iter().map(|role| (role.name.as_str(), ())).collect();
         // Every step has a declared role, so that `is_command_allowed` always finds one.
-        self.one_of(&raw.role, "step.role", &known)?;
+        self.parse_choice(&raw.role, "step.role", &known)?;
         let kinds = [
             ("work", StepKind::Work),
             ("review", StepKind::Review),
@@ -225,13 +232,13 @@ impl Reader<'_> {
         ];
         let kind = match &raw.kind {
             None => StepKind::Work,
-            Some(word) => self.one_of(word, "step.kind", &kinds)?,
+            Some(word) => self.parse_choice(word, "step.kind", &kinds)?,
         };
         if let Some(phase) = &raw.phase {
-            self.word(phase, "step.phase")?;
+            self.check_word(phase, "step.phase")?;
         }
         if kind != StepKind::Work && raw.phase.is_none() {
-            return Err(self.problem(
+            return Err(self.problem_at(
                 &raw.name,
                 "step.phase",
                 "a review or a gate needs the phase it is about",
@@ -243,7 +250,7 @@ impl Reader<'_> {
             .iter()
             .any(|step| step.kind == StepKind::Review && step.phase == phase);
         if kind == StepKind::Gate && !reviewed {
-            return Err(self.problem(
+            return Err(self.problem_at(
                 &raw.name,
                 "step.phase",
                 "no step before this gate reviews its phase",
@@ -261,34 +268,34 @@ impl Reader<'_> {
                 back.get_ref(),
                 words.join(", ")
             );
-            return Err(self.problem(back, "step.on_fail", &why));
+            return Err(self.problem_at(back, "step.on_fail", &why));
         }
         match (kind, &raw.on_fail) {
             (StepKind::Gate, None) => {
-                return Err(self.problem(
+                return Err(self.problem_at(
                     &raw.name,
                     "step.on_fail",
                     "a gate needs the step that a failed review returns to",
                 ));
             }
             (StepKind::Work | StepKind::Review, Some(back)) => {
-                return Err(self.problem(back, "step.on_fail", "only a gate can fail"));
+                return Err(self.problem_at(back, "step.on_fail", "only a gate can fail"));
             }
             _ => {}
         }
         // A step without a task would hand an agent nothing but context.
         if raw.prompt.get_ref().trim().is_empty() {
-            return Err(self.problem(&raw.prompt, "step.prompt", "is empty"));
+            return Err(self.problem_at(&raw.prompt, "step.prompt", "is empty"));
         }
-        Ok(Step {
+        Ok(WorkflowStep {
             title: raw.title.clone().unwrap_or_else(|| name.clone()),
             name,
             role: raw.role.get_ref().clone(),
             kind,
             phase,
-            gives: self.all_of(&raw.gives, "step.gives", Given::ALL)?,
-            requires: self.all_of(&raw.requires, "step.requires", Requirement::ALL)?,
-            effects: self.all_of(&raw.effects, "step.effects", StepEffect::ALL)?,
+            gives: self.parse_choices(&raw.gives, "step.gives", Given::ALL)?,
+            requires: self.parse_choices(&raw.requires, "step.requires", Requirement::ALL)?,
+            effects: self.parse_choices(&raw.effects, "step.effects", StepEffect::ALL)?,
             on_fail: raw.on_fail.as_ref().map(|back| back.get_ref().clone()),
             prompt: raw.prompt.get_ref().trim().to_owned(),
         })

@@ -3,8 +3,8 @@
 //! Stored text is put into blocks in which every line is prefixed, so that nothing in a plan can
 //! pass for an instruction (prompt injection).
 
-use super::sections::Section;
-use super::{Workflow, usage};
+use super::sections::PromptSection;
+use super::{Workflow, command_usage};
 use crate::text::clean_line;
 
 /// Input of a prompt.
@@ -16,17 +16,17 @@ pub struct StepPrompt<'a> {
     /// Iteration of the review the step belongs to.
     pub iteration: u32,
     pub wave: u32,
-    pub sections: &'a [Section],
+    pub sections: &'a [PromptSection],
     /// The possible next moves, with their commands.
     pub after: &'a [(&'static str, String)],
 }
 
 /// Maximum number of lines per section; the rest is only referred to.
-const MOST_LINES: usize = 240;
+const MAX_SECTION_LINES: usize = 240;
 
 /// Renders the prompt.
 #[must_use]
-pub fn compose(prompt: &StepPrompt<'_>) -> String {
+pub fn render_step_prompt(prompt: &StepPrompt<'_>) -> String {
     let step = &prompt.workflow.steps[prompt.step];
     let mut out = String::new();
     let mut line = |text: String| {
@@ -52,7 +52,7 @@ pub fn compose(prompt: &StepPrompt<'_>) -> String {
     }
     if let Some(role) = prompt
         .workflow
-        .role(&step.role)
+        .find_role(&step.role)
         .filter(|role| !role.text.is_empty())
     {
         line(format!("\n{}", role.text));
@@ -64,7 +64,7 @@ pub fn compose(prompt: &StepPrompt<'_>) -> String {
         .replace("{subject}", prompt.subject)
         .replace(
             "{folder}",
-            &format!("{}/{}", crate::plan_document::FOLDER, prompt.subject),
+            &format!("{}/{}", crate::plan_document::PLANS_FOLDER, prompt.subject),
         )
         .replace("{iteration}", &prompt.iteration.to_string())
         .replace("{wave}", &prompt.wave.to_string());
@@ -78,29 +78,29 @@ pub fn compose(prompt: &StepPrompt<'_>) -> String {
     for section in prompt.sections {
         line(format!("\n## {}\n", section.title));
         let mark = if section.is_ours { "- " } else { "│ " };
-        for text in section.lines.iter().take(MOST_LINES) {
+        for text in section.lines.iter().take(MAX_SECTION_LINES) {
             // Cleaned of control characters, or a line break hidden in a plan would start an
             // unprefixed
             // line.
             line(format!("{mark}{}", clean_line(text)));
         }
-        if section.lines.len() > MOST_LINES {
+        if section.lines.len() > MAX_SECTION_LINES {
             line(format!(
                 "… {} more lines: {}",
-                section.lines.len() - MOST_LINES,
+                section.lines.len() - MAX_SECTION_LINES,
                 section.whole
             ));
         }
     }
     if let Some(role) = prompt
         .workflow
-        .role(&step.role)
+        .find_role(&step.role)
         .filter(|role| !role.may.is_empty())
     {
         line("\n## Commands you may use\n".to_owned());
         for word in &role.may {
             // Complete command lines: an agent that has to ask `--help` first spends a turn on it.
-            line(format!("    {}", usage(word).unwrap_or(word)));
+            line(format!("    {}", command_usage(word).unwrap_or(word)));
         }
     }
     line("\n## Then\n".to_owned());

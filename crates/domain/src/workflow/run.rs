@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{StepKind, Workflow};
 use crate::ids::Principal;
 use crate::record::Recorded;
-use crate::review::Concluded;
+use crate::review::IterationOutcome;
 use crate::time::Timestamp;
 
 /// A workflow running on a subject, stored under `SUBJECT/WORKFLOW`.
@@ -22,7 +22,7 @@ pub struct FlowRun {
     /// Authors of the work that is reviewed next.
     #[serde(default)]
     pub authors: Vec<Principal>,
-    pub moves: Vec<Moved>,
+    pub moves: Vec<RecordedMove>,
 }
 
 impl Recorded for FlowRun {
@@ -41,7 +41,7 @@ pub enum FlowState {
 impl FlowState {
     /// Returns the name, as it is serialised.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Finished => "finished",
@@ -53,16 +53,16 @@ impl FlowState {
 /// A transition from the current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Move {
+pub enum FlowMove {
     Done,
     Pass,
     Fail,
 }
 
-impl Move {
+impl FlowMove {
     /// Returns the name, as it is serialised.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Pass => "pass",
@@ -73,9 +73,9 @@ impl Move {
 
 /// A transition that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct RecordedMove {
     pub step: String,
-    pub how: Move,
+    pub how: FlowMove,
     pub by: Principal,
     pub at: Timestamp,
 }
@@ -98,7 +98,7 @@ pub enum MoveRefused {
 impl FlowRun {
     /// Starts a run at the first step.
     #[must_use]
-    pub fn start(workflow: &Workflow, subject: &str) -> Self {
+    pub fn start_run(workflow: &Workflow, subject: &str) -> Self {
         Self {
             workflow: workflow.name.clone(),
             subject: subject.to_owned(),
@@ -116,12 +116,12 @@ impl FlowRun {
 
     /// Returns the key of its record.
     #[must_use]
-    pub fn key(&self) -> String {
+    pub fn record_key(&self) -> String {
         format!("{}/{}", self.subject, self.workflow)
     }
 
     /// Records an author of the work that will be reviewed.
-    pub fn worked(&mut self, by: &Principal) {
+    pub fn add_author(&mut self, by: &Principal) {
         if !self.authors.contains(by) {
             self.authors.push(by.clone());
         }
@@ -138,15 +138,15 @@ impl FlowRun {
 pub fn next_step<'w>(
     workflow: &'w Workflow,
     at: usize,
-    how: Move,
+    how: FlowMove,
     missing: Vec<String>,
-    concluded: Option<&Concluded>,
+    concluded: Option<&IterationOutcome>,
 ) -> Result<Option<&'w str>, MoveRefused> {
     let step = &workflow.steps[at];
     let name = || step.name.clone();
     match (step.kind, how) {
-        (StepKind::Gate, Move::Done) => return Err(MoveRefused::IsAGate { step: name() }),
-        (StepKind::Work | StepKind::Review, Move::Pass | Move::Fail) => {
+        (StepKind::Gate, FlowMove::Done) => return Err(MoveRefused::IsAGate { step: name() }),
+        (StepKind::Work | StepKind::Review, FlowMove::Pass | FlowMove::Fail) => {
             return Err(MoveRefused::NoGate { step: name() });
         }
         _ => {}
@@ -156,9 +156,11 @@ pub fn next_step<'w>(
     let onward = workflow.steps.get(at + 1).map(|step| step.name.as_str());
     match (how, concluded) {
         // Preconditions are not asked for on the way back: what is missing is what will be redone.
-        (Move::Fail, Some(Concluded::Retry { .. })) => return Ok(step.on_fail.as_deref()),
-        (Move::Fail, _) => return Err(MoveRefused::NothingFails),
-        (Move::Pass, Some(Concluded::Retry { blocking, .. })) => {
+        (FlowMove::Fail, Some(IterationOutcome::Retry { .. })) => {
+            return Ok(step.on_fail.as_deref());
+        }
+        (FlowMove::Fail, _) => return Err(MoveRefused::NothingFails),
+        (FlowMove::Pass, Some(IterationOutcome::Retry { blocking, .. })) => {
             return Err(MoveRefused::Blocked {
                 blocking: blocking.clone(),
             });
@@ -176,7 +178,7 @@ pub fn next_step<'w>(
 
 /// Whether a command is allowed in a step. People are not restricted.
 #[must_use]
-pub fn allows(workflow: &Workflow, step: usize, by: &Principal, command: &str) -> bool {
+pub fn is_command_allowed(workflow: &Workflow, step: usize, by: &Principal, command: &str) -> bool {
     // Roles keep agents to their part of the work; a person who intervenes needs every command.
     if by.is_human() {
         return true;
@@ -184,13 +186,13 @@ pub fn allows(workflow: &Workflow, step: usize, by: &Principal, command: &str) -
     let role = workflow
         .steps
         .get(step)
-        .and_then(|step| workflow.role(&step.role));
+        .and_then(|step| workflow.find_role(&step.role));
     role.is_some_and(|role| role.may.iter().any(|word| word == command))
 }
 
 /// Describes the transitions out of a step, with their commands.
 #[must_use]
-pub fn plain_after(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static str, String)> {
+pub fn describe_moves(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static str, String)> {
     let step = &workflow.steps[at];
     let onward = match workflow.steps.get(at + 1) {
         Some(next) => format!("{} ({})", next.title, next.role),
@@ -206,7 +208,10 @@ pub fn plain_after(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static s
             vec![("done", format!("tl flow done{flag}   → {onward}"))]
         }
         StepKind::Gate => {
-            let back = step.on_fail.as_deref().and_then(|name| workflow.step(name));
+            let back = step
+                .on_fail
+                .as_deref()
+                .and_then(|name| workflow.find_step(name));
             let back = back
                 .map(|(_, step)| format!("{} ({})", step.title, step.role))
                 .unwrap_or_default();

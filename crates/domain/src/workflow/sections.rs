@@ -1,12 +1,12 @@
 //! Context sections of a step's prompt: exactly what its role needs, from the plan and its reviews.
 
 use super::Given;
-use crate::plan_document::{Grade, InvisibleKnowledge, Plan, check, entity_value};
-use crate::review::{Item, Review};
+use crate::plan_document::{InvisibleKnowledge, Plan, ProblemGrade, check_plan, entity_value};
+use crate::review::{Review, ReviewItem};
 
 /// A titled block of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct PromptSection {
     pub title: String,
     pub lines: Vec<String>,
     /// Command that shows all of it.
@@ -17,7 +17,7 @@ pub struct Section {
 
 /// Sources of the sections.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Material<'a> {
+pub struct SectionSources<'a> {
     pub plan: Option<&'a Plan>,
     /// The text of `context.json`.
     pub context: Option<&'a str>,
@@ -30,7 +30,7 @@ pub struct Material<'a> {
 
 /// Builds a section; `None` if it would be empty.
 #[must_use]
-pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
+pub fn build_section(given: Given, material: &SectionSources<'_>) -> Option<PromptSection> {
     let lines = match given {
         Given::Context => material
             .context
@@ -38,9 +38,9 @@ pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
         Given::Node => material
             .node
             .map(|text| text.lines().map(str::to_owned).collect()),
-        Given::Findings => material.review.map(findings),
-        Given::Checks => material.review.map(checks),
-        Given::Wave => material.plan.map(|plan| wave(plan, material.wave)),
+        Given::Findings => material.review.map(finding_lines),
+        Given::Checks => material.review.map(check_lines),
+        Given::Wave => material.plan.map(|plan| wave_lines(plan, material.wave)),
         Given::Overview
         | Given::Decisions
         | Given::Constraints
@@ -50,12 +50,12 @@ pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
         | Given::Changes
         | Given::Documentation
         | Given::Problems
-        | Given::Criteria => material.plan.map(|plan| of_plan(given, plan)),
+        | Given::Criteria => material.plan.map(|plan| plan_lines(given, plan)),
     }?;
-    let (title, whole) = about(given);
+    let (title, whole) = section_heading(given);
     // Problems are our own messages; everything else quotes text from files and is prefixed.
     let is_ours = given == Given::Problems;
-    (!lines.is_empty()).then(|| Section {
+    (!lines.is_empty()).then(|| PromptSection {
         title: title.to_owned(),
         lines,
         whole: whole.to_owned(),
@@ -63,7 +63,7 @@ pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
     })
 }
 
-fn about(given: Given) -> (&'static str, &'static str) {
+fn section_heading(given: Given) -> (&'static str, &'static str) {
     match given {
         Given::Context => ("What the user said (context.json)", "read context.json"),
         Given::Node => ("The planning prompt", "tl plan"),
@@ -83,7 +83,7 @@ fn about(given: Given) -> (&'static str, &'static str) {
     }
 }
 
-fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
+fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
     let context = &plan.planning_context;
     match given {
         Given::Overview => {
@@ -156,7 +156,7 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
             })
             .collect(),
         Given::Intents => plan
-            .intents()
+            .iter_intents()
             .map(|(milestone, intent)| {
                 let function = intent
                     .function
@@ -194,10 +194,10 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
                 std::iter::once(milestone.id.clone()).chain(lines)
             })
             .collect(),
-        Given::Problems => check(plan)
+        Given::Problems => check_plan(plan)
             .into_iter()
-            .filter(|problem| problem.grade != Grade::Hint)
-            .map(|problem| problem.in_words())
+            .filter(|problem| problem.grade != ProblemGrade::Hint)
+            .map(|problem| problem.render_line())
             .collect(),
         Given::Criteria => plan
             .milestones
@@ -214,9 +214,10 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
 }
 
 /// Lists unfixed findings, including those that wait for a new verdict.
-fn findings(review: &Review) -> Vec<String> {
-    let open =
-        |item: &&Item| item.finding.is_some() && item.status != crate::review::ItemStatus::Pass;
+fn finding_lines(review: &Review) -> Vec<String> {
+    let open = |item: &&ReviewItem| {
+        item.finding.is_some() && item.status != crate::review::ItemStatus::Pass
+    };
     let unresolved = review
         .items
         .iter()
@@ -235,7 +236,7 @@ fn findings(review: &Review) -> Vec<String> {
         .collect()
 }
 
-fn checks(review: &Review) -> Vec<String> {
+fn check_lines(review: &Review) -> Vec<String> {
     let lines = review.items.iter().map(|item| {
         let finding = item
             .finding
@@ -245,7 +246,7 @@ fn checks(review: &Review) -> Vec<String> {
         format!(
             "{} {} {} {}: {}{finding}",
             item.id,
-            item.status.word(),
+            item.status.as_str(),
             item.severity,
             item.scope,
             item.check
@@ -256,10 +257,10 @@ fn checks(review: &Review) -> Vec<String> {
 
 /// Lists everything about the milestones of a wave, so that one can be implemented from the prompt
 /// alone.
-fn wave(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
+fn wave_lines(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (id, standing) in milestones {
-        let Some(milestone) = plan.milestone(id) else {
+        let Some(milestone) = plan.find_milestone(id) else {
             continue;
         };
         lines.push(format!("{id} {} ({standing})", milestone.name));

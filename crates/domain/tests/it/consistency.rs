@@ -1,6 +1,6 @@
 //! Names and times a plan has and its parent does not.
 
-use domain::consistency::{self, Plan, Warning};
+use domain::consistency::{self, ComparedPlan, ConsistencyWarning};
 use domain::profile;
 use proptest::prelude::*;
 
@@ -8,17 +8,17 @@ use proptest::prelude::*;
 const PARENT: &str = "# Act 1\n\n## Characters\n\n- Alice\n- Bob\n\n## Locations\n\n- Bridge\n\n## Timeline\n\nDays 2–4\n";
 const PARENT_RU: &str = "# Акт 1\n\n## Персонажи\n\n- Алекса\n- Рейн\n\n## Локации\n\n- Мостик\n\n## Хронология\n\nДни 2–4\n";
 
-fn warnings(parent: &str, child: &str) -> Vec<Warning> {
-    let story = profile::built_in("story").expect("a built-in profile");
-    let child = Plan {
+fn warnings(parent: &str, child: &str) -> Vec<ConsistencyWarning> {
+    let story = profile::built_in_profile("story").expect("a built-in profile");
+    let child = ComparedPlan {
         alias: "scene-0101",
         level: "scene",
         text: child,
     };
-    consistency::check(
+    consistency::check_consistency(
         &story,
         child,
-        Plan {
+        ComparedPlan {
             alias: "act-1",
             level: "act",
             text: parent,
@@ -63,7 +63,7 @@ fn a_warning_has_facet_names_and_message() {
         PARENT,
         "## Characters\n\n- Dana\n- Alice\n- Charlie\n- DANA\n\nLocation: Medbay\n\nTime: Day 7\n",
     );
-    let warning = |facet: &str, names: &[&str], message: &str| Warning {
+    let warning = |facet: &str, names: &[&str], message: &str| ConsistencyWarning {
         facet: facet.to_owned(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         message: message.to_owned(),
@@ -769,28 +769,32 @@ fn clock_times_count_when_the_parent_gives_a_span_of_them() {
 
 #[test]
 fn a_facet_is_checked_on_its_levels_only() {
-    let story = profile::built_in("story").expect("a built-in profile");
-    let child = Plan {
+    let story = profile::built_in_profile("story").expect("a built-in profile");
+    let child = ComparedPlan {
         alias: "chapter-02",
         level: "chapter",
         text: "Time: Day 7\n\nLocation: Medbay\n",
     };
-    let parent = Plan {
+    let parent = ComparedPlan {
         alias: "act-1",
         level: "act",
         text: PARENT,
     };
-    let messages: Vec<String> = consistency::check(&story, child, parent)
+    let messages: Vec<String> = consistency::check_consistency(&story, child, parent)
         .into_iter()
         .map(|found| found.message)
         .collect();
     assert_eq!(messages, ["locations not named in parent `act-1`: Medbay"]);
-    for (name, _) in profile::BUILT_IN
+    for (name, _) in profile::BUILT_IN_PROFILES
         .iter()
         .filter(|(name, _)| *name != "story")
     {
-        let other = profile::built_in(name).unwrap();
-        assert_eq!(consistency::check(&other, child, parent), [], "{name}");
+        let other = profile::built_in_profile(name).unwrap();
+        assert_eq!(
+            consistency::check_consistency(&other, child, parent),
+            [],
+            "{name}"
+        );
     }
 }
 

@@ -1,9 +1,10 @@
 //! Detection: what calls are for, what is counted, and every signal beside its near miss.
 
 use domain::detection::{
-    Counters, Seen, SignalKind, Surroundings, ToolUse, classify, detect, is_similar, stuck_words,
+    CountedCall, SessionCounters, SignalContext, SignalKind, ToolUse, classify_tool_call,
+    detect_session_signals, find_stuck_words, is_similar,
 };
-use domain::host_event::{Effect, ToolCall, ToolKind, Touch};
+use domain::host_event::{FileEffect, ToolCall, ToolKind, Touch};
 use domain::policy::SignalPolicy;
 use domain::time::Timestamp;
 
@@ -20,7 +21,7 @@ fn call(kind: ToolKind, name: &str, command: Option<&str>) -> ToolCall {
 
 #[test]
 fn calls_are_told_apart() {
-    let shell = |line: &str| classify(&call(ToolKind::Shell, "Bash", Some(line)));
+    let shell = |line: &str| classify_tool_call(&call(ToolKind::Shell, "Bash", Some(line)));
     let cases = [
         ("cat src/main.rs", ToolUse::Read),
         ("rg -n retry src | head", ToolUse::Read),
@@ -42,24 +43,27 @@ fn calls_are_told_apart() {
         assert_eq!(shell(line), expected, "{line}");
     }
     assert_eq!(
-        classify(&call(ToolKind::Edit, "Edit", None)),
+        classify_tool_call(&call(ToolKind::Edit, "Edit", None)),
         ToolUse::Write
     );
-    assert_eq!(classify(&call(ToolKind::Read, "Grep", None)), ToolUse::Read);
     assert_eq!(
-        classify(&call(ToolKind::Mcp, "mcp__throughline__map_context", None)),
+        classify_tool_call(&call(ToolKind::Read, "Grep", None)),
+        ToolUse::Read
+    );
+    assert_eq!(
+        classify_tool_call(&call(ToolKind::Mcp, "mcp__throughline__map_context", None)),
         ToolUse::Governance
     );
     assert_eq!(
-        classify(&call(ToolKind::Mcp, "mcp__web__search", None)),
+        classify_tool_call(&call(ToolKind::Mcp, "mcp__web__search", None)),
         ToolUse::Query
     );
     let mut writes = call(ToolKind::Mcp, "mcp__fs__put", None);
     writes.touches.push(Touch {
         path: "x".to_owned(),
-        effect: Effect::Write { text: None },
+        effect: FileEffect::Write { text: None },
     });
-    assert_eq!(classify(&writes), ToolUse::Write);
+    assert_eq!(classify_tool_call(&writes), ToolUse::Write);
 }
 
 #[test]
@@ -79,10 +83,10 @@ fn stuck_in_many_languages_but_not_in_code() {
         ("", vec![]),
     ];
     for (text, expected) in cases {
-        assert_eq!(stuck_words(text, &[]), expected, "{text}");
+        assert_eq!(find_stuck_words(text, &[]), expected, "{text}");
     }
     assert_eq!(
-        stuck_words("Ой, опять 25", &["опять".to_owned()]),
+        find_stuck_words("Ой, опять 25", &["опять".to_owned()]),
         ["опять"]
     );
 }
@@ -106,7 +110,7 @@ fn similar_is_not_equal_and_not_different() {
 const NOW: i64 = 1_770_820_200_000;
 
 struct Replay {
-    counters: Counters,
+    counters: SessionCounters,
     policy: SignalPolicy,
     calls: usize,
 }
@@ -114,7 +118,7 @@ struct Replay {
 impl Replay {
     fn new() -> Self {
         Self {
-            counters: Counters::default(),
+            counters: SessionCounters::default(),
             policy: SignalPolicy::default(),
             calls: 0,
         }
@@ -123,7 +127,7 @@ impl Replay {
     fn call(mut self, what: ToolUse, failed: bool, says: &str, action_declared: bool) -> Self {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
-        let seen = Seen {
+        let seen = CountedCall {
             what,
             failed,
             says: Some(says),
@@ -132,9 +136,9 @@ impl Replay {
             at: Timestamp::from_millis(NOW),
             call: Some(&id),
         };
-        self.counters.count(&seen, &self.policy);
+        self.counters.count_call(&seen, &self.policy);
         // A host that tells of one call twice is not two calls.
-        self.counters.count(&seen, &self.policy);
+        self.counters.count_call(&seen, &self.policy);
         self
     }
 
@@ -144,24 +148,24 @@ impl Replay {
 
     fn map(mut self, tactic: Option<&str>) -> Self {
         self.counters
-            .mapped(tactic, &self.policy, Timestamp::from_millis(NOW));
+            .start_section(tactic, &self.policy, Timestamp::from_millis(NOW));
         self
     }
 
     #[track_caller]
     fn gives(&self, expected: &[SignalKind]) {
         self.gives_with(
-            &Surroundings {
+            &SignalContext {
                 section: Some("Write it"),
-                ..Surroundings::default()
+                ..SignalContext::default()
             },
             expected,
         );
     }
 
     #[track_caller]
-    fn gives_with(&self, around: &Surroundings<'_>, expected: &[SignalKind]) {
-        let found: Vec<SignalKind> = detect(&self.counters, around, &self.policy)
+    fn gives_with(&self, around: &SignalContext<'_>, expected: &[SignalKind]) {
+        let found: Vec<SignalKind> = detect_session_signals(&self.counters, around, &self.policy)
             .iter()
             .map(|signal| signal.kind)
             .collect();
@@ -240,7 +244,7 @@ fn every_signal_and_its_near_miss() {
         .map(None)
         .gives(&[]);
 
-    let around = |gap_minutes: i64, done: usize, older: bool| Surroundings {
+    let around = |gap_minutes: i64, done: usize, older: bool| SignalContext {
         section: Some("Write it"),
         gap_ms: Some(gap_minutes * 60_000),
         completed_branches: done,
@@ -260,26 +264,26 @@ fn the_most_serious_comes_first_and_what_is_off_is_not_there() {
     for _ in 0..3 {
         replay = replay.call(ToolUse::Query, true, "I am stuck", false);
     }
-    let around = Surroundings {
+    let around = SignalContext {
         section: Some("x"),
         gap_ms: Some(i64::MAX),
         completed_branches: 9,
         older_trail: true,
     };
-    let kinds: Vec<SignalKind> = detect(&replay.counters, &around, &replay.policy)
+    let kinds: Vec<SignalKind> = detect_session_signals(&replay.counters, &around, &replay.policy)
         .iter()
         .map(|signal| signal.kind)
         .collect();
     assert!(kinds.is_sorted() && kinds.len() == 7, "{kinds:?}");
     replay.policy.off = vec!["failures".to_owned(), "time-gap".to_owned()];
     assert!(
-        !detect(&replay.counters, &around, &replay.policy)
+        !detect_session_signals(&replay.counters, &around, &replay.policy)
             .iter()
             .any(|signal| { matches!(signal.kind, SignalKind::Failures | SignalKind::TimeGap) })
     );
     replay.policy.section_turns = 0;
     assert!(
-        !detect(&replay.counters, &around, &replay.policy)
+        !detect_session_signals(&replay.counters, &around, &replay.policy)
             .iter()
             .any(|it| it.kind == SignalKind::SectionTurns)
     );
@@ -288,13 +292,13 @@ fn the_most_serious_comes_first_and_what_is_off_is_not_there() {
 #[test]
 fn a_signal_is_news_once_until_it_ended() {
     let mut replay = Replay::new().calls(8, ToolUse::Read);
-    let around = Surroundings {
+    let around = SignalContext {
         section: Some("x"),
-        ..Surroundings::default()
+        ..SignalContext::default()
     };
     let told = |replay: &mut Replay| {
-        let signals = detect(&replay.counters, &around, &replay.policy);
-        replay.counters.news(&signals).len()
+        let signals = detect_session_signals(&replay.counters, &around, &replay.policy);
+        replay.counters.take_unreported(&signals).len()
     };
     assert_eq!(told(&mut replay), 1);
     replay = replay.calls(1, ToolUse::Read);

@@ -1,14 +1,14 @@
 //! The gates as tables: what is about to happen, and who objects.
 
 use domain::gates::{
-    Doing, Fired, GATES, NewPhase, Objection, Parent, Step, WorkStep, evaluate, evaluate_work,
-    explain, named,
+    FiredGate, GATES, IntendedChange, NewPhase, Objection, ParentPlan, PlanStep, WorkStep,
+    evaluate_plans, evaluate_work, find_gate_by_name, render_objections,
 };
-use domain::host_event::Effect;
+use domain::host_event::FileEffect;
 use domain::ids::VersionHash;
-use domain::node::{Content, Node, Standing, Status};
+use domain::node::{Content, Node, NodeStatus, Status};
 use domain::policy::{GateMode, Policy};
-use domain::profile::{Profile, built_in, place_of};
+use domain::profile::{Profile, built_in_profile, locate_plan};
 use domain::work::work_level::Outgrown;
 use testkit::parse_tree;
 
@@ -17,13 +17,13 @@ const CHAPTER: &str = "acts/act-1/chapters/chapter-01/plan.md";
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
 
 fn story() -> Vec<Profile> {
-    vec![built_in("story").unwrap()]
+    vec![built_in_profile("story").unwrap()]
 }
 
 /// What is known about a step; the tables change one thing at a time.
 struct Scene {
     file: &'static str,
-    effect: Option<Effect>,
+    effect: Option<FileEffect>,
     node: Option<Node>,
     parent: Option<Option<Node>>,
     size: Option<u64>,
@@ -36,7 +36,7 @@ struct Scene {
 
 impl Scene {
     /// A root act is written that is not there yet, in a session that is known: nobody objects.
-    fn new(file: &'static str, effect: Effect) -> Self {
+    fn new(file: &'static str, effect: FileEffect) -> Self {
         Self {
             file,
             effect: Some(effect),
@@ -51,21 +51,21 @@ impl Scene {
         }
     }
 
-    fn verdict(&self) -> domain::gates::Verdict {
+    fn verdict(&self) -> domain::gates::GateVerdict {
         let profiles = story();
-        let place = place_of(&profiles, self.file).unwrap();
-        let step = Step {
+        let place = locate_plan(&profiles, self.file).unwrap();
+        let step = PlanStep {
             doing: self
                 .effect
                 .as_ref()
-                .map_or(Doing::Planning, Doing::Changing),
+                .map_or(IntendedChange::Planning, IntendedChange::Changing),
             place: &place,
             file: self.file,
             node: self.node.as_ref(),
             parent: match &self.parent {
-                None => Parent::None,
-                Some(None) => Parent::Missing,
-                Some(Some(parent)) => Parent::Known(parent),
+                None => ParentPlan::None,
+                Some(None) => ParentPlan::Missing,
+                Some(Some(parent)) => ParentPlan::Known(parent),
             },
             size: self.size,
             read: self.read,
@@ -73,7 +73,7 @@ impl Scene {
             claimed_by: self.claimed_by,
             overridden: &self.overridden,
         };
-        evaluate(&[step], &self.policy)
+        evaluate_plans(&[step], &self.policy)
     }
 
     /// Returns the names of the gates that block.
@@ -95,23 +95,23 @@ impl Scene {
     }
 }
 
-fn write(text: &str) -> Effect {
-    Effect::Write {
+fn write(text: &str) -> FileEffect {
+    FileEffect::Write {
         text: Some(text.to_owned()),
     }
 }
 
 fn act(status: &str) -> Node {
-    parse_tree(&format!("act-1 {status}\n")).all_in_order()[0].clone()
+    parse_tree(&format!("act-1 {status}\n")).all_preorder()[0].clone()
 }
 
 fn chapter(status: &str) -> Node {
-    parse_tree(&format!("act-1 approved\n  chapter-01 {status}\n")).all_in_order()[1].clone()
+    parse_tree(&format!("act-1 approved\n  chapter-01 {status}\n")).all_preorder()[1].clone()
 }
 
 fn without_text(mut node: Node) -> Node {
     node.content = Content::Missing;
-    node.standing = Standing::plain(Status::Invalid);
+    node.standing = NodeStatus::without_cause(Status::Invalid);
     node
 }
 
@@ -157,8 +157,8 @@ fn hierarchy_asks_for_an_approved_parent() {
     for (name, parent, gates, why) in table {
         for effect in [
             Some(write("x")),
-            Some(Effect::Write { text: None }),
-            Some(Effect::Edit {
+            Some(FileEffect::Write { text: None }),
+            Some(FileEffect::Edit {
                 removed: 1,
                 added: 1,
             }),
@@ -173,7 +173,7 @@ fn hierarchy_asks_for_an_approved_parent() {
             assert!(scene.why().contains(why), "{name}: {}", scene.why());
         }
         // Taking a plan away plans nothing, reading neither.
-        for effect in [Effect::Delete, Effect::Read] {
+        for effect in [FileEffect::Delete, FileEffect::Read] {
             let scene = Scene {
                 parent: parent.clone(),
                 ..Scene::new(CHAPTER, effect.clone())
@@ -222,14 +222,20 @@ fn hierarchy_says_what_to_do_next() {
 #[test]
 fn read_before_write_asks_for_the_present_version() {
     let node = act("approved");
-    let now = node.content.version();
-    let other = Some(VersionHash::of(b"another"));
+    let now = node.content.version_hash();
+    let other = Some(VersionHash::of_bytes(b"another"));
     let write = || write("# Another text\n");
-    let edit = Effect::Edit {
+    let edit = FileEffect::Edit {
         removed: 3,
         added: 3,
     };
-    type Row<'r> = (&'r str, Effect, Option<Node>, Option<VersionHash>, &'r str);
+    type Row<'r> = (
+        &'r str,
+        FileEffect,
+        Option<Node>,
+        Option<VersionHash>,
+        &'r str,
+    );
     let table: Vec<Row<'_>> = vec![
         (
             "never read",
@@ -254,14 +260,20 @@ fn read_before_write_asks_for_the_present_version() {
         ),
         (
             "a text nobody shows",
-            Effect::Write { text: None },
+            FileEffect::Write { text: None },
             Some(node.clone()),
             None,
             "this session has not read it",
         ),
         ("an edit", edit, Some(node.clone()), None, ""),
-        ("a deletion", Effect::Delete, Some(node.clone()), None, ""),
-        ("reading", Effect::Read, Some(node.clone()), None, ""),
+        (
+            "a deletion",
+            FileEffect::Delete,
+            Some(node.clone()),
+            None,
+            "",
+        ),
+        ("reading", FileEffect::Read, Some(node.clone()), None, ""),
         ("a new plan", write(), None, None, ""),
         (
             "a plan whose file is gone",
@@ -291,8 +303,8 @@ fn read_before_write_asks_for_the_present_version() {
 fn shrink_asks_for_forty_percent_of_what_is_not_a_stub() {
     // The size of the file, what is done, whether it may.
     let text = |bytes: usize| write(&"x".repeat(bytes));
-    let edit = |removed, added| Effect::Edit { removed, added };
-    let table: Vec<(Option<u64>, Effect, bool)> = vec![
+    let edit = |removed, added| FileEffect::Edit { removed, added };
+    let table: Vec<(Option<u64>, FileEffect, bool)> = vec![
         (Some(1000), text(400), true),
         (Some(1000), text(399), false),
         (Some(1000), text(0), false),
@@ -307,9 +319,9 @@ fn shrink_asks_for_forty_percent_of_what_is_not_a_stub() {
         // A replacement of everything, counted twice by a sloppy host.
         (Some(1000), edit(5000, 0), false),
         (Some(1000), edit(5000, 400), true),
-        (Some(1000), Effect::Write { text: None }, true),
-        (Some(1000), Effect::Delete, true),
-        (Some(1000), Effect::Read, true),
+        (Some(1000), FileEffect::Write { text: None }, true),
+        (Some(1000), FileEffect::Delete, true),
+        (Some(1000), FileEffect::Read, true),
         (Some(u64::MAX / 200), text(1000), false),
     ];
     for (size, effect, may) in table {
@@ -390,9 +402,12 @@ fn session_asks_for_a_start_where_the_policy_does() {
     );
     assert_eq!(Policy::default().gates.session, GateMode::Off);
     assert_eq!(scene(GateMode::Block, false, write("x")), ["session"]);
-    assert_eq!(scene(GateMode::Block, false, Effect::Delete), ["session"]);
+    assert_eq!(
+        scene(GateMode::Block, false, FileEffect::Delete),
+        ["session"]
+    );
     assert_eq!(scene(GateMode::Block, true, write("x")), none);
-    assert_eq!(scene(GateMode::Block, false, Effect::Read), none);
+    assert_eq!(scene(GateMode::Block, false, FileEffect::Read), none);
 }
 
 /// A step to which every gate has something to say.
@@ -431,7 +446,7 @@ struct Work {
 }
 
 impl Work {
-    fn verdict(&self) -> domain::gates::Verdict {
+    fn verdict(&self) -> domain::gates::GateVerdict {
         let step = WorkStep {
             node: "017a",
             uncommitted: self.lines,
@@ -509,7 +524,7 @@ fn work_is_judged_by_what_is_known() {
         .blocks(),
         ["loc"]
     );
-    let text = explain(
+    let text = render_objections(
         &Work {
             phase: true,
             ..quiet()
@@ -525,7 +540,7 @@ fn work_is_judged_by_what_is_known() {
     );
     assert!(text.contains("\n\nTHE GUIDE\n"), "{text}");
     assert!(
-        explain(
+        render_objections(
             &Work {
                 context: Some("THE TICKET"),
                 ..quiet()
@@ -553,9 +568,9 @@ fn all_gates_are_asked_in_the_order_of_their_weight() {
     // One is asked by whoever completes a node, one about files of plan documents.
     assert_eq!(all.len(), asked.len() + 2);
     for gate in GATES {
-        assert_eq!(named(gate.name).unwrap().name, gate.name);
+        assert_eq!(find_gate_by_name(gate.name).unwrap().name, gate.name);
     }
-    assert!(named("Shrink").is_none());
+    assert!(find_gate_by_name("Shrink").is_none());
 }
 
 #[test]
@@ -632,12 +647,12 @@ fn an_override_is_for_one_gate() {
 fn every_step_of_a_call_is_asked_about() {
     let profiles = story();
     let (first, second) = (
-        place_of(&profiles, ACT).unwrap(),
-        place_of(&profiles, CHAPTER).unwrap(),
+        locate_plan(&profiles, ACT).unwrap(),
+        locate_plan(&profiles, CHAPTER).unwrap(),
     );
     let effect = write("x");
-    let step = |place, file, parent| Step {
-        doing: Doing::Changing(&effect),
+    let step = |place, file, parent| PlanStep {
+        doing: IntendedChange::Changing(&effect),
         place,
         file,
         node: None,
@@ -648,10 +663,10 @@ fn every_step_of_a_call_is_asked_about() {
         claimed_by: None,
         overridden: &[],
     };
-    let verdict = evaluate(
+    let verdict = evaluate_plans(
         &[
-            step(&first, ACT, Parent::None),
-            step(&second, CHAPTER, Parent::Missing),
+            step(&first, ACT, ParentPlan::None),
+            step(&second, CHAPTER, ParentPlan::Missing),
         ],
         &Policy::default(),
     );
@@ -664,14 +679,14 @@ fn every_step_of_a_call_is_asked_about() {
         ["act-1/chapter-01"]
     );
     assert_eq!(
-        evaluate(&[], &Policy::default()),
-        domain::gates::Verdict::default()
+        evaluate_plans(&[], &Policy::default()),
+        domain::gates::GateVerdict::default()
     );
 }
 
 #[test]
 fn a_refusal_says_what_why_and_what_next() {
-    let fired = |gate, why: &str, next: &[&str]| Fired {
+    let fired = |gate, why: &str, next: &[&str]| FiredGate {
         gate,
         plan: "act-1".to_owned(),
         objection: Objection::new(
@@ -679,7 +694,7 @@ fn a_refusal_says_what_why_and_what_next() {
             next.iter().map(|step| (*step).to_owned()).collect(),
         ),
     };
-    let text = explain(&[
+    let text = render_objections(&[
         fired("hierarchy", "it is so", &["do this", "or that"]),
         fired("shrink", "and so", &[]),
     ]);
@@ -687,5 +702,5 @@ fn a_refusal_says_what_why_and_what_next() {
         text,
         "Throughline (hierarchy gate): it is so\n  next: do this\n  next: or that\nThroughline (shrink gate): and so"
     );
-    assert_eq!(explain(&[]), "");
+    assert_eq!(render_objections(&[]), "");
 }

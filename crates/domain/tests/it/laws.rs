@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domain::approval::{Approval, Condemnation};
-use domain::cascade::{Occasion, StandingGroup, as_parent, overlay, reevaluate};
+use domain::cascade::{
+    CascadeContext, StatusChangeGroup, overlay_pending_facts, parent_state_of, reevaluate_subtree,
+};
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
-use domain::node::{Content, Node, Progress, Standing, Status};
+use domain::node::{Content, Node, NodeStatus, Progress, Status};
 use domain::operation::{Channel, Operation, Verb};
 use domain::policy::ApprovalPolicy;
-use domain::status::{JudgingRules, any_change_counts, judge};
+use domain::status::{StatusRules, any_change_counts, derive_status};
 use domain::tree::Tree;
 use domain::undo;
-use domain::version::{canonical_hash, hashes};
+use domain::version::{canonical_hash, compute_hashes};
 use proptest::prelude::*;
 use testkit::{node, timestamp};
 
@@ -86,10 +88,10 @@ impl History {
                 let text = format!("# {} {text}\n", node.alias);
                 let basis = self
                     .tree
-                    .parent(&node)
-                    .and_then(|parent| parent.content.as_parent());
+                    .parent_of(&node)
+                    .and_then(|parent| parent.content.as_parent_version());
                 let after = Content::Text {
-                    version: VersionHash::of(text.as_bytes()),
+                    version: VersionHash::of_bytes(text.as_bytes()),
                     canonical: canonical_hash(&text),
                     basis,
                 };
@@ -106,11 +108,11 @@ impl History {
             }),
             Deed::Approve { which } => self.pick(*which).and_then(|node| {
                 let approval = Approval::from_record(
-                    node.content.version()?,
-                    node.content.canonical()?,
+                    node.content.version_hash()?,
+                    node.content.canonical_hash()?,
                     self.tree
-                        .parent(&node)
-                        .and_then(|parent| parent.content.as_parent()),
+                        .parent_of(&node)
+                        .and_then(|parent| parent.content.as_parent_version()),
                     by.clone(),
                     now,
                     Vec::new(),
@@ -125,7 +127,7 @@ impl History {
                 node: node.id,
                 before: node.condemnation,
                 after: Some(Condemnation {
-                    canonical: node.content.canonical(),
+                    canonical: node.content.canonical_hash(),
                     reason: "no".to_owned(),
                     by: by.clone(),
                     at: now,
@@ -172,7 +174,7 @@ impl History {
         settle(&self.tree, &mut facts, id);
         self.states.push(self.tree.clone());
         self.tree
-            .apply_all(&facts, at)
+            .apply_facts(&facts, at)
             .expect("facts decided on this tree fit it");
         self.operations.push(Operation {
             id,
@@ -187,21 +189,26 @@ impl History {
     }
 }
 
-const RULES: JudgingRules<'static> = JudgingRules {
+const RULES: StatusRules<'static> = StatusRules {
     approval: ApprovalPolicy::Anyone,
     moved: &any_change_counts,
 };
 
 /// Adds the statuses that follow, over the whole tree.
 fn settle(tree: &Tree, facts: &mut Vec<Fact>, operation: OperationId) {
-    let mut footings: Vec<_> = tree.all_in_order().into_iter().map(Node::footing).collect();
-    overlay(&mut footings, facts);
-    let occasion = Occasion {
+    let mut footings: Vec<_> = tree
+        .all_preorder()
+        .into_iter()
+        .map(Node::status_inputs)
+        .collect();
+    overlay_pending_facts(&mut footings, facts);
+    let occasion = CascadeContext {
         operation,
         now: timestamp(99),
         note: None,
     };
-    let groups = reevaluate(&footings, &HashMap::new(), occasion, 20, RULES).expect("not too deep");
+    let groups =
+        reevaluate_subtree(&footings, &HashMap::new(), occasion, 20, RULES).expect("not too deep");
     if !groups.is_empty() {
         facts.push(Fact::StandingsChanged { groups });
     }
@@ -218,7 +225,7 @@ fn timeless(tree: &Tree) -> Vec<Node> {
         .collect()
 }
 
-fn changed_ids(groups: &[StandingGroup]) -> BTreeSet<NodeId> {
+fn changed_ids(groups: &[StatusChangeGroup]) -> BTreeSet<NodeId> {
     groups
         .iter()
         .flat_map(|group| group.nodes.iter().copied())
@@ -233,8 +240,8 @@ proptest! {
     fn status_is_a_function_of_the_facts(deeds in deeds()) {
         let tree = History::of(&deeds).tree;
         for node in tree.nodes() {
-            let parent = tree.parent(node).map(|parent| as_parent(&parent.footing(), parent.status()));
-            let judgement = judge(&node.footing(), parent, RULES);
+            let parent = tree.parent_of(node).map(|parent| parent_state_of(&parent.status_inputs(), parent.status()));
+            let judgement = derive_status(&node.status_inputs(), parent, RULES);
             prop_assert_eq!(judgement.status, node.status());
             prop_assert_eq!(judgement.cause.is_some(), node.standing.cause.is_some());
         }
@@ -244,10 +251,10 @@ proptest! {
     #[test]
     fn status_forgets_how_it_came_about(deeds in deeds()) {
         let tree = History::of(&deeds).tree;
-        let mut anew: Vec<_> = tree.all_in_order().into_iter().map(Node::footing).collect();
-        anew.iter_mut().for_each(|footing| footing.standing = Standing::plain(Status::Draft));
-        let occasion = Occasion { operation: OperationId(1), now: timestamp(0), note: None };
-        let groups = reevaluate(&anew, &HashMap::new(), occasion, 20, RULES).unwrap();
+        let mut anew: Vec<_> = tree.all_preorder().into_iter().map(Node::status_inputs).collect();
+        anew.iter_mut().for_each(|footing| footing.standing = NodeStatus::without_cause(Status::Draft));
+        let occasion = CascadeContext { operation: OperationId(1), now: timestamp(0), note: None };
+        let groups = reevaluate_subtree(&anew, &HashMap::new(), occasion, 20, RULES).unwrap();
         let mut statuses: HashMap<NodeId, Status> = tree.nodes().map(|node| (node.id, Status::Draft)).collect();
         for group in &groups {
             group.nodes.iter().for_each(|id| { statuses.insert(*id, group.after.status); });
@@ -262,7 +269,7 @@ proptest! {
     fn cascade_reaches_exactly_the_descendants(shape in prop::collection::vec(0..30_usize, 1..40), which in 0..40_usize) {
         let adds: Vec<Deed> = shape.iter().map(|below| Deed::Add { below: *below }).collect();
         let mut history = History::of(&adds);
-        let ids: Vec<NodeId> = history.tree.all_in_order().iter().map(|node| node.id).collect();
+        let ids: Vec<NodeId> = history.tree.all_preorder().iter().map(|node| node.id).collect();
         for id in &ids {
             let position = history.tree.nodes().position(|node| node.id == *id).unwrap();
             history.act(&Deed::Approve { which: position });
@@ -273,7 +280,7 @@ proptest! {
         let position = history.tree.nodes().position(|node| node.id == root).unwrap();
         history.act(&Deed::Edit { which: position, text: 7 });
         let descendants: BTreeSet<NodeId> =
-            history.tree.preorder(root).iter().map(|node| node.id).filter(|id| *id != root).collect();
+            history.tree.subtree_preorder(root).iter().map(|node| node.id).filter(|id| *id != root).collect();
         let stale: BTreeSet<NodeId> = history
             .tree
             .nodes()
@@ -303,7 +310,7 @@ proptest! {
         let before: Vec<Status> = history.tree.nodes().map(Node::status).collect();
         let text = "# something quite else\n";
         let other = Content::Text {
-            version: VersionHash::of(text.as_bytes()),
+            version: VersionHash::of_bytes(text.as_bytes()),
             canonical: canonical_hash(text),
             basis: node.content.basis(),
         };
@@ -325,12 +332,12 @@ proptest! {
         let target = timeless(&history.states[moment]);
         let newest_first: Vec<Operation> = history.operations[moment..].iter().rev().cloned().collect();
         let by = OperationId(history.operations.len() as u64 + 1);
-        let undo = undo::decide(&newest_first, by, &history.tree, BTreeMap::new()).expect("nothing stands in the way");
+        let undo = undo::decide_undo(&newest_first, by, &history.tree, BTreeMap::new()).expect("nothing stands in the way");
         history.record(Verb::Undo, undo.facts);
         prop_assert_eq!(timeless(&history.tree), target);
 
         let last = history.operations.last().unwrap().clone();
-        let redo = undo::decide(&[last], OperationId(by.0 + 1), &history.tree, BTreeMap::new()).expect("nothing stands in the way");
+        let redo = undo::decide_undo(&[last], OperationId(by.0 + 1), &history.tree, BTreeMap::new()).expect("nothing stands in the way");
         history.record(Verb::Undo, redo.facts);
         prop_assert_eq!(timeless(&history.tree), present);
     }
@@ -344,7 +351,7 @@ proptest! {
             let json = serde_json::to_string(operation).unwrap();
             let back: Operation = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(&back, operation);
-            replayed.apply_all(&back.facts, back.at).unwrap();
+            replayed.apply_facts(&back.facts, back.at).unwrap();
         }
         prop_assert_eq!(replayed, history.tree);
     }
@@ -366,7 +373,7 @@ proptest! {
             noisy.push_str(&ending.repeat(1 + extra));
         }
         for text in [&noisy, &plain, &format!("{plain}\n")] {
-            prop_assert_eq!(hashes(text), (VersionHash::of(text.as_bytes()), canonical_hash(text)));
+            prop_assert_eq!(compute_hashes(text), (VersionHash::of_bytes(text.as_bytes()), canonical_hash(text)));
         }
         prop_assert_eq!(canonical_hash(&noisy), canonical_hash(&plain));
         let changed = format!("{plain}\nx");

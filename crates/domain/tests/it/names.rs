@@ -1,17 +1,17 @@
 //! How nodes are named: patterns, short forms, look-up, suggestions.
 
-use domain::profile::{AliasPattern, FilePattern, Profile, built_in};
-use domain::reference::{NodeReference, Unresolved};
+use domain::node_reference::{NodeReference, Unresolved};
+use domain::profile::{AliasPattern, FilePattern, Profile, built_in_profile};
 
 fn story() -> Vec<Profile> {
-    vec![built_in("story").unwrap()]
+    vec![built_in_profile("story").unwrap()]
 }
 
 #[test]
 fn aliases_are_read_in_every_form() {
-    let story = built_in("story").unwrap();
+    let story = built_in_profile("story").unwrap();
     let check = |level: &str, text: &str, expected: Result<(&str, Option<u32>), &str>| {
-        let found = story.level(level).unwrap().read_alias(text);
+        let found = story.find_level(level).unwrap().read_alias(text);
         match expected {
             Ok((alias, parent)) => {
                 let found = found.unwrap_or_else(|error| panic!("{level} {text}: {error}"));
@@ -92,12 +92,12 @@ fn aliases_are_read_in_every_form() {
 
 #[test]
 fn ids_and_names() {
-    let tickets = built_in("tickets").unwrap();
-    let ticket = tickets.level("ticket").unwrap();
+    let tickets = built_in_profile("tickets").unwrap();
+    let ticket = tickets.find_level("ticket").unwrap();
     assert_eq!(ticket.read_alias("017a").unwrap().number, Some(17));
     assert!(ticket.read_alias("017a-login").is_err());
     assert!(ticket.read_alias("../x").is_err());
-    let scenario = tickets.level("scenario").unwrap();
+    let scenario = tickets.find_level("scenario").unwrap();
     assert_eq!(
         scenario.read_alias("вход-по-паролю").unwrap().alias,
         "вход-по-паролю"
@@ -175,7 +175,7 @@ fn patterns_say_what_is_allowed() {
 #[test]
 fn files_are_found_and_placed() {
     let pattern = FilePattern::parse("scenes/{alias}-blueprint.md").unwrap();
-    assert_eq!(pattern.listing("acts/act-1"), "acts/act-1/scenes");
+    assert_eq!(pattern.listing_folder("acts/act-1"), "acts/act-1/scenes");
     assert_eq!(
         pattern.alias_in("scene-0204-blueprint.md"),
         Some("scene-0204")
@@ -204,8 +204,8 @@ fn references_are_written_out_and_picked() {
     };
     let read = |text: &str| {
         let words = words(text);
-        let (reference, rest) = NodeReference::read(&words, &story()).unwrap();
-        (reference.name(), rest.join(" "))
+        let (reference, rest) = NodeReference::parse_words(&words, &story()).unwrap();
+        (reference.joined_name(), rest.join(" "))
     };
     assert_eq!(read("chapter-2"), ("chapter-02".to_owned(), String::new()));
     assert_eq!(read("chapter 2"), ("chapter-02".to_owned(), String::new()));
@@ -226,19 +226,19 @@ fn references_are_written_out_and_picked() {
         ("chapter-02".to_owned(), "-1".to_owned())
     );
     assert!(matches!(
-        NodeReference::read(&[], &story()),
+        NodeReference::parse_words(&[], &story()),
         Err(Unresolved::Nothing)
     ));
     assert!(matches!(
-        NodeReference::one("/", &story()),
+        NodeReference::parse_single_word("/", &story()),
         Err(Unresolved::Nothing)
     ));
 
     let paths = ["act-1/chapter-02".to_owned(), "act-2/chapter-02".to_owned()];
     let pick = |name: &str| {
-        NodeReference::one(name, &story())
+        NodeReference::parse_single_word(name, &story())
             .unwrap()
-            .pick(&paths, || {
+            .pick_matching_path(&paths, || {
                 vec!["act-1".to_owned(), "act-1/chapter-02".to_owned()]
             })
     };

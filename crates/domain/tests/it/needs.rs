@@ -1,8 +1,8 @@
 //! What needs what, and what is ready.
 
-use domain::needs::{Needs, ready};
+use domain::needs::{Needs, find_ready_nodes};
 use domain::node::Progress;
-use domain::profile::built_in;
+use domain::profile::built_in_profile;
 use domain::tree::Tree;
 use testkit::parse_tree;
 
@@ -23,13 +23,13 @@ fn check(tree: &str, notes: &str, expected_ready: &[&str], expected_problems: &[
                 .unwrap();
             node.progress = Progress::ALL
                 .into_iter()
-                .find(|progress| progress.word() == word.trim())
+                .find(|progress| progress.as_str() == word.trim())
                 .unwrap();
         }
     }
     let tree = Tree::new(nodes);
-    let needs = Needs::of(&tree, &[built_in("story").unwrap()]);
-    let found: Vec<String> = ready(&tree, &needs, &|_| true)
+    let needs = Needs::from_tree(&tree, &[built_in_profile("story").unwrap()]);
+    let found: Vec<String> = find_ready_nodes(&tree, &needs, &|_| true)
         .iter()
         .map(|node| node.alias.clone())
         .collect();

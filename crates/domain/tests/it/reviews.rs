@@ -3,8 +3,8 @@
 use domain::ids::Principal;
 use domain::policy::{ReviewPolicy, ReviewerPolicy};
 use domain::review::{
-    Concluded, ItemStatus, LoopState, ResolutionKind, Review, ReviewRefused, Said, Severity,
-    Verdict, render_file,
+    CheckSeverity, CheckVerdict, ItemStatus, IterationOutcome, LoopState, ResolutionKind, Review,
+    ReviewActor, ReviewRefused, render_review_file,
 };
 use proptest::prelude::*;
 use testkit::timestamp;
@@ -20,39 +20,39 @@ fn person() -> Principal {
     Principal::Human("Ада".to_owned())
 }
 
-fn said(by: &Principal) -> Said<'_> {
-    Said {
+fn said(by: &Principal) -> ReviewActor<'_> {
+    ReviewActor {
         by,
         at: timestamp(1),
     }
 }
 
-fn fail() -> Verdict {
-    Verdict::Fail {
+fn fail() -> CheckVerdict {
+    CheckVerdict::Fail {
         finding: "wrong".to_owned(),
     }
 }
 
 /// A review with one check of each severity.
 fn three(policy: &ReviewPolicy) -> Review {
-    let mut review = Review::begin("doc/plan-design", Vec::new(), policy);
-    for severity in Severity::ALL {
+    let mut review = Review::start_review("doc/plan-design", Vec::new(), policy);
+    for severity in CheckSeverity::ALL {
         review
-            .add("*", "is it right?", severity, said(&agent("r")), policy)
+            .add_check("*", "is it right?", severity, said(&agent("r")), policy)
             .unwrap();
     }
     review
 }
 
-fn judge_all(review: &mut Review, verdict: &Verdict, policy: &ReviewPolicy) {
+fn judge_all(review: &mut Review, verdict: &CheckVerdict, policy: &ReviewPolicy) {
     let waiting: Vec<String> = review
-        .waiting()
+        .unjudged_items()
         .iter()
         .map(|item| item.id.clone())
         .collect();
     for id in waiting {
         review
-            .judge(&id, verdict.clone(), None, 0, said(&agent("r")), policy)
+            .record_verdict(&id, verdict.clone(), None, 0, said(&agent("r")), policy)
             .unwrap();
     }
 }
@@ -61,14 +61,18 @@ fn judge_all(review: &mut Review, verdict: &Verdict, policy: &ReviewPolicy) {
 #[test]
 fn severities_block_by_iteration() {
     for iteration in 1..20 {
-        let blocking: Vec<Severity> = Severity::ALL
+        let blocking: Vec<CheckSeverity> = CheckSeverity::ALL
             .into_iter()
             .filter(|it| it.blocks_in(iteration))
             .collect();
-        let expected: &[Severity] = match iteration {
-            1 | 2 => &[Severity::Must, Severity::Should, Severity::Could],
-            3 | 4 => &[Severity::Must, Severity::Should],
-            _ => &[Severity::Must],
+        let expected: &[CheckSeverity] = match iteration {
+            1 | 2 => &[
+                CheckSeverity::Must,
+                CheckSeverity::Should,
+                CheckSeverity::Could,
+            ],
+            3 | 4 => &[CheckSeverity::Must, CheckSeverity::Should],
+            _ => &[CheckSeverity::Must],
         };
         assert_eq!(blocking, expected, "iteration {iteration}");
     }
@@ -81,13 +85,17 @@ fn a_stubborn_reviewer_is_heard_and_the_loop_ends() {
     let mut way = Vec::new();
     loop {
         judge_all(&mut review, &fail(), &policy);
-        let concluded = review.conclude(said(&agent("o")), &policy).unwrap();
+        let concluded = review
+            .conclude_iteration(said(&agent("o")), &policy)
+            .unwrap();
         way.push(match &concluded {
-            Concluded::Retry { blocking, .. } => blocking.join(" "),
-            Concluded::NeedsPerson { escalated } => format!("person: {}", escalated.join(" ")),
-            Concluded::Complete { .. } => "complete".to_owned(),
+            IterationOutcome::Retry { blocking, .. } => blocking.join(" "),
+            IterationOutcome::NeedsPerson { escalated } => {
+                format!("person: {}", escalated.join(" "))
+            }
+            IterationOutcome::Complete { .. } => "complete".to_owned(),
         });
-        if !matches!(concluded, Concluded::Retry { .. }) {
+        if !matches!(concluded, IterationOutcome::Retry { .. }) {
             break;
         }
     }
@@ -104,29 +112,31 @@ fn a_stubborn_reviewer_is_heard_and_the_loop_ends() {
     assert_eq!(review.state, LoopState::Retry);
     // A person sends it back: one more iteration, and it comes back to them.
     review
-        .judge("qa-001", fail(), None, 0, said(&person()), &policy)
+        .record_verdict("qa-001", fail(), None, 0, said(&person()), &policy)
         .unwrap();
     assert!(matches!(
-        review.conclude(said(&agent("o")), &policy),
-        Ok(Concluded::Retry { iteration: 6, .. })
+        review.conclude_iteration(said(&agent("o")), &policy),
+        Ok(IterationOutcome::Retry { iteration: 6, .. })
     ));
     judge_all(&mut review, &fail(), &policy);
     assert!(matches!(
-        review.conclude(said(&agent("o")), &policy),
-        Ok(Concluded::NeedsPerson { .. })
+        review.conclude_iteration(said(&agent("o")), &policy),
+        Ok(IterationOutcome::NeedsPerson { .. })
     ));
     assert_eq!(
-        review.accept("qa-001", "known", said(&agent("o"))),
+        review.accept_finding("qa-001", "known", said(&agent("o"))),
         Err(ReviewRefused::NotAPerson { by: agent("o") })
     );
     assert_eq!(
-        review.accept("qa-001", " ", said(&person())),
+        review.accept_finding("qa-001", " ", said(&person())),
         Err(ReviewRefused::NoReason)
     );
     review
-        .accept("qa-001", "ships next week", said(&person()))
+        .accept_finding("qa-001", "ships next week", said(&person()))
         .unwrap();
-    let Ok(Concluded::Complete { accepted }) = review.conclude(said(&agent("o")), &policy) else {
+    let Ok(IterationOutcome::Complete { accepted }) =
+        review.conclude_iteration(said(&agent("o")), &policy)
+    else {
         panic!("{review:?}")
     };
     assert_eq!(accepted, ["qa-001", "qa-002", "qa-003"]);
@@ -138,7 +148,7 @@ fn a_stubborn_reviewer_is_heard_and_the_loop_ends() {
     }));
     assert_eq!(
         review
-            .item("qa-001")
+            .find_item("qa-001")
             .unwrap()
             .resolution
             .as_ref()
@@ -154,22 +164,29 @@ fn mended_work_passes() {
     let mut review = three(&policy);
     judge_all(&mut review, &fail(), &policy);
     assert!(matches!(
-        review.conclude(said(&agent("o")), &policy),
-        Ok(Concluded::Retry { iteration: 2, .. })
+        review.conclude_iteration(said(&agent("o")), &policy),
+        Ok(IterationOutcome::Retry { iteration: 2, .. })
     ));
-    judge_all(&mut review, &Verdict::Pass, &policy);
+    judge_all(&mut review, &CheckVerdict::Pass, &policy);
     assert_eq!(
-        review.conclude(said(&agent("o")), &policy),
-        Ok(Concluded::Complete {
+        review.conclude_iteration(said(&agent("o")), &policy),
+        Ok(IterationOutcome::Complete {
             accepted: Vec::new()
         })
     );
     assert!(matches!(
-        review.conclude(said(&agent("o")), &policy),
+        review.conclude_iteration(said(&agent("o")), &policy),
         Err(ReviewRefused::Complete { .. })
     ));
     assert!(matches!(
-        review.judge("qa-001", Verdict::Pass, None, 0, said(&agent("r")), &policy),
+        review.record_verdict(
+            "qa-001",
+            CheckVerdict::Pass,
+            None,
+            0,
+            said(&agent("r")),
+            &policy
+        ),
         Err(ReviewRefused::Complete { .. })
     ));
 }
@@ -180,30 +197,30 @@ fn every_refusal_says_why() {
         reviewer: ReviewerPolicy::Other,
         ..ReviewPolicy::default()
     };
-    let mut review = Review::begin("prose", vec![agent("w")], &policy);
+    let mut review = Review::start_review("prose", vec![agent("w")], &policy);
     let by = agent("r");
     assert!(matches!(
-        review.conclude(said(&by), &policy),
+        review.conclude_iteration(said(&by), &policy),
         Err(ReviewRefused::NoItems { .. })
     ));
     assert_eq!(
-        review.add("*", " ", Severity::Must, said(&by), &policy),
+        review.add_check("*", " ", CheckSeverity::Must, said(&by), &policy),
         Err(ReviewRefused::NoCheck)
     );
     assert_eq!(
-        review.add("*", "c", Severity::Must, said(&agent("w")), &policy),
+        review.add_check("*", "c", CheckSeverity::Must, said(&agent("w")), &policy),
         Err(ReviewRefused::Author { by: agent("w") })
     );
     review
-        .add("", "c", Severity::Must, said(&by), &policy)
+        .add_check("", "c", CheckSeverity::Must, said(&by), &policy)
         .unwrap();
-    assert_eq!(review.item("qa-001").unwrap().scope, "*");
+    assert_eq!(review.find_item("qa-001").unwrap().scope, "*");
     assert!(matches!(
-        review.conclude(said(&by), &policy),
+        review.conclude_iteration(said(&by), &policy),
         Err(ReviewRefused::NotJudged { .. })
     ));
-    let judge = |review: &mut Review, id: &str, verdict: Verdict, version, by: &Principal| {
-        review.judge(id, verdict, version, 0, said(by), &policy)
+    let judge = |review: &mut Review, id: &str, verdict: CheckVerdict, version, by: &Principal| {
+        review.record_verdict(id, verdict, version, 0, said(by), &policy)
     };
     assert!(matches!(
         judge(&mut review, "qa-009", fail(), None, &by),
@@ -213,7 +230,7 @@ fn every_refusal_says_why() {
         judge(&mut review, "qa-001", fail(), None, &agent("w")),
         Err(ReviewRefused::Author { .. })
     ));
-    let empty = Verdict::Fail {
+    let empty = CheckVerdict::Fail {
         finding: " ".to_owned(),
     };
     assert_eq!(
@@ -229,17 +246,19 @@ fn every_refusal_says_why() {
         })
     ));
     assert!(matches!(
-        review.accept("qa-001", "x", said(&person())),
+        review.accept_finding("qa-001", "x", said(&person())),
         Err(ReviewRefused::NothingToAccept { .. })
     ));
     judge(&mut review, "qa-001", fail(), Some(1), &by).unwrap();
     judge(&mut review, "qa-001", fail(), Some(2), &by).unwrap();
     assert_eq!(
-        review.item("qa-001").unwrap().fail_count,
+        review.find_item("qa-001").unwrap().fail_count,
         1,
         "it failed once in this iteration"
     );
-    review.accept("qa-001", "x", said(&person())).unwrap();
+    review
+        .accept_finding("qa-001", "x", said(&person()))
+        .unwrap();
     assert!(matches!(
         judge(&mut review, "qa-001", fail(), None, &by),
         Err(ReviewRefused::Accepted { .. })
@@ -255,19 +274,21 @@ fn a_spent_budget_ends_it_and_a_person_can_go_on() {
     let mut review = three(&policy);
     for id in ["qa-001", "qa-002", "qa-003"] {
         review
-            .judge(id, fail(), None, 40, said(&agent("r")), &policy)
+            .record_verdict(id, fail(), None, 40, said(&agent("r")), &policy)
             .unwrap();
     }
-    let concluded = review.conclude(said(&agent("o")), &policy).unwrap();
+    let concluded = review
+        .conclude_iteration(said(&agent("o")), &policy)
+        .unwrap();
     assert_eq!(
         concluded,
-        Concluded::NeedsPerson {
+        IterationOutcome::NeedsPerson {
             escalated: vec!["qa-001".to_owned()]
         }
     );
     assert!(
         review
-            .item("qa-002")
+            .find_item("qa-002")
             .unwrap()
             .resolution
             .as_ref()
@@ -276,11 +297,11 @@ fn a_spent_budget_ends_it_and_a_person_can_go_on() {
             .contains("120 of its budget of 100")
     );
     review
-        .judge("qa-001", fail(), None, 0, said(&person()), &policy)
+        .record_verdict("qa-001", fail(), None, 0, said(&person()), &policy)
         .unwrap();
     assert!(matches!(
-        review.conclude(said(&agent("o")), &policy),
-        Ok(Concluded::Retry { .. })
+        review.conclude_iteration(said(&agent("o")), &policy),
+        Ok(IterationOutcome::Retry { .. })
     ));
 }
 
@@ -289,10 +310,10 @@ fn the_file_shows_what_the_review_holds() {
     let policy = ReviewPolicy::default();
     let mut review = three(&policy);
     review
-        .judge("qa-001", fail(), None, 0, said(&agent("r")), &policy)
+        .record_verdict("qa-001", fail(), None, 0, said(&agent("r")), &policy)
         .unwrap();
     let value: serde_json::Value =
-        serde_json::from_str(&render_file("plan-design", &review)).unwrap();
+        serde_json::from_str(&render_review_file("plan-design", &review)).unwrap();
     assert_eq!(value["schema_version"], "1.0");
     assert_eq!(value["phase"], "plan-design");
     let item = &value["items"][0];
@@ -321,17 +342,17 @@ struct Round {
     /// For each check in turn: does it fail?
     fails: Vec<bool>,
     /// Checks that are added before judging.
-    new: Vec<Severity>,
+    new: Vec<CheckSeverity>,
     cost: u64,
     /// Says everything twice, and changes its mind about what passed.
     fickle: bool,
 }
 
-fn severity() -> impl Strategy<Value = Severity> {
+fn severity() -> impl Strategy<Value = CheckSeverity> {
     prop_oneof![
-        Just(Severity::Must),
-        Just(Severity::Should),
-        Just(Severity::Could)
+        Just(CheckSeverity::Must),
+        Just(CheckSeverity::Should),
+        Just(CheckSeverity::Could)
     ]
 }
 
@@ -376,16 +397,16 @@ proptest! {
     fn a_review_ends_and_drops_nothing(rounds in rounds(), first in prop::collection::vec(severity(), 1..5), policy in policies()) {
         let bound = policy.max_iterations.max(1);
         let reviewer = agent("r");
-        let mut review = Review::begin("anything", Vec::new(), &policy);
+        let mut review = Review::start_review("anything", Vec::new(), &policy);
         for severity in first {
-            review.add("*", "c", severity, said(&reviewer), &policy).unwrap();
+            review.add_check("*", "c", severity, said(&reviewer), &policy).unwrap();
         }
         let mut ever_failed: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
         let mut conclusions = 0;
         let ended = loop {
             let round = &rounds[conclusions as usize % rounds.len()];
             for severity in &round.new {
-                review.add("*", "another one", *severity, said(&reviewer), &policy).unwrap();
+                review.add_check("*", "another one", *severity, said(&reviewer), &policy).unwrap();
             }
             let items: Vec<(usize, String, ItemStatus)> =
                 review.items.iter().enumerate().map(|(at, item)| (at, item.id.clone(), item.status)).collect();
@@ -395,21 +416,21 @@ proptest! {
                 }
                 let fails = round.fails[at % round.fails.len()];
                 for _ in 0..if round.fickle { 2 } else { 1 } {
-                    let verdict = if fails { fail() } else { Verdict::Pass };
-                    let judged = review.judge(&id, verdict, None, round.cost, said(&reviewer), &policy);
+                    let verdict = if fails { fail() } else { CheckVerdict::Pass };
+                    let judged = review.record_verdict(&id, verdict, None, round.cost, said(&reviewer), &policy);
                     if fails && judged.is_ok() {
                         ever_failed.insert(id.clone());
                     }
                 }
             }
             let iteration = review.iteration;
-            let blocked = review.blocking().iter().all(|item| item.severity.blocks_in(iteration));
+            let blocked = review.blocking_items().iter().all(|item| item.severity.blocks_in(iteration));
             prop_assert!(blocked);
-            let concluded = review.conclude(said(&agent("o")), &policy).unwrap();
+            let concluded = review.conclude_iteration(said(&agent("o")), &policy).unwrap();
             conclusions += 1;
             prop_assert!(conclusions <= bound, "{conclusions} conclusions, at most {bound}");
             match concluded {
-                Concluded::Retry { iteration: next, blocking } => {
+                IterationOutcome::Retry { iteration: next, blocking } => {
                     prop_assert_eq!(next, iteration + 1);
                     prop_assert!(!blocking.is_empty());
                 }
@@ -417,27 +438,27 @@ proptest! {
             }
         };
         match &ended {
-            Concluded::Complete { .. } => prop_assert_eq!(review.state, LoopState::Complete),
-            Concluded::NeedsPerson { escalated } => {
-                prop_assert!(escalated.iter().all(|id| review.item(id).unwrap().severity == Severity::Must));
+            IterationOutcome::Complete { .. } => prop_assert_eq!(review.state, LoopState::Complete),
+            IterationOutcome::NeedsPerson { escalated } => {
+                prop_assert!(escalated.iter().all(|id| review.find_item(id).unwrap().severity == CheckSeverity::Must));
             }
-            Concluded::Retry { .. } => unreachable!("the loop went on"),
+            IterationOutcome::Retry { .. } => unreachable!("the loop went on"),
         }
         for id in &ever_failed {
-            let item = review.item(id).unwrap();
+            let item = review.find_item(id).unwrap();
             match (item.status, &item.resolution) {
                 (ItemStatus::Pass, _) => {}
                 (ItemStatus::Fail, Some(resolution)) => {
                     prop_assert!(!resolution.reason.is_empty());
-                    if item.severity == Severity::Must {
+                    if item.severity == CheckSeverity::Must {
                         // Nobody but a person accepts a MUST, and there was none here.
                         prop_assert_eq!(resolution.kind, ResolutionKind::Escalated);
                     }
                 }
                 // Not decided yet is not dropped: it still fails in a review that waits for a person about another check.
                 (ItemStatus::Fail, None) => {
-                    let waits = matches!(&ended, Concluded::NeedsPerson { .. });
-                    prop_assert!(waits && item.severity != Severity::Must);
+                    let waits = matches!(&ended, IterationOutcome::NeedsPerson { .. });
+                    prop_assert!(waits && item.severity != CheckSeverity::Must);
                 }
                 (ItemStatus::Todo, _) => prop_assert!(false, "{} waits in a review that ended", item.id),
             }

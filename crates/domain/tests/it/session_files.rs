@@ -1,8 +1,10 @@
 //! Session files: rendered from the store, into whatever people made of them.
 
 use domain::ids::NodeId;
-use domain::session::{EntryKind, LogEntry, Mode, Session, Who};
-use domain::session_log::{SessionText, TEMPLATE_TEXT, drawing_digest, line, merge};
+use domain::session::{LogEntry, LogEntryKind, Session, SessionMode, SessionOwner};
+use domain::session_log::{
+    SessionText, TEMPLATE_TEXT, format_log_entry, hierarchy_digest, merge_session_file,
+};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use proptest::prelude::*;
@@ -11,13 +13,13 @@ const START: i64 = 1_770_820_200_000;
 
 fn session() -> Session {
     let now = Timestamp::from_millis(START);
-    Session::begin(
-        Stamp::at(now),
-        &Who {
+    Session::begin_session(
+        Stamp::from_timestamp(now),
+        &SessionOwner {
             name: "1",
             host: "test",
         },
-        Mode::PlanDriven,
+        SessionMode::PlanDriven,
         NodeId(1),
         now,
     )
@@ -26,7 +28,7 @@ fn session() -> Session {
 fn entry(minute: i64, text: &str) -> LogEntry {
     LogEntry {
         at: Timestamp::from_millis(START + minute * 60_000),
-        kind: EntryKind::Action,
+        kind: LogEntryKind::Action,
         text: text.to_owned(),
         about: None,
     }
@@ -34,12 +36,12 @@ fn entry(minute: i64, text: &str) -> LogEntry {
 
 fn render(log: &[LogEntry], drawing: &str, was: Option<&str>, file: &str) -> String {
     let session = session();
-    merge(
+    merge_session_file(
         &SessionText {
             session: &session,
             hierarchy: drawing,
             log,
-            hierarchy_was: was.map(drawing_digest),
+            hierarchy_was: was.map(hierarchy_digest),
         },
         file,
     )
@@ -163,7 +165,7 @@ proptest! {
             prop_assert!(count(&merged, theirs) >= 1, "{theirs:?} is gone:\n{merged}");
         }
         for entry in &log {
-            prop_assert!(count(&merged, &line(entry)) >= 1, "{}:\n{merged}", line(entry));
+            prop_assert!(count(&merged, &format_log_entry(entry)) >= 1, "{}:\n{merged}", format_log_entry(entry));
         }
         let again = render(&log, "● Root\n└── ● Next", Some("● Root\n└── ● Next"), &merged);
         prop_assert_eq!(&again, &merged);

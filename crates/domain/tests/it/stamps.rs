@@ -1,6 +1,6 @@
 //! Stamps: read in every form, written in one, never twice the same.
 
-use domain::stamp::{Stamp, in_name};
+use domain::stamp::{Stamp, stamp_in_name};
 use domain::time::Timestamp;
 use proptest::prelude::*;
 
@@ -40,22 +40,25 @@ fn all_forms_are_read() {
 fn the_example_of_the_design() {
     // No time zone is set in these tests: local time is UTC.
     let at = Timestamp::from_millis(1_770_820_200_000);
-    assert_eq!(Stamp::at(at).to_string(), "30141102026");
-    assert_eq!("30141102026".parse::<Stamp>().unwrap().moment(), Some(at));
+    assert_eq!(Stamp::from_timestamp(at).to_string(), "30141102026");
     assert_eq!(
-        in_name("tc_30141102026-3").unwrap().to_string(),
+        "30141102026".parse::<Stamp>().unwrap().to_timestamp(),
+        Some(at)
+    );
+    assert_eq!(
+        stamp_in_name("tc_30141102026-3").unwrap().to_string(),
         "30141102026-3"
     );
-    assert_eq!(in_name("chapter-02"), None);
+    assert_eq!(stamp_in_name("chapter-02"), None);
 }
 
 #[test]
 fn a_first_stamp_finds_all_of_its_minute() {
     let read = |text: &str| text.parse::<Stamp>().unwrap();
-    assert!(read("30141102026").finds(&read("30141102026-2")));
-    assert!(read("30141102026-2").finds(&read("30141102026-2")));
-    assert!(!read("30141102026-2").finds(&read("30141102026")));
-    assert!(!read("30141102026").finds(&read("31141102026")));
+    assert!(read("30141102026").matches_search(&read("30141102026-2")));
+    assert!(read("30141102026-2").matches_search(&read("30141102026-2")));
+    assert!(!read("30141102026-2").matches_search(&read("30141102026")));
+    assert!(!read("30141102026").matches_search(&read("31141102026")));
 }
 
 proptest! {
@@ -64,11 +67,11 @@ proptest! {
         let at = Timestamp::from_millis(millis);
         let mut given: Vec<Stamp> = Vec::new();
         for _ in 0..=taken {
-            let stamp = Stamp::free(at, |stamp| given.contains(stamp));
+            let stamp = Stamp::first_free_from(at, |stamp| given.contains(stamp));
             prop_assert!(!given.contains(&stamp));
             prop_assert_eq!(stamp.to_string().parse::<Stamp>(), Ok(stamp));
-            let moment = stamp.moment().unwrap();
-            prop_assert!(moment <= at && at.since(moment) < 60_000);
+            let moment = stamp.to_timestamp().unwrap();
+            prop_assert!(moment <= at && at.millis_since(moment) < 60_000);
             given.push(stamp);
         }
     }

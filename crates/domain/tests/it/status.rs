@@ -1,15 +1,15 @@
 //! The table of statuses.
 
 use domain::ids::{CanonicalHash, Digest32, NodeId};
-use domain::node::{CauseKind, Standing, Status};
+use domain::node::{CauseKind, NodeStatus, Status};
 use domain::policy::ApprovalPolicy;
 use domain::status::{
-    ApprovalFooting, Footing, Judgement, JudgingRules, ParentFooting, TextFooting,
-    any_change_counts, judge,
+    ApprovalInputs, DerivedStatus, ParentState, StatusInputs, StatusRules, TextState,
+    any_change_counts, derive_status,
 };
 
 fn hash(of: &str) -> CanonicalHash {
-    CanonicalHash(Digest32::of(of.as_bytes()))
+    CanonicalHash(Digest32::of_bytes(of.as_bytes()))
 }
 
 /// `text@basis`, `approved@parent` (or `-`), `parent-text:status` (or `-`).
@@ -17,7 +17,7 @@ fn check(text: &str, approval: &str, parent: &str, expected: Status, cause: Opti
     let found = judged(text, approval, true, parent, ApprovalPolicy::Anyone);
     assert_eq!(
         found,
-        Judgement {
+        DerivedStatus {
             status: expected,
             cause
         },
@@ -31,7 +31,7 @@ fn judged(
     by_person: bool,
     parent: &str,
     policy: ApprovalPolicy,
-) -> Judgement {
+) -> DerivedStatus {
     let pair = |words: &str| {
         let (one, other) = words.split_once('@').unwrap_or((words, "-"));
         (
@@ -39,36 +39,36 @@ fn judged(
             Some(other).filter(|other| *other != "-").map(hash),
         )
     };
-    let footing = Footing {
+    let footing = StatusInputs {
         id: NodeId(1),
         parent: Some(NodeId(2)),
         text: match text {
-            "missing" => TextFooting::Missing,
-            "unreadable" => TextFooting::Unreadable,
-            words => TextFooting::Text {
+            "missing" => TextState::Missing,
+            "unreadable" => TextState::Unreadable,
+            words => TextState::Text {
                 canonical: pair(words).0,
                 basis: pair(words).1,
             },
         },
-        approval: (approval != "-").then(|| ApprovalFooting {
+        approval: (approval != "-").then(|| ApprovalInputs {
             canonical: pair(approval).0,
             parent: pair(approval).1,
             by_person,
         }),
         condemnation: None,
-        standing: Standing::plain(Status::Draft),
+        standing: NodeStatus::without_cause(Status::Draft),
     };
-    let parent = parent.split_once(':').map(|(text, status)| ParentFooting {
+    let parent = parent.split_once(':').map(|(text, status)| ParentState {
         status: Status::ALL
             .into_iter()
-            .find(|known| known.word() == status)
+            .find(|known| known.as_str() == status)
             .unwrap(),
         canonical: (text != "-").then(|| hash(text)),
     });
-    judge(
+    derive_status(
         &footing,
         parent,
-        JudgingRules {
+        StatusRules {
             approval: policy,
             moved: &any_change_counts,
         },

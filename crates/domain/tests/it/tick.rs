@@ -1,14 +1,14 @@
 //! Plans and tools: what is checked before anything runs, and what running does.
 
-use domain::memory::{Entry, EntryKind, LoopStatus, Memory};
-use domain::tick::execute::execute;
-use domain::tick::plan::{Plan, schema};
-use domain::tick::tools::{ALL, DraftPlace, PlanNode, Stage, World};
+use domain::memory::{Entry, EntryKind, LoopStatus, StoryMemory};
+use domain::tick::execute::execute_plan;
+use domain::tick::plan::{TickPlan, plan_schema};
+use domain::tick::tools::{ALL_TOOLS, DraftPlace, PlanNode, StoryWorld, TickStage};
 use serde_json::{Value, json};
 
-fn memory() -> Memory {
-    let entry = |kind, value| Entry::read(kind, value).unwrap();
-    Memory::new([
+fn memory() -> StoryMemory {
+    let entry = |kind, value| Entry::from_value(kind, value).unwrap();
+    StoryMemory::new([
         entry(
             EntryKind::Character,
             json!({ "id": "C0", "name": "Elena", "role": "lead" }),
@@ -34,7 +34,7 @@ fn plan(actions: &Value) -> Value {
 
 #[track_caller]
 fn refused(actions: &Value, expected: &str) {
-    let error = Plan::read(&plan(actions), &memory())
+    let error = TickPlan::read_plan(&plan(actions), &memory())
         .unwrap_err()
         .to_string();
     assert!(error.contains(expected), "{error}\nexpected: {expected}");
@@ -76,7 +76,7 @@ fn arguments_are_checked_before_anything_runs() {
         "only results of earlier actions",
     );
     refused(&json!("all of them"), "not a valid plan");
-    assert!(Plan::read(&json!({ "rationale": "r", "actions": [] }), &memory()).is_err());
+    assert!(TickPlan::read_plan(&json!({ "rationale": "r", "actions": [] }), &memory()).is_err());
 }
 
 #[test]
@@ -84,28 +84,28 @@ fn ids_are_put_right() {
     for written in ["C0", "c0", "C000", "[C0]", "C0: Elena", "elena", "`C0`"] {
         let value =
             plan(&json!([{ "tool": "Relationship_Query", "args": { "character_id": written } }]));
-        let plan = Plan::read(&value, &memory()).unwrap();
+        let plan = TickPlan::read_plan(&value, &memory()).unwrap();
         assert_eq!(plan.actions[0].args["character_id"], "C0", "{written}");
     }
     let mut value = plan(&json!([]));
     value["pov_character"] = json!("маркус");
     value["target_location"] = json!("null");
-    let plan = Plan::read(&value, &memory()).unwrap();
+    let plan = TickPlan::read_plan(&value, &memory()).unwrap();
     assert_eq!(
         (plan.pov_character.as_deref(), plan.target_location),
         (Some("C1"), None)
     );
 }
 
-fn run(actions: &Value) -> (Memory, Vec<Value>) {
+fn run(actions: &Value) -> (StoryMemory, Vec<Value>) {
     let (memory, _, told) = run_all(actions);
     (memory, told)
 }
 
 const PLAN: &str = "---\nmood: dark\n---\n# One\n\n## Goal\n\nOld.\n\n## End\n\nShut.\n";
 
-fn run_all(actions: &Value) -> (Memory, Vec<(String, String)>, Vec<Value>) {
-    let plan = Plan::read(&plan(actions), &memory()).unwrap();
+fn run_all(actions: &Value) -> (StoryMemory, Vec<(String, String)>, Vec<Value>) {
+    let plan = TickPlan::read_plan(&plan(actions), &memory()).unwrap();
     let node = |path: &str, level: &str, status| PlanNode {
         path: path.to_owned(),
         file: format!("{path}.md"),
@@ -114,7 +114,7 @@ fn run_all(actions: &Value) -> (Memory, Vec<(String, String)>, Vec<Value>) {
         progress: "pending",
         ..PlanNode::default()
     };
-    let world = World {
+    let world = StoryWorld {
         nodes: vec![
             node("act-1", "act", "approved"),
             node("act-1/chapter-01", "chapter", "draft"),
@@ -144,13 +144,13 @@ fn run_all(actions: &Value) -> (Memory, Vec<(String, String)>, Vec<Value>) {
         text: &|_| Some(PLAN.to_owned()),
         prose: &|_| Some("And there, under the floor, lay the map: Ivo had it.".to_owned()),
     };
-    let mut stage = Stage {
+    let mut stage = TickStage {
         memory: memory(),
         tick: 5,
         world: &world,
         drafts: Vec::new(),
     };
-    let done = execute(&mut stage, &plan, Vec::new());
+    let done = execute_plan(&mut stage, &plan, Vec::new());
     let told = done
         .into_iter()
         .map(|it| it.result.unwrap_or_else(|| json!(it.error)))
@@ -264,7 +264,7 @@ fn a_later_action_uses_an_earlier_result_and_sees_what_is_new() {
         .collect();
     assert_eq!(found, ["OL0", "C2"]);
     assert_eq!(memory.relationships().next().unwrap().history[0].tick, 5);
-    assert_eq!(memory.changes().len(), 2);
+    assert_eq!(memory.change_facts().len(), 2);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_loop_is_resolved_by_the_words_of_a_scene_not_by_claim() {
 
 #[test]
 fn the_schema_names_every_tool_and_bounds_everything() {
-    let schema = schema(&memory());
+    let schema = plan_schema(&memory());
     let actions = schema["properties"]["actions"]["items"]["anyOf"]
         .as_array()
         .unwrap();
@@ -304,7 +304,10 @@ fn the_schema_names_every_tool_and_bounds_everything() {
         .iter()
         .map(|it| &it["properties"]["tool"]["const"])
         .collect();
-    assert_eq!(names, ALL.iter().map(|tool| tool.name).collect::<Vec<_>>());
+    assert_eq!(
+        names,
+        ALL_TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>()
+    );
     fn bounded(value: &Value) {
         let is = |word: &str| value["type"] == word;
         if is("string") {

@@ -5,8 +5,9 @@ use domain::node::{Node, Progress};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use domain::trail::{
-    FlatBrain, GapLimits, GapSeverity, HierarchyTree, MapRefused, NewTrailNode, Relationship,
-    Summaries, Summary, TrailLevel, draw, draw_some, from_flat, gaps, parent_for, prune,
+    BranchSummaries, BranchSummary, FlatTrail, GapLimits, GapRelationship, GapSeverity,
+    HierarchyTree, MapRefused, NewTrailNode, TrailLevel, find_parent_node, find_time_gaps,
+    plan_branch_pruning, render_limited_tree, render_trail_tree, tree_from_flat,
 };
 use domain::tree::Tree;
 use proptest::prelude::*;
@@ -29,15 +30,17 @@ fn trail(text: &str) -> Tree {
         let status = word();
         let progress = Progress::ALL
             .into_iter()
-            .find(|progress| progress.word() == status)
+            .find(|progress| progress.as_str() == status)
             .unwrap();
         let above = nodes
             .iter()
             .rev()
             .find(|node| TrailLevel::from_word(&node.level).unwrap() < level);
         let parent = above.map(|node| node.id);
-        let stamp = Stamp::free(at, |stamp| {
-            nodes.iter().any(|node| node.alias == level.alias(stamp))
+        let stamp = Stamp::first_free_from(at, |stamp| {
+            nodes
+                .iter()
+                .any(|node| node.alias == level.node_alias(stamp))
         });
         let id = NodeId(u32::try_from(index).unwrap() + 1);
         let content = word();
@@ -52,7 +55,7 @@ fn trail(text: &str) -> Tree {
                 created: at,
                 updated: at,
             }
-            .node(),
+            .into_node(),
         );
     }
     Tree::new(nodes)
@@ -70,12 +73,17 @@ fn auth() -> Tree {
 }
 
 fn tree(tree: &Tree, cursor: u32) -> HierarchyTree {
-    HierarchyTree::of(tree, NodeId(1), Some(NodeId(cursor)), &Summaries::new())
+    HierarchyTree::from_tree(
+        tree,
+        NodeId(1),
+        Some(NodeId(cursor)),
+        &BranchSummaries::new(),
+    )
 }
 
 #[test]
 fn it_is_drawn_with_a_mark_at_the_cursor() {
-    insta::assert_snapshot!(draw(&tree(&auth(), 6)), @r"
+    insta::assert_snapshot!(render_trail_tree(&tree(&auth(), 6)), @r"
     ● 30141102026 — Build auth system (active)
     ├── ✓ 45141102026 — Set up JWT (complete)
     │   └── ✓ 50141102026 — Choose a library (complete)
@@ -94,13 +102,13 @@ fn a_long_list_is_drawn_around_the_cursor() {
             if number < 9 { "complete" } else { "pending" }
         ));
     }
-    let tree = HierarchyTree::of(
+    let tree = HierarchyTree::from_tree(
         &trail(&text),
         NodeId(1),
         Some(NodeId(11)),
-        &Summaries::new(),
+        &BranchSummaries::new(),
     );
-    insta::assert_snapshot!(draw_some(&tree, 3), @r"
+    insta::assert_snapshot!(render_limited_tree(&tree, 3), @r"
     ● 30141102026 — Root (active)
     ├── … 8 earlier, 8 of them complete
     ├── ○ 39141102026 — Number 9 (pending)
@@ -116,10 +124,11 @@ fn gaps_are_those_of_the_design() {
         warm_minutes: 30,
         stale_minutes: 120,
     };
-    let found: Vec<(String, String, Relationship, GapSeverity)> = gaps(&tree(&auth(), 6), limits)
-        .into_iter()
-        .map(|gap| (gap.from, gap.to, gap.relationship, gap.severity))
-        .collect();
+    let found: Vec<(String, String, GapRelationship, GapSeverity)> =
+        find_time_gaps(&tree(&auth(), 6), limits)
+            .into_iter()
+            .map(|gap| (gap.from, gap.to, gap.relationship, gap.severity))
+            .collect();
     let gap = |from: &str, to: &str, relationship, severity| {
         (from.to_owned(), to.to_owned(), relationship, severity)
     };
@@ -129,36 +138,36 @@ fn gaps_are_those_of_the_design() {
             gap(
                 "30141102026",
                 "45141102026",
-                Relationship::ParentChild,
+                GapRelationship::ParentChild,
                 GapSeverity::Healthy
             ),
             gap(
                 "45141102026",
                 "00151102026",
-                Relationship::Sibling,
+                GapRelationship::Sibling,
                 GapSeverity::Healthy
             ),
             gap(
                 "45141102026",
                 "50141102026",
-                Relationship::ParentChild,
+                GapRelationship::ParentChild,
                 GapSeverity::Healthy
             ),
             gap(
                 "00151102026",
                 "00151102026",
-                Relationship::ParentChild,
+                GapRelationship::ParentChild,
                 GapSeverity::Healthy
             ),
             gap(
                 "00151102026",
                 "30181102026",
-                Relationship::Sibling,
+                GapRelationship::Sibling,
                 GapSeverity::Stale
             ),
         ]
     );
-    let at = |minutes: i64| domain::trail::severity(minutes * 60_000, limits);
+    let at = |minutes: i64| domain::trail::gap_severity(minutes * 60_000, limits);
     assert_eq!(
         [at(0), at(29), at(30), at(119), at(120)],
         [
@@ -203,28 +212,28 @@ fn the_exchange_form_has_the_fields_of_the_design_and_is_read_back() {
 #[test]
 fn a_flat_trail_becomes_a_chain() {
     let now = Timestamp::from_millis(START);
-    let flat = |trajectory: &str, tactic: &str, action: &str| FlatBrain {
+    let flat = |trajectory: &str, tactic: &str, action: &str| FlatTrail {
         trajectory: trajectory.to_owned(),
         tactic: tactic.to_owned(),
         action: action.to_owned(),
     };
-    let tree = from_flat(&flat("Auth", "JWT", "Write it"), now).unwrap();
+    let tree = tree_from_flat(&flat("Auth", "JWT", "Write it"), now).unwrap();
     assert_eq!(tree.cursor.as_deref(), Some("a_30141102026"));
     assert_eq!(
-        tree.nodes()
+        tree.preorder_nodes()
             .iter()
             .map(|(_, node)| node.content.as_str())
             .collect::<Vec<_>>(),
         ["Auth", "JWT", "Write it"]
     );
     assert_eq!(
-        from_flat(&flat("Auth", "", "Write it"), now)
+        tree_from_flat(&flat("Auth", "", "Write it"), now)
             .unwrap()
-            .nodes()
+            .preorder_nodes()
             .len(),
         1
     );
-    assert_eq!(from_flat(&flat(" ", "JWT", ""), now), None);
+    assert_eq!(tree_from_flat(&flat(" ", "JWT", ""), now), None);
 }
 
 #[test]
@@ -234,14 +243,20 @@ fn a_new_node_finds_its_parent() {
         .iter()
         .map(|id| tree.get(NodeId(*id)).unwrap().clone())
         .collect();
-    assert_eq!(parent_for(TrailLevel::Tactic, &path).unwrap().id, NodeId(1));
-    assert_eq!(parent_for(TrailLevel::Action, &path).unwrap().id, NodeId(4));
     assert_eq!(
-        parent_for(TrailLevel::Action, &path[..1]),
+        find_parent_node(TrailLevel::Tactic, &path).unwrap().id,
+        NodeId(1)
+    );
+    assert_eq!(
+        find_parent_node(TrailLevel::Action, &path).unwrap().id,
+        NodeId(4)
+    );
+    assert_eq!(
+        find_parent_node(TrailLevel::Action, &path[..1]),
         Err(MapRefused::NoTactic)
     );
     assert_eq!(
-        parent_for(TrailLevel::Tactic, &[]),
+        find_parent_node(TrailLevel::Tactic, &[]),
         Err(MapRefused::NoTrajectory(TrailLevel::Tactic))
     );
     let finished = Node {
@@ -249,14 +264,14 @@ fn a_new_node_finds_its_parent() {
         ..path[0].clone()
     };
     assert!(matches!(
-        parent_for(TrailLevel::Tactic, &[finished]),
+        find_parent_node(TrailLevel::Tactic, &[finished]),
         Err(MapRefused::Finished(_))
     ));
 }
 
 #[test]
 fn pruning_leaves_a_line_about_each_branch() {
-    let pruned = prune(&auth(), NodeId(1), Some(NodeId(6)));
+    let pruned = plan_branch_pruning(&auth(), NodeId(1), Some(NodeId(6)));
     assert_eq!(pruned.removed, [NodeId(3), NodeId(2), NodeId(5)]);
     assert_eq!(
         pruned.lines,
@@ -270,7 +285,7 @@ fn pruning_leaves_a_line_about_each_branch() {
     );
     // The branch in which someone works stays, whatever it says.
     assert!(
-        !prune(&auth(), NodeId(1), Some(NodeId(3)))
+        !plan_branch_pruning(&auth(), NodeId(1), Some(NodeId(3)))
             .removed
             .contains(&NodeId(2))
     );
@@ -278,9 +293,9 @@ fn pruning_leaves_a_line_about_each_branch() {
 
 #[test]
 fn a_summary_does_not_grow() {
-    let mut summary = Summary::default();
+    let mut summary = BranchSummary::default();
     for round in 0..40 {
-        summary = summary.with(vec![format!("branch {round}")]);
+        summary = summary.with_branches(vec![format!("branch {round}")]);
     }
     assert_eq!(summary.branches, 40);
     assert_eq!(summary.text.lines().count(), 13);
@@ -301,7 +316,10 @@ fn some_trail() -> impl Strategy<Value = (Tree, u32)> {
         .prop_map(|(lines, cursor)| {
             let mut text = String::from("trajectory 0 active Root\ntactic 1 active First\n");
             for (minute, (level, status)) in lines.into_iter().enumerate() {
-                let (level, status) = (TrailLevel::ALL[level].word(), Progress::ALL[status].word());
+                let (level, status) = (
+                    TrailLevel::ALL[level].as_str(),
+                    Progress::ALL[status].as_str(),
+                );
                 text.push_str(&format!("{level} {} {status} Step {minute}\n", minute + 2));
             }
             let tree = trail(&text);
@@ -313,7 +331,7 @@ fn some_trail() -> impl Strategy<Value = (Tree, u32)> {
 proptest! {
     #[test]
     fn pruning_takes_only_what_is_finished_and_nothing_twice((tree, cursor) in some_trail()) {
-        let pruned = prune(&tree, NodeId(1), Some(NodeId(cursor)));
+        let pruned = plan_branch_pruning(&tree, NodeId(1), Some(NodeId(cursor)));
         let gone = |id: NodeId| pruned.removed.contains(&id);
         prop_assert!(!gone(NodeId(1)) && !gone(NodeId(cursor)));
         for node in tree.nodes() {
@@ -326,9 +344,9 @@ proptest! {
         let mut left = tree.clone();
         for id in &pruned.removed {
             let fact = domain::fact::Fact::NodeRemoved { node: Box::new(left.get(*id).unwrap().clone()) };
-            left.apply_all([&fact], Timestamp::from_millis(START)).unwrap();
+            left.apply_facts([&fact], Timestamp::from_millis(START)).unwrap();
         }
         prop_assert_eq!(left.len() + pruned.removed.len(), tree.len());
-        prop_assert_eq!(prune(&left, NodeId(1), Some(NodeId(cursor))).branches(), 0);
+        prop_assert_eq!(plan_branch_pruning(&left, NodeId(1), Some(NodeId(cursor))).branch_count(), 0);
     }
 }

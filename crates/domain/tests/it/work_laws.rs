@@ -7,8 +7,8 @@ use domain::front_matter;
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
 use domain::tree::Tree;
-use domain::work::focus::{Focus, root_of};
-use domain::work::tdd::{Advance, Commit, CommitPrefixes, Cycle, Tdd, advance};
+use domain::work::focus::{Focus, find_root};
+use domain::work::tdd::{Advance, CommitPrefixes, Cycle, CycleCommit, Tdd, advance_cycle};
 use proptest::prelude::*;
 use testkit::{node, timestamp};
 
@@ -66,7 +66,7 @@ fn complete(tree: &mut Tree, id: NodeId) {
             before,
             after: Progress::Complete,
         };
-        tree.apply_all([&fact], timestamp(1)).unwrap();
+        tree.apply_facts([&fact], timestamp(1)).unwrap();
     }
 }
 
@@ -90,17 +90,17 @@ proptest! {
             match one {
                 Move::Enter(which) => {
                     let target = pick(which).id;
-                    focus.enter(&tree, target);
+                    focus.enter_node(&tree, target);
                     prop_assert_eq!(focus.cursor(), Some(target));
                 }
                 Move::Back(which) => {
                     let target = pick(which);
-                    let known = before.roots.get(&root_of(&tree, target.id));
+                    let known = before.roots.get(&find_root(&tree, target.id));
                     let on_stack = |id: NodeId| tree.get(id).is_some_and(|at| {
                         at.id == target.id || tree.ancestors(at).iter().any(|above| above.id == target.id)
                     });
                     let was_there = known.is_some_and(|known| known.visited.contains(&target.id) || on_stack(known.cursor));
-                    prop_assert_eq!(focus.back(&tree, &target).is_ok(), was_there);
+                    prop_assert_eq!(focus.go_back(&tree, &target).is_ok(), was_there);
                     if was_there {
                         prop_assert_eq!(focus.cursor(), Some(target.id));
                     } else {
@@ -108,31 +108,31 @@ proptest! {
                     }
                 }
                 Move::Park => {
-                    let parked = focus.park();
+                    let parked = focus.park_root();
                     prop_assert_eq!(parked.is_ok(), before.active_root.is_some());
                     prop_assert_eq!(&focus.roots, &before.roots);
                     if let Ok(root) = parked {
                         let mut again = focus.clone();
-                        again.switch(&tree, tree.get(root).unwrap()).unwrap();
+                        again.switch_root(&tree, tree.get(root).unwrap()).unwrap();
                         prop_assert_eq!(again, before);
                     }
                 }
                 Move::Switch(which) => {
                     let target = pick(which);
-                    let moved = focus.switch(&tree, &target);
+                    let moved = focus.switch_root(&tree, &target);
                     prop_assert_eq!(moved.is_ok(), target.parent.is_none());
                     // No other root was touched.
                     let others = |focus: &Focus| focus.roots.iter().filter(|(root, _)| **root != target.id).map(|(root, known)| (*root, known.clone())).collect::<Vec<_>>();
                     prop_assert_eq!(others(&focus), others(&before));
                 }
-                Move::Exit { proved } => match focus.exit(&tree, &|_| proved) {
+                Move::Exit { proved } => match focus.leave_node(&tree, &|_| proved) {
                     Err(_) => {
                         prop_assert_eq!(before.cursor(), None);
                         prop_assert_eq!(&focus, &before);
                     }
                     Ok(left) => {
                         let root = before.active_root.unwrap();
-                        prop_assert_eq!(root_of(&tree, focus.roots[&root].cursor), root, "it left the root");
+                        prop_assert_eq!(find_root(&tree, focus.roots[&root].cursor), root, "it left the root");
                         prop_assert_eq!(focus.active_root, (!left.finished).then_some(root));
                         prop_assert!(proved || left.completed.is_empty());
                         for id in &left.completed {
@@ -217,28 +217,28 @@ proptest! {
         let (before, after) = (before.concat(), after.concat());
         let whole = |own: &str| format!("{mark}---\n{before}{own}{after}---\n{body}").replace('\n', end);
         let text = whole(own.as_deref().unwrap_or_default());
-        let set = front_matter::with_key(&text, "phase", value);
+        let set = front_matter::set_key(&text, "phase", value);
         let line = format!("phase: {value}\n");
         let expected = match own {
             Some(_) => whole(&line),
             None => format!("{mark}---\n{before}{after}{line}---\n{body}").replace('\n', end),
         };
         prop_assert_eq!(&set, &expected);
-        prop_assert_eq!(front_matter::written(&set, "phase"), Some(value.to_owned()));
-        prop_assert_eq!(front_matter::with_key(&set, "phase", value), set.clone());
+        prop_assert_eq!(front_matter::raw_value(&set, "phase"), Some(value.to_owned()));
+        prop_assert_eq!(front_matter::set_key(&set, "phase", value), set.clone());
 
         let keys = ["phase".to_owned(), "status".to_owned()];
-        let bare = front_matter::without(&set, &keys);
-        prop_assert_eq!(&front_matter::without(&bare, &keys), &bare);
-        prop_assert_eq!(front_matter::written(&bare, "phase"), None);
-        prop_assert_eq!(front_matter::without(&text, &keys), bare, "what the key was makes no difference");
+        let bare = front_matter::remove_keys(&set, &keys);
+        prop_assert_eq!(&front_matter::remove_keys(&bare, &keys), &bare);
+        prop_assert_eq!(front_matter::raw_value(&bare, "phase"), None);
+        prop_assert_eq!(front_matter::remove_keys(&text, &keys), bare, "what the key was makes no difference");
     }
 
     /// A text without front matter gets one, and keeps every byte.
     #[test]
     fn a_text_without_front_matter_gets_one(body in "\u{feff}?[a-zа-я# \r\n:]{0,40}") {
-        let set = front_matter::with_key(&body, "phase", "implement");
-        prop_assert_eq!(front_matter::written(&set, "phase"), Some("implement".to_owned()));
+        let set = front_matter::set_key(&body, "phase", "implement");
+        prop_assert_eq!(front_matter::raw_value(&set, "phase"), Some("implement".to_owned()));
         let bare = body.strip_prefix('\u{feff}').unwrap_or(&body);
         prop_assert!(set.ends_with(bare));
         prop_assert_eq!(set.starts_with('\u{feff}'), body.starts_with('\u{feff}'));
@@ -273,13 +273,13 @@ fn any_subject() -> impl Strategy<Value = &'static str> {
 
 /// Lets a commit happen; what it leaves is the record, and whether the scenario is done.
 fn followed(tdd: &Tdd, hash: &str, subject: &str, amends: Option<&str>, lines: u64) -> (Tdd, bool) {
-    let commit = Commit {
+    let commit = CycleCommit {
         hash,
         subject,
         amends,
         lines,
     };
-    match advance(tdd, &commit, &CommitPrefixes::default()) {
+    match advance_cycle(tdd, &commit, &CommitPrefixes::default()) {
         Advance::None => (tdd.clone(), false),
         Advance::To(after) => (after, false),
         Advance::Done(after) => (after, true),

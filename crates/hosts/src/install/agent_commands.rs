@@ -6,7 +6,7 @@
 use domain::host_event::Host;
 
 /// Placeholder for the arguments in the sources.
-const ARGUMENTS: &str = "{{ARGUMENTS}}";
+const ARGUMENTS_PLACEHOLDER: &str = "{{ARGUMENTS}}";
 
 macro_rules! sources {
     ($($name:literal),+ $(,)?) => {
@@ -14,7 +14,7 @@ macro_rules! sources {
     };
 }
 
-const SOURCES: [(&str, &str); 15] = sources![
+const COMMAND_SOURCES: [(&str, &str); 15] = sources![
     "plan-story",
     "plan-act",
     "plan-chapter",
@@ -45,13 +45,13 @@ pub struct AgentCommand {
 /// Returns every command.
 #[must_use]
 pub fn agent_commands() -> Vec<AgentCommand> {
-    SOURCES
+    COMMAND_SOURCES
         .iter()
-        .map(|(name, source)| parse(name, source))
+        .map(|(name, source)| parse_command(name, source))
         .collect()
 }
 
-fn parse(name: &'static str, source: &'static str) -> AgentCommand {
+fn parse_command(name: &'static str, source: &'static str) -> AgentCommand {
     let front = source
         // The sources are compiled in and a test renders each of them, so a broken one cannot ship.
         .strip_prefix("---\n")
@@ -107,53 +107,56 @@ impl AgentCommand {
                 };
                 format!(
                     "---\ndescription: {description}\n{hint}---\n\n{}",
-                    self.text("$ARGUMENTS")
+                    self.render_text("$ARGUMENTS")
                 )
             }
             Host::OpenCode => format!(
                 "---\ndescription: {description}\n---\n\n{}",
-                self.text("$ARGUMENTS")
+                self.render_text("$ARGUMENTS")
             ),
             Host::Gemini => format!(
                 // A literal TOML string: the body needs no escapes, and a test keeps `'''` out of
                 // it.
                 "description = \"{description}\"\nprompt = '''\n{}'''\n",
-                self.text("{{args}}")
+                self.render_text("{{args}}")
             ),
-            Host::Cursor => self.plain_text(),
+            Host::Cursor => self.render_plain_text(),
             Host::Codex | Host::Copilot => {
                 format!(
                     "---\nname: {name}\ndescription: {description}\n---\n\n{}",
-                    self.plain_text()
+                    self.render_plain_text()
                 )
             }
         }
     }
 
     /// Returns the marker that identifies a file with this command as ours.
-    pub(super) fn mark(&self) -> String {
+    pub(super) fn file_mark(&self) -> String {
         format!("Throughline command: /{}", self.name)
     }
 
     /// Renders the text for a host that substitutes the arguments.
-    fn text(&self, arguments: &str) -> String {
+    fn render_text(&self, arguments: &str) -> String {
         let first = if self.hint.is_empty() {
-            self.mark()
+            self.file_mark()
         } else {
-            format!("{} {arguments}", self.mark())
+            format!("{} {arguments}", self.file_mark())
         };
-        format!("{first}\n\n{}\n", self.body.replace(ARGUMENTS, arguments))
+        format!(
+            "{first}\n\n{}\n",
+            self.body.replace(ARGUMENTS_PLACEHOLDER, arguments)
+        )
     }
 
     /// Renders the text for a host that does not substitute arguments but shows them elsewhere.
-    fn plain_text(&self) -> String {
-        let body = self.body.replace(ARGUMENTS, "ARGUMENTS");
+    fn render_plain_text(&self) -> String {
+        let body = self.body.replace(ARGUMENTS_PLACEHOLDER, "ARGUMENTS");
         let explained = if body.contains("ARGUMENTS") {
             "ARGUMENTS below stands for the words given after the command.\n\n"
         } else {
             ""
         };
-        format!("{}\n\n{explained}{body}\n", self.mark())
+        format!("{}\n\n{explained}{body}\n", self.file_mark())
     }
 }
 
@@ -182,13 +185,13 @@ mod tests {
                 "{name}"
             );
             assert_eq!(
-                body.contains(ARGUMENTS),
+                body.contains(ARGUMENTS_PLACEHOLDER),
                 !hint.is_empty(),
                 "{name}: arguments are hinted at when they are used"
             );
             for host in Host::ALL {
                 let text = command.render(host);
-                assert!(!text.contains(ARGUMENTS), "{name} for {host:?}");
+                assert!(!text.contains(ARGUMENTS_PLACEHOLDER), "{name} for {host:?}");
                 let first = text
                     .lines()
                     .find(|line| line.starts_with("Throughline command: /"));

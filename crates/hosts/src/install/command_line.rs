@@ -2,11 +2,11 @@
 
 use domain::host_event::Host;
 
-use super::Call;
+use super::HookCall;
 
 /// Returns the line that the host passes to its shell.
-pub(super) fn line(program: &str, host: Host, event: Option<&str>) -> String {
-    let mut line = format!("{} hook {}", quoted(program), host.word());
+pub(super) fn hook_command_line(program: &str, host: Host, event: Option<&str>) -> String {
+    let mut line = format!("{} hook {}", quote_word(program), host.as_str());
     if let Some(event) = event {
         line.push(' ');
         line.push_str(event);
@@ -15,7 +15,7 @@ pub(super) fn line(program: &str, host: Host, event: Option<&str>) -> String {
 }
 
 /// Quotes a word for a POSIX shell.
-pub(super) fn quoted(word: &str) -> String {
+pub(super) fn quote_word(word: &str) -> String {
     // Plain paths stay unquoted: people read the line in their settings and in trust prompts.
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -32,15 +32,17 @@ pub fn is_program_name(program: &str) -> bool {
 }
 
 /// Returns the program of a call, if it is our hook for this host.
-pub(super) fn program_of(host: Host, call: &Call) -> Option<String> {
+pub(super) fn hook_program(host: Host, call: &HookCall) -> Option<String> {
     let words = match call {
-        Call::Shell(line) => words(line),
-        Call::Program(program, arguments) => [std::slice::from_ref(program), arguments].concat(),
+        HookCall::Shell(line) => split_words(line),
+        HookCall::Program(program, arguments) => {
+            [std::slice::from_ref(program), arguments].concat()
+        }
     };
     // `NAME=value` before the program sets its environment.
     let mut words = words.into_iter().skip_while(|word| is_assignment(word));
     let program = words.next().filter(|word| is_program_name(word))?;
-    (words.next().as_deref() == Some("hook") && words.next().as_deref() == Some(host.word()))
+    (words.next().as_deref() == Some("hook") && words.next().as_deref() == Some(host.as_str()))
         .then_some(program)
 }
 
@@ -51,7 +53,7 @@ fn is_assignment(word: &str) -> bool {
 }
 
 /// Splits a line as a shell would; an operator ends it.
-fn words(line: &str) -> Vec<String> {
+fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut chars = line.chars();
@@ -96,16 +98,16 @@ mod tests {
             "/проект/tl",
             "C:\\x\\tl",
         ] {
-            let line = line(program, Host::Codex, None);
+            let line = hook_command_line(program, Host::Codex, None);
             assert_eq!(
-                program_of(Host::Codex, &Call::Shell(line.clone())).as_deref(),
+                hook_program(Host::Codex, &HookCall::Shell(line.clone())).as_deref(),
                 Some(program),
                 "{line}"
             );
-            assert_eq!(program_of(Host::Gemini, &Call::Shell(line)), None);
+            assert_eq!(hook_program(Host::Gemini, &HookCall::Shell(line)), None);
         }
         assert_eq!(
-            line("/a b/tl", Host::Copilot, Some("preToolUse")),
+            hook_command_line("/a b/tl", Host::Copilot, Some("preToolUse")),
             "'/a b/tl' hook copilot preToolUse"
         );
     }
@@ -132,22 +134,22 @@ mod tests {
         ];
         for line in ours {
             assert!(
-                program_of(Host::ClaudeCode, &Call::Shell(line.to_owned())).is_some(),
+                hook_program(Host::ClaudeCode, &HookCall::Shell(line.to_owned())).is_some(),
                 "{line}"
             );
         }
         for line in others {
             assert_eq!(
-                program_of(Host::ClaudeCode, &Call::Shell(line.to_owned())),
+                hook_program(Host::ClaudeCode, &HookCall::Shell(line.to_owned())),
                 None,
                 "{line}"
             );
         }
         let arguments = vec!["hook".to_owned(), "claude-code".to_owned()];
         assert!(
-            program_of(
+            hook_program(
                 Host::ClaudeCode,
-                &Call::Program("/x y/tl".to_owned(), arguments)
+                &HookCall::Program("/x y/tl".to_owned(), arguments)
             )
             .is_some()
         );

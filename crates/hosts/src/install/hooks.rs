@@ -6,19 +6,19 @@
 
 use domain::host_event::Host;
 
-use super::Setup;
-use super::command_line::line;
-use super::json::{Json, object};
+use super::HookSetup;
+use super::command_line::hook_command_line;
+use super::ordered_json::{OrderedJson, json_object};
 
 /// Timeout of a hook in seconds. It takes a few milliseconds; this is for an overloaded machine.
-const PATIENCE: u32 = 10;
+const HOOK_TIMEOUT_SECONDS: u32 = 10;
 /// Timeout at the end of a session, in seconds: Claude Code gives all hooks together 1.5 s, Codex
 /// at most 3 s.
-const PATIENCE_AT_END: u32 = 1;
+const SESSION_END_TIMEOUT_SECONDS: u32 = 1;
 
 /// Structure of a host's list of hooks for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum HookListShape {
     /// `[{"matcher": …, "hooks": [hook, …]}, …]`
     Grouped,
     /// `[hook, …]`
@@ -26,15 +26,15 @@ pub(super) enum Shape {
 }
 
 /// Returns the structure of a host's hook lists.
-pub(super) fn shape(host: Host) -> Shape {
+pub(super) fn hook_list_shape(host: Host) -> HookListShape {
     match host {
-        Host::ClaudeCode | Host::Codex | Host::Gemini => Shape::Grouped,
-        Host::Cursor | Host::Copilot | Host::OpenCode => Shape::Flat,
+        Host::ClaudeCode | Host::Codex | Host::Gemini => HookListShape::Grouped,
+        Host::Cursor | Host::Copilot | Host::OpenCode => HookListShape::Flat,
     }
 }
 
 /// Returns the format version that the host's file must state.
-pub(super) fn version(host: Host) -> Option<u32> {
+pub(super) fn format_version(host: Host) -> Option<u32> {
     match host {
         Host::Cursor | Host::Copilot => Some(1),
         Host::ClaudeCode | Host::Codex | Host::Gemini | Host::OpenCode => None,
@@ -42,7 +42,7 @@ pub(super) fn version(host: Host) -> Option<u32> {
 }
 
 /// Returns the events we subscribe to.
-pub(super) fn events(host: Host) -> &'static [&'static str] {
+pub(super) fn hook_events(host: Host) -> &'static [&'static str] {
     match host {
         Host::ClaudeCode => &[
             "SessionStart",
@@ -109,12 +109,12 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
 }
 
 /// Returns our entry for an event.
-pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
-    let command = |event| Json::Text(line(&setup.program, host, event));
+pub(super) fn hook_entry(host: Host, event: &str, setup: &HookSetup) -> OrderedJson {
+    let command = |event| OrderedJson::Text(hook_command_line(&setup.program, host, event));
     let patience = if event == "SessionEnd" {
-        PATIENCE_AT_END
+        SESSION_END_TIMEOUT_SECONDS
     } else {
-        PATIENCE
+        HOOK_TIMEOUT_SECONDS
     };
     match host {
         Host::ClaudeCode => {
@@ -129,59 +129,59 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
             if event == "PreToolUse" {
                 hook.push(("onFailure".to_owned(), "block".into()));
             }
-            Json::Object(hook)
+            OrderedJson::Object(hook)
         }
         Host::Codex => {
-            let mut line = line(&setup.program, host, None);
+            let mut line = hook_command_line(&setup.program, host, None);
             // Any change of the line un-trusts the hook in Codex until the user confirms it, so it
             // is added
             // only on request.
             if setup.strict && event == "PreToolUse" {
-                line.push_str(CODEX_STRICT);
+                line.push_str(CODEX_FAIL_CLOSED);
             }
-            object([
+            json_object([
                 ("type", "command".into()),
-                ("command", Json::Text(line)),
+                ("command", OrderedJson::Text(line)),
                 ("timeout", patience.into()),
             ])
         }
-        Host::Gemini => object([
+        Host::Gemini => json_object([
             ("name", "throughline".into()),
             ("type", "command".into()),
             ("command", command(None)),
             ("timeout", (patience * 1000).into()),
         ]),
         // The payload does not contain the event's name, so it goes onto the command line.
-        Host::Copilot => object([
+        Host::Copilot => json_object([
             ("type", "command".into()),
             ("bash", command(Some(event))),
-            ("timeoutSec", PATIENCE.into()),
+            ("timeoutSec", HOOK_TIMEOUT_SECONDS.into()),
         ]),
         Host::Cursor => {
             let mut hook = vec![
                 ("command".to_owned(), command(None)),
-                ("timeout".to_owned(), PATIENCE.into()),
+                ("timeout".to_owned(), HOOK_TIMEOUT_SECONDS.into()),
             ];
             match event {
                 // Otherwise a hook that crashes or times out lets the tool run.
-                "preToolUse" => hook.push(("failClosed".to_owned(), Json::Bool(true))),
+                "preToolUse" => hook.push(("failClosed".to_owned(), OrderedJson::Bool(true))),
                 // The stop gates have a limit of their own; the host's would also count other
                 // hooks' follow-ups.
-                "stop" => hook.push(("loop_limit".to_owned(), Json::Null)),
+                "stop" => hook.push(("loop_limit".to_owned(), OrderedJson::Null)),
                 _ => {}
             }
-            Json::Object(hook)
+            OrderedJson::Object(hook)
         }
-        Host::OpenCode => Json::Null,
+        Host::OpenCode => OrderedJson::Null,
     }
 }
 
 /// Fail-closed suffix for Codex, which has no setting for it but blocks on exit code 2 with a
 /// reason on stderr.
-const CODEX_STRICT: &str =
+const CODEX_FAIL_CLOSED: &str =
     " || { echo 'Throughline could not run, so nothing may happen; see: tl doctor' >&2; exit 2; }";
 
 /// Whether one of our command lines fails closed.
-pub(super) fn is_strict(line: &str) -> bool {
-    line.ends_with(CODEX_STRICT)
+pub(super) fn is_fail_closed(line: &str) -> bool {
+    line.ends_with(CODEX_FAIL_CLOSED)
 }

@@ -7,10 +7,10 @@
 mod agent_commands;
 mod command_line;
 mod hooks;
-mod json;
+mod mcp_servers;
 mod opencode;
+mod ordered_json;
 mod plugin;
-mod servers;
 mod settings;
 
 pub use agent_commands::{AgentCommand, agent_commands};
@@ -21,7 +21,7 @@ use domain::host_event::Host;
 
 /// Parameters of our entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub struct HookSetup {
     /// The program the host starts: an absolute path, or a name to look up on `PATH`.
     pub program: String,
     /// Fail closed: stop the agent if the program cannot run, even where the host fails open.
@@ -30,15 +30,15 @@ pub struct Setup {
 
 /// One file of a host in the project.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct HostFile {
     pub host: Host,
     /// Relative to the project.
     pub path: String,
-    make: Make,
+    make: FileSource,
 }
 
 #[derive(Clone, Debug)]
-enum Make {
+enum FileSource {
     /// A settings file of the host, shared with other tools.
     Settings,
     /// The host's list of MCP servers.
@@ -49,7 +49,7 @@ enum Make {
 
 /// Desired state of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum After {
+pub enum FileOutcome {
     Text(String),
     /// It contained only our entries and can be deleted.
     Gone,
@@ -60,7 +60,7 @@ pub enum After {
 /// Why a settings file cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
-pub struct Problem {
+pub struct HostSettingsProblem {
     /// Line in the file, if known.
     pub line: Option<usize>,
     pub what: String,
@@ -68,24 +68,24 @@ pub struct Problem {
 
 /// Our entries as found in a host's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct InstalledHooks {
     /// Their parameters.
-    pub setup: Setup,
+    pub setup: HookSetup,
     /// The entries, in file order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<HookEntry>,
 }
 
 /// One of our entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct HookEntry {
     /// The host's event name; empty for the OpenCode plugin, which handles all of them.
     pub event: String,
-    pub call: Call,
+    pub call: HookCall,
 }
 
 /// How a host starts a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum HookCall {
     /// Through `sh -c`.
     Shell(String),
     /// A program with arguments, without a shell.
@@ -95,34 +95,34 @@ pub enum Call {
 /// Returns a host's files: the hooks first, then the list of MCP servers if it is a separate file,
 /// then the agent commands.
 #[must_use]
-pub fn pieces(host: Host, setup: &Setup) -> Vec<Piece> {
+pub fn host_files(host: Host, setup: &HookSetup) -> Vec<HostFile> {
     let hooks = match host {
-        Host::OpenCode => Make::Whole {
-            text: opencode::plugin(&setup.program, setup.strict),
-            mark: opencode::MARK.to_owned(),
+        Host::OpenCode => FileSource::Whole {
+            text: opencode::render_plugin(&setup.program, setup.strict),
+            mark: opencode::PLUGIN_MARK.to_owned(),
         },
         Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => {
-            Make::Settings
+            FileSource::Settings
         }
     };
-    let mut all = vec![Piece {
+    let mut all = vec![HostFile {
         host,
         path: hooks_path(host).to_owned(),
         make: hooks,
     }];
-    if servers::path(host) != hooks_path(host) {
-        all.push(Piece {
+    if mcp_servers::servers_path(host) != hooks_path(host) {
+        all.push(HostFile {
             host,
-            path: servers::path(host).to_owned(),
-            make: Make::Servers,
+            path: mcp_servers::servers_path(host).to_owned(),
+            make: FileSource::Servers,
         });
     }
-    all.extend(agent_commands().into_iter().map(|command| Piece {
+    all.extend(agent_commands().into_iter().map(|command| HostFile {
         host,
         path: command.path(host),
-        make: Make::Whole {
+        make: FileSource::Whole {
             text: command.render(host),
-            mark: command.mark(),
+            mark: command.file_mark(),
         },
     }));
     all
@@ -143,11 +143,11 @@ pub fn hooks_path(host: Host) -> &'static str {
 
 /// Finds our entries in a host's hooks file; `None` if there are none or it cannot be parsed.
 #[must_use]
-pub fn found(host: Host, text: &str) -> Option<Found> {
+pub fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
     match host {
-        Host::OpenCode => opencode::found(text),
+        Host::OpenCode => opencode::find_installed(text),
         Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => {
-            settings::found(host, text)
+            settings::find_installed(host, text)
         }
     }
 }
@@ -155,7 +155,7 @@ pub fn found(host: Host, text: &str) -> Option<Found> {
 /// Whether a command line is our hook for this host.
 #[must_use]
 pub fn is_our_command(host: Host, line: &str) -> bool {
-    command_line::program_of(host, &Call::Shell(line.to_owned())).is_some()
+    command_line::hook_program(host, &HookCall::Shell(line.to_owned())).is_some()
 }
 
 /// Whether settings of Claude Code enable our plugin, which has the same hooks.
@@ -163,35 +163,43 @@ pub fn is_our_command(host: Host, line: &str) -> bool {
 pub fn has_claude_plugin(text: &str) -> bool {
     settings::enabled_plugins(text)
         .iter()
-        .any(|name| name.starts_with(plugin::NAME_AND_AT))
+        .any(|name| name.starts_with(plugin::PLUGIN_NAME_PREFIX))
 }
 
-impl Piece {
+impl HostFile {
     /// Whether the file is the host's list of MCP servers.
     #[must_use]
     pub fn is_servers(&self) -> bool {
-        matches!(self.make, Make::Servers)
+        matches!(self.make, FileSource::Servers)
     }
 
     /// Whether the file is the shared settings file with our hooks.
     #[must_use]
     pub fn is_settings(&self) -> bool {
-        matches!(self.make, Make::Settings)
+        matches!(self.make, FileSource::Settings)
     }
 
     /// Returns the file with our entries.
     ///
     /// # Errors
     /// [`Problem`] when the host's file cannot be parsed or has an unexpected structure.
-    pub fn install(&self, existing: Option<&str>, setup: &Setup) -> Result<After, Problem> {
+    pub fn install(
+        &self,
+        existing: Option<&str>,
+        setup: &HookSetup,
+    ) -> Result<FileOutcome, HostSettingsProblem> {
         match &self.make {
-            Make::Settings => settings::install(existing, self.host, setup).map(After::Text),
-            Make::Servers => servers::install(existing, self.host, setup).map(After::Text),
-            // A command of the same name that the user wrote must not be overwritten.
-            Make::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => {
-                Ok(After::NotOurs)
+            FileSource::Settings => {
+                settings::install_hooks(existing, self.host, setup).map(FileOutcome::Text)
             }
-            Make::Whole { text, .. } => Ok(After::Text(text.clone())),
+            FileSource::Servers => {
+                mcp_servers::install_server(existing, self.host, setup).map(FileOutcome::Text)
+            }
+            // A command of the same name that the user wrote must not be overwritten.
+            FileSource::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => {
+                Ok(FileOutcome::NotOurs)
+            }
+            FileSource::Whole { text, .. } => Ok(FileOutcome::Text(text.clone())),
         }
     }
 
@@ -199,16 +207,14 @@ impl Piece {
     ///
     /// # Errors
     /// [`Problem`] when the host's file cannot be parsed or has an unexpected structure.
-    pub fn uninstall(&self, existing: &str) -> Result<After, Problem> {
+    pub fn uninstall(&self, existing: &str) -> Result<FileOutcome, HostSettingsProblem> {
         match &self.make {
-            Make::Settings => {
-                Ok(settings::uninstall(existing, self.host)?.map_or(After::Gone, After::Text))
-            }
-            Make::Servers => {
-                Ok(servers::uninstall(existing, self.host)?.map_or(After::Gone, After::Text))
-            }
-            Make::Whole { mark, .. } if !existing.contains(mark) => Ok(After::NotOurs),
-            Make::Whole { .. } => Ok(After::Gone),
+            FileSource::Settings => Ok(settings::uninstall_hooks(existing, self.host)?
+                .map_or(FileOutcome::Gone, FileOutcome::Text)),
+            FileSource::Servers => Ok(mcp_servers::uninstall_server(existing, self.host)?
+                .map_or(FileOutcome::Gone, FileOutcome::Text)),
+            FileSource::Whole { mark, .. } if !existing.contains(mark) => Ok(FileOutcome::NotOurs),
+            FileSource::Whole { .. } => Ok(FileOutcome::Gone),
         }
     }
 }

@@ -1,49 +1,49 @@
 //! The OpenCode plugin: OpenCode has no hooks that start a program, so a small plugin does.
 
-use super::{Call, Entry, Found, Setup};
+use super::{HookCall, HookEntry, HookSetup, InstalledHooks};
 
 /// First words of the plugin, which identify it.
-pub(super) const MARK: &str = "// Throughline in OpenCode.";
+pub(super) const PLUGIN_MARK: &str = "// Throughline in OpenCode.";
 
-const TEMPLATE: &str = include_str!("../../assets/opencode/throughline.js");
-const PROGRAM: &str = "const PROGRAM = ";
-const STRICT: &str = "const STRICT = ";
+const PLUGIN_TEMPLATE: &str = include_str!("../../assets/opencode/throughline.js");
+const PROGRAM_LINE: &str = "const PROGRAM = ";
+const STRICT_LINE: &str = "const STRICT = ";
 
 /// Renders the plugin.
-pub(super) fn plugin(program: &str, strict: bool) -> String {
+pub(super) fn render_plugin(program: &str, strict: bool) -> String {
     // A JSON string is also a JavaScript literal, whatever characters the path has.
     let program = serde_json::Value::from(program).to_string();
     let line = |line: &str| {
-        if line.starts_with(PROGRAM) {
-            format!("{PROGRAM}{program}\n")
-        } else if line.starts_with(STRICT) {
-            format!("{STRICT}{strict}\n")
+        if line.starts_with(PROGRAM_LINE) {
+            format!("{PROGRAM_LINE}{program}\n")
+        } else if line.starts_with(STRICT_LINE) {
+            format!("{STRICT_LINE}{strict}\n")
         } else {
             format!("{line}\n")
         }
     };
-    TEMPLATE.lines().map(line).collect()
+    PLUGIN_TEMPLATE.lines().map(line).collect()
 }
 
 /// Parses the program from the plugin; `None` if it is not ours.
-pub(super) fn found(text: &str) -> Option<Found> {
-    if !text.starts_with(MARK) {
+pub(super) fn find_installed(text: &str) -> Option<InstalledHooks> {
+    if !text.starts_with(PLUGIN_MARK) {
         return None;
     }
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
         serde_json::from_str::<serde_json::Value>(line).ok()
     };
-    let program = value(PROGRAM)?.as_str()?.to_owned();
-    let strict = value(STRICT)?.as_bool()?;
+    let program = value(PROGRAM_LINE)?.as_str()?.to_owned();
+    let strict = value(STRICT_LINE)?.as_bool()?;
     // The plugin starts it without a shell.
-    let call = Call::Program(
+    let call = HookCall::Program(
         program.clone(),
         vec!["hook".to_owned(), "opencode".to_owned()],
     );
-    Some(Found {
-        setup: Setup { program, strict },
-        entries: vec![Entry {
+    Some(InstalledHooks {
+        setup: HookSetup { program, strict },
+        entries: vec![HookEntry {
             event: String::new(),
             call,
         }],

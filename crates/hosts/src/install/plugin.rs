@@ -6,10 +6,10 @@
 use domain::host_event::Host;
 
 use super::agent_commands::agent_commands;
-use super::{Setup, settings};
+use super::{HookSetup, settings};
 
 /// Prefix of the plugin's name in Claude Code's settings, before the marketplace.
-pub(super) const NAME_AND_AT: &str = "throughline@";
+pub(super) const PLUGIN_NAME_PREFIX: &str = "throughline@";
 
 const MANIFEST: &str = r#"{
   "name": "throughline",
@@ -47,11 +47,11 @@ const README: &str = include_str!("../../assets/claude-code/README.md");
 #[must_use]
 pub fn plugin_files() -> Vec<(String, String)> {
     // A plugin is shared between machines, so the program has to be found on `PATH`.
-    let setup = Setup {
+    let setup = HookSetup {
         program: "tl".to_owned(),
         strict: false,
     };
-    let hooks = settings::install(None, Host::ClaudeCode, &setup)
+    let hooks = settings::install_hooks(None, Host::ClaudeCode, &setup)
         .expect("BUG: an empty file can be written");
     // The plugin is active in all of the user's projects, and a failing hook blocks. Where the
     // program is missing, tools must still run.

@@ -11,82 +11,91 @@ use jsonc_parser::cst::{
     CstArray, CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode,
 };
 
-use super::command_line::program_of;
-use super::hooks::{Shape, events, hook, is_strict, shape, version};
-use super::json::{Json, object};
-use super::{Call, Entry, Found, Problem, Setup, hooks_path, servers};
+use super::command_line::hook_program;
+use super::hooks::{
+    HookListShape, format_version, hook_entry, hook_events, hook_list_shape, is_fail_closed,
+};
+use super::ordered_json::{OrderedJson, json_object};
+use super::{
+    HookCall, HookEntry, HookSetup, HostSettingsProblem, InstalledHooks, hooks_path, mcp_servers,
+};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Returns the settings with our entries.
-pub(super) fn install(
+pub(super) fn install_hooks(
     existing: Option<&str>,
     host: Host,
-    setup: &Setup,
-) -> Result<String, Problem> {
-    let (mark, text) = without_mark(existing.unwrap_or_default());
+    setup: &HookSetup,
+) -> Result<String, HostSettingsProblem> {
+    let (mark, text) = strip_byte_order_mark(existing.unwrap_or_default());
     let blank = text.trim().is_empty();
-    let root = parse(if blank { "{}\n" } else { text })?;
+    let root = parse_settings(if blank { "{}\n" } else { text })?;
     let top = root
         .object_value()
-        .ok_or_else(|| problem("expected an object at the top"))?;
-    if let Some(version) = version(host).filter(|_| top.get("version").is_none()) {
-        top.insert(0, "version", Json::from(version).into());
+        .ok_or_else(|| settings_problem("expected an object at the top"))?;
+    if let Some(version) = format_version(host).filter(|_| top.get("version").is_none()) {
+        top.insert(0, "version", OrderedJson::from(version).into());
     }
     let hooks = match top.get("hooks") {
         Some(property) => property
             .object_value()
-            .ok_or_else(|| problem("expected an object in `hooks`"))?,
+            .ok_or_else(|| settings_problem("expected an object in `hooks`"))?,
         None => top.object_value_or_set("hooks"),
     };
     for property in hooks.properties() {
         let name = property.decoded_name().unwrap_or_default();
         let list = property
             .array_value()
-            .ok_or_else(|| problem(&format!("expected a list in `hooks.{name}`")));
+            .ok_or_else(|| settings_problem(&format!("expected a list in `hooks.{name}`")));
         match list {
             // An event that an earlier version subscribed to.
-            Ok(_) if !events(host).contains(&name.as_str()) => empty_of_ours(property, host),
+            Ok(_) if !hook_events(host).contains(&name.as_str()) => {
+                remove_from_event(property, host)
+            }
             // The form of events that we do not subscribe to is none of our business.
-            Err(problem) if events(host).contains(&name.as_str()) => return Err(problem),
+            Err(problem) if hook_events(host).contains(&name.as_str()) => return Err(problem),
             _ => {}
         }
     }
-    for event in events(host) {
+    for event in hook_events(host) {
         let list = hooks.array_value_or_set(event);
-        place(&list, host, &hook(host, event, setup));
+        place_hook(&list, host, &hook_entry(host, event, setup));
     }
-    if has_servers(host) {
-        servers::add(&top, host, setup)?;
+    if shares_servers_file(host) {
+        mcp_servers::add_server(&top, host, setup)?;
     }
     Ok(format!("{mark}{root}"))
 }
 
 /// Returns the settings without our entries; `None` if nothing is left.
-pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Problem> {
-    let (mark, text) = without_mark(existing);
+pub(super) fn uninstall_hooks(
+    existing: &str,
+    host: Host,
+) -> Result<Option<String>, HostSettingsProblem> {
+    let (mark, text) = strip_byte_order_mark(existing);
     // Nothing of ours: the text goes back byte for byte. A file that cannot be parsed is still an
     // error, since our entries may be in it.
-    if found(host, existing).is_none() {
-        parse(text)?;
+    if find_installed(host, existing).is_none() {
+        parse_settings(text)?;
         return Ok(Some(existing.to_owned()));
     }
-    let root = parse(text)?;
-    if let (Some(top), Some(hooks)) = (root.object_value(), hooks_of(&root)) {
+    let root = parse_settings(text)?;
+    if let (Some(top), Some(hooks)) = (root.object_value(), hooks_object(&root)) {
         hooks
             .properties()
             .into_iter()
-            .for_each(|property| empty_of_ours(property, host));
+            .for_each(|property| remove_from_event(property, host));
         if hooks.properties().is_empty()
             && let Some(property) = top.get("hooks")
         {
-            remove(CstContainerNode::from(property).into());
+            remove_node(CstContainerNode::from(property).into());
         }
-        if has_servers(host) {
-            servers::take_out(&top, host);
+        if shares_servers_file(host) {
+            mcp_servers::remove_server(&top, host);
         }
         // `version` is not content: a file with nothing else was created by us.
-        let needless = |name: &str| version(host).is_some() && name == "version";
+        let needless = |name: &str| format_version(host).is_some() && name == "version";
         let empty = top
             .properties()
             .iter()
@@ -99,23 +108,23 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
 }
 
 /// Whether the host keeps its MCP servers in the same file.
-fn has_servers(host: Host) -> bool {
-    servers::path(host) == hooks_path(host)
+fn shares_servers_file(host: Host) -> bool {
+    mcp_servers::servers_path(host) == hooks_path(host)
 }
 
 /// Finds our entries; `None` if there are none or the text cannot be parsed.
-pub(super) fn found(host: Host, text: &str) -> Option<Found> {
-    let root = parse(without_mark(text).1).ok()?;
+pub(super) fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
+    let root = parse_settings(strip_byte_order_mark(text).1).ok()?;
     let mut entries = Vec::new();
     let mut programs = Vec::new();
-    for property in hooks_of(&root)?.properties() {
+    for property in hooks_object(&root)?.properties() {
         let Some(list) = property.array_value() else {
             continue;
         };
-        for spot in ours_in(&list, host) {
-            let call = call_of(&Json::of(&spot.hook))?;
-            programs.extend(program_of(host, &call));
-            entries.push(Entry {
+        for spot in find_our_hooks(&list, host) {
+            let call = parse_call(&OrderedJson::from_node(&spot.hook))?;
+            programs.extend(hook_program(host, &call));
+            entries.push(HookEntry {
                 event: property.decoded_name().unwrap_or_default(),
                 call,
             });
@@ -124,16 +133,16 @@ pub(super) fn found(host: Host, text: &str) -> Option<Found> {
     let program = programs.into_iter().next()?;
     let strict = entries
         .iter()
-        .any(|entry| matches!(&entry.call, Call::Shell(line) if is_strict(line)));
-    Some(Found {
-        setup: Setup { program, strict },
+        .any(|entry| matches!(&entry.call, HookCall::Shell(line) if is_fail_closed(line)));
+    Some(InstalledHooks {
+        setup: HookSetup { program, strict },
         entries,
     })
 }
 
 /// Returns the plugins that settings of Claude Code enable.
 pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
-    let Ok(root) = parse(without_mark(text).1) else {
+    let Ok(root) = parse_settings(strip_byte_order_mark(text).1) else {
         return Vec::new();
     };
     let Some(plugins) = root
@@ -145,7 +154,7 @@ pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
     let is_on = |property: &CstObjectProp| {
         property
             .value()
-            .is_some_and(|value| Json::of(&value) == Json::Bool(true))
+            .is_some_and(|value| OrderedJson::from_node(&value) == OrderedJson::Bool(true))
     };
     plugins
         .properties()
@@ -156,7 +165,7 @@ pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
 }
 
 /// Location of one of our hooks.
-struct Spot {
+struct HookSpot {
     /// Element of the event's list: the hook itself, or its group.
     element: CstNode,
     hook: CstNode,
@@ -166,24 +175,25 @@ struct Spot {
     narrowed: bool,
 }
 
-fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
+fn find_our_hooks(list: &CstArray, host: Host) -> Vec<HookSpot> {
     let is_ours = |hook: &CstNode| {
-        call_of(&Json::of(hook)).is_some_and(|call| program_of(host, &call).is_some())
+        parse_call(&OrderedJson::from_node(hook))
+            .is_some_and(|call| hook_program(host, &call).is_some())
     };
     let mut spots = Vec::new();
     for element in list.elements() {
-        match shape(host) {
-            Shape::Flat if is_ours(&element) => {
-                spots.push(Spot {
+        match hook_list_shape(host) {
+            HookListShape::Flat if is_ours(&element) => {
+                spots.push(HookSpot {
                     hook: element.clone(),
                     element,
                     alone: true,
                     narrowed: false,
                 });
             }
-            Shape::Flat => {}
-            Shape::Grouped => {
-                let group = Json::of(&element);
+            HookListShape::Flat => {}
+            HookListShape::Grouped => {
+                let group = OrderedJson::from_node(&element);
                 let hooks = element
                     .as_object()
                     .and_then(|group| group.array_value("hooks"));
@@ -192,10 +202,10 @@ fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
                 // A hook limited to some tools would let the others pass the gates, so it does not
                 // count.
                 let narrowed = !matches!(
-                    group.get("matcher").map(Json::as_text),
+                    group.get("matcher").map(OrderedJson::as_text),
                     None | Some(Some("" | "*"))
                 );
-                spots.extend(hooks.into_iter().filter(is_ours).map(|hook| Spot {
+                spots.extend(hooks.into_iter().filter(is_ours).map(|hook| HookSpot {
                     element: element.clone(),
                     hook,
                     alone,
@@ -208,48 +218,48 @@ fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
 }
 
 /// Ensures that the list has exactly one hook of ours, with the wanted values.
-fn place(list: &CstArray, host: Host, wanted: &Json) {
-    let spots = ours_in(list, host);
+fn place_hook(list: &CstArray, host: Host, wanted: &OrderedJson) {
+    let spots = find_our_hooks(list, host);
     // An entry that is right is not touched: in Codex any edit revokes the user's trust in it.
     let right = spots
         .iter()
-        .position(|spot| !spot.narrowed && Json::of(&spot.hook) == *wanted);
+        .position(|spot| !spot.narrowed && OrderedJson::from_node(&spot.hook) == *wanted);
     if right.is_some() {
-        take_out(list, host, right);
+        remove_our_hooks(list, host, right);
         return;
     }
     // An older entry with the same members is updated in place, keeping its comments.
     if let Some(index) = spots
         .iter()
-        .position(|spot| !spot.narrowed && bring_up_to_date(&spot.hook, wanted))
+        .position(|spot| !spot.narrowed && update_in_place(&spot.hook, wanted))
     {
-        take_out(list, host, Some(index));
+        remove_our_hooks(list, host, Some(index));
         return;
     }
-    let whole = match shape(host) {
-        Shape::Flat => wanted.clone(),
-        Shape::Grouped => object([("hooks", Json::List(vec![wanted.clone()]))]),
+    let whole = match hook_list_shape(host) {
+        HookListShape::Flat => wanted.clone(),
+        HookListShape::Grouped => json_object([("hooks", OrderedJson::List(vec![wanted.clone()]))]),
     };
     // One with other members is replaced, but keeps its position.
     if let Some(index) = spots.iter().position(|spot| spot.alone) {
-        take_out(list, host, Some(index));
-        let old = ours_in(list, host)
+        remove_our_hooks(list, host, Some(index));
+        let old = find_our_hooks(list, host)
             .into_iter()
             .next()
             .map(|spot| spot.element);
         if let Some((place, old)) = old.and_then(|old| Some((old.element_index()?, old))) {
-            remove(old);
+            remove_node(old);
             list.insert(place, whole.into());
             return;
         }
     }
-    take_out(list, host, None);
+    remove_our_hooks(list, host, None);
     list.append(whole.into());
 }
 
 /// Updates the values of a hook; `false` if it has other members.
-fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
-    let (Some(hook), Json::Object(members)) = (hook.as_object(), wanted) else {
+fn update_in_place(hook: &CstNode, wanted: &OrderedJson) -> bool {
+    let (Some(hook), OrderedJson::Object(members)) = (hook.as_object(), wanted) else {
         return false;
     };
     let properties = hook.properties();
@@ -260,7 +270,10 @@ fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
         return false;
     }
     for (property, (_, value)) in properties.iter().zip(members) {
-        if property.value().is_none_or(|old| Json::of(&old) != *value) {
+        if property
+            .value()
+            .is_none_or(|old| OrderedJson::from_node(&old) != *value)
+        {
             property.set_value(value.clone().into());
         }
     }
@@ -269,7 +282,7 @@ fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
 
 /// Removes a node, with the line break before the closing bracket if it was appended to a single
 /// line.
-pub(super) fn remove(node: CstNode) {
+pub(super) fn remove_node(node: CstNode) {
     let parent = node.parent();
     let is_snug = node
         .next_siblings()
@@ -293,81 +306,81 @@ pub(super) fn remove(node: CstNode) {
 }
 
 /// Removes our hooks from a list, except the one at `keep`, and groups that become empty.
-fn take_out(list: &CstArray, host: Host, keep: Option<usize>) {
-    for (index, spot) in ours_in(list, host).into_iter().enumerate() {
+fn remove_our_hooks(list: &CstArray, host: Host, keep: Option<usize>) {
+    for (index, spot) in find_our_hooks(list, host).into_iter().enumerate() {
         if Some(index) == keep {
             continue;
         }
         if spot.alone {
-            remove(spot.element);
+            remove_node(spot.element);
             continue;
         }
-        remove(spot.hook);
+        remove_node(spot.hook);
         let group = spot
             .element
             .as_object()
             .and_then(|group| group.array_value("hooks"));
         if group.is_some_and(|hooks| hooks.elements().is_empty()) {
-            remove(spot.element);
+            remove_node(spot.element);
         }
     }
 }
 
 /// Removes our hooks from an event, and the event if nothing is left of it.
-fn empty_of_ours(event: CstObjectProp, host: Host) {
+fn remove_from_event(event: CstObjectProp, host: Host) {
     let Some(list) = event
         .array_value()
         // An empty list that the user left there is not ours to remove.
-        .filter(|list| !ours_in(list, host).is_empty())
+        .filter(|list| !find_our_hooks(list, host).is_empty())
     else {
         return;
     };
-    take_out(&list, host, None);
+    remove_our_hooks(&list, host, None);
     if list.elements().is_empty() {
-        remove(CstContainerNode::from(event).into());
+        remove_node(CstContainerNode::from(event).into());
     }
 }
 
 /// Returns how a hook is started.
-fn call_of(hook: &Json) -> Option<Call> {
+fn parse_call(hook: &OrderedJson) -> Option<HookCall> {
     // `bash` is Copilot's name for it.
     let line = ["command", "bash"]
         .iter()
         .find_map(|name| hook.get(name))
-        .and_then(Json::as_text)?;
-    match hook.get("args").and_then(Json::as_list) {
-        None => Some(Call::Shell(line.to_owned())),
+        .and_then(OrderedJson::as_text)?;
+    match hook.get("args").and_then(OrderedJson::as_list) {
+        None => Some(HookCall::Shell(line.to_owned())),
         Some(arguments) => {
             let arguments = arguments
                 .iter()
-                .filter_map(Json::as_text)
+                .filter_map(OrderedJson::as_text)
                 .map(str::to_owned)
                 .collect();
-            Some(Call::Program(line.to_owned(), arguments))
+            Some(HookCall::Program(line.to_owned(), arguments))
         }
     }
 }
 
-fn hooks_of(root: &CstRootNode) -> Option<CstObject> {
+fn hooks_object(root: &CstRootNode) -> Option<CstObject> {
     root.object_value()?.object_value("hooks")
 }
 
 pub(super) fn has_comment(root: &CstRootNode) -> bool {
-    fn within(node: &CstNode) -> bool {
-        node.is_comment() || node.children().iter().any(within)
+    fn contains_comment(node: &CstNode) -> bool {
+        node.is_comment() || node.children().iter().any(contains_comment)
     }
-    root.children().iter().any(within)
+    root.children().iter().any(contains_comment)
 }
 
-pub(super) fn without_mark(text: &str) -> (&str, &str) {
+pub(super) fn strip_byte_order_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
     }
 }
 
-pub(super) fn problem(what: &str) -> Problem {
-    Problem {
+pub(super) fn settings_problem(what: &str) -> HostSettingsProblem {
+    HostSettingsProblem {
         line: None,
         what: what.to_owned(),
     }
@@ -375,7 +388,7 @@ pub(super) fn problem(what: &str) -> Problem {
 
 /// Parses JSON with comments and trailing commas, which some hosts allow in their settings, and
 /// nothing looser.
-pub(super) fn parse(text: &str) -> Result<CstRootNode, Problem> {
+pub(super) fn parse_settings(text: &str) -> Result<CstRootNode, HostSettingsProblem> {
     let options = ParseOptions {
         // A looser parser would accept files that the host rejects, and then the hooks would
         // silently
@@ -398,7 +411,7 @@ pub(super) fn parse(text: &str) -> Result<CstRootNode, Problem> {
             .next()
             .map(|c| c.to_lowercase().to_string())
             .unwrap_or_default();
-        Problem {
+        HostSettingsProblem {
             line: Some(error.line_display()),
             what: format!("{first}{}", chars.as_str()),
         }
@@ -417,8 +430,8 @@ mod tests {
         Host::Copilot,
     ];
 
-    fn setup(program: &str) -> Setup {
-        Setup {
+    fn setup(program: &str) -> HookSetup {
+        HookSetup {
             program: program.to_owned(),
             strict: false,
         }
@@ -444,21 +457,21 @@ mod tests {
         for host in HOSTS {
             for original in ORIGINALS {
                 // A `version` that was put in stays: others may rely on it by then.
-                if version(host).is_some() && !original.contains("\"version\"") {
+                if format_version(host).is_some() && !original.contains("\"version\"") {
                     continue;
                 }
                 let installed =
-                    install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                    install_hooks(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
                 assert_eq!(
-                    install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
+                    install_hooks(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
                     installed
                 );
-                let moved =
-                    install(Some(&installed), host, &setup("/opt/my tools/tl")).expect("moves");
-                let afresh =
-                    install(Some(original), host, &setup("/opt/my tools/tl")).expect("installs");
+                let moved = install_hooks(Some(&installed), host, &setup("/opt/my tools/tl"))
+                    .expect("moves");
+                let afresh = install_hooks(Some(original), host, &setup("/opt/my tools/tl"))
+                    .expect("installs");
                 assert_eq!(moved, afresh, "{host:?}");
-                let back = uninstall(&moved, host).expect("uninstalls");
+                let back = uninstall_hooks(&moved, host).expect("uninstalls");
                 assert_eq!(
                     back.as_deref(),
                     Some(original),
@@ -472,12 +485,12 @@ mod tests {
     fn a_file_of_ours_goes_as_a_whole() {
         for host in HOSTS {
             for existing in [None, Some(""), Some(" \n")] {
-                let installed = install(existing, host, &setup("tl")).expect("installs");
+                let installed = install_hooks(existing, host, &setup("tl")).expect("installs");
                 assert!(
                     installed.starts_with("{\n  \"") && installed.ends_with("\n}\n"),
                     "{installed}"
                 );
-                assert_eq!(uninstall(&installed, host), Ok(None), "{host:?}");
+                assert_eq!(uninstall_hooks(&installed, host), Ok(None), "{host:?}");
             }
         }
     }
@@ -485,15 +498,15 @@ mod tests {
     #[test]
     fn every_event_has_one_entry() {
         for host in HOSTS {
-            let installed = install(None, host, &setup("/usr/bin/tl")).expect("installs");
-            let found = found(host, &installed).expect("entries");
+            let installed = install_hooks(None, host, &setup("/usr/bin/tl")).expect("installs");
+            let found = find_installed(host, &installed).expect("entries");
             assert_eq!(found.setup, setup("/usr/bin/tl"));
             let names: Vec<&str> = found
                 .entries
                 .iter()
                 .map(|entry| entry.event.as_str())
                 .collect();
-            assert_eq!(names, events(host));
+            assert_eq!(names, hook_events(host));
         }
     }
 
@@ -510,14 +523,18 @@ mod tests {
   }
 }
 "#;
-        let new = install(Some(old), Host::ClaudeCode, &setup("/new/tl")).expect("installs");
-        let found = found(Host::ClaudeCode, &new).expect("entries");
-        assert_eq!(found.entries.len(), events(Host::ClaudeCode).len(), "{new}");
+        let new = install_hooks(Some(old), Host::ClaudeCode, &setup("/new/tl")).expect("installs");
+        let found = find_installed(Host::ClaudeCode, &new).expect("entries");
+        assert_eq!(
+            found.entries.len(),
+            hook_events(Host::ClaudeCode).len(),
+            "{new}"
+        );
         assert!(
             !new.contains("Notification") && !new.contains("matcher") && new.contains("./theirs"),
             "{new}"
         );
-        let left = uninstall(&new, Host::ClaudeCode)
+        let left = uninstall_hooks(&new, Host::ClaudeCode)
             .expect("uninstalls")
             .expect("theirs");
         assert_eq!(left.matches("command\":").count(), 1, "{left}");
@@ -525,13 +542,15 @@ mod tests {
 
     #[test]
     fn strict_is_found_again() {
-        let strict = Setup {
+        let strict = HookSetup {
             program: "/usr/bin/tl".to_owned(),
             strict: true,
         };
-        let installed = install(None, Host::Codex, &strict).expect("installs");
+        let installed = install_hooks(None, Host::Codex, &strict).expect("installs");
         assert_eq!(
-            found(Host::Codex, &installed).expect("entries").setup,
+            find_installed(Host::Codex, &installed)
+                .expect("entries")
+                .setup,
             strict
         );
         assert_eq!(installed.matches("exit 2").count(), 1);
@@ -550,7 +569,8 @@ mod tests {
                 "expected a list in `hooks.PreToolUse`",
             ),
         ] {
-            let problem = install(Some(text), Host::ClaudeCode, &setup("tl")).expect_err(text);
+            let problem =
+                install_hooks(Some(text), Host::ClaudeCode, &setup("tl")).expect_err(text);
             assert_eq!(problem.line, line, "{text}: {problem}");
             assert!(problem.what.contains(what), "{text}: {problem}");
         }

@@ -4,18 +4,18 @@ use domain::host_event::{Happening, Host, HostEvent, Reply};
 use serde_json::{Map, Value, json};
 
 /// Fallback reason: Codex lets a call through that is denied without one.
-const NO_REASON: &str = "blocked by Throughline; `tl status` shows why";
-const CUT: &str = "… cut here; `tl status` shows the rest";
+const FALLBACK_REASON: &str = "blocked by Throughline; `tl status` shows why";
+const TRUNCATED_NOTE: &str = "… cut here; `tl status` shows the rest";
 
 /// Our answer to one event.
-pub(super) struct Answer {
-    pub(super) verdict: Verdict,
+pub(super) struct HostAnswer {
+    pub(super) verdict: AnswerVerdict,
     pub(super) notice: Option<String>,
     /// Replacement for the host's compaction prompt, where it allows one.
     pub(super) compaction_prompt: Option<String>,
 }
 
-pub(super) enum Verdict {
+pub(super) enum AnswerVerdict {
     Nothing,
     /// Denied, with the reason.
     Block(String),
@@ -23,12 +23,12 @@ pub(super) enum Verdict {
     Context(String),
 }
 
-impl Answer {
-    pub(super) fn of(event: &HostEvent, reply: &Reply) -> Self {
-        let cut = |text: String| cut(text, event.host);
+impl HostAnswer {
+    pub(super) fn from_reply(event: &HostEvent, reply: &Reply) -> Self {
+        let cut = |text: String| truncate_for_host(text, event.host);
         let block = reply.block.as_deref().map(|block| {
             if block.trim().is_empty() {
-                NO_REASON
+                FALLBACK_REASON
             } else {
                 block
             }
@@ -48,14 +48,14 @@ impl Answer {
             // No host reads an answer here: the session is over.
             (Happening::SessionEnded, ..) => {
                 return Self {
-                    verdict: Verdict::Nothing,
+                    verdict: AnswerVerdict::Nothing,
                     notice: None,
                     compaction_prompt: None,
                 };
             }
             // Only the person reads why a prompt was refused, so context for the model is dropped.
             (Happening::PromptSubmitted { .. }, Some(block), _) => {
-                Verdict::Block(cut(block.to_owned()))
+                AnswerVerdict::Block(cut(block.to_owned()))
             }
             (
                 Happening::ToolAboutToRun(_)
@@ -63,12 +63,12 @@ impl Answer {
                 | Happening::SubagentStopping,
                 Some(_),
                 _,
-            ) => Verdict::Block(cut(both())),
+            ) => AnswerVerdict::Block(cut(both())),
             // Context at a stop makes some hosts continue as if it were a block, and Codex and
             // Gemini have
             // no cap on that.
             (Happening::Stopping { .. } | Happening::SubagentStopping, None, _)
-            | (_, None, None) => Verdict::Nothing,
+            | (_, None, None) => AnswerVerdict::Nothing,
             // A finished call cannot be blocked any more; the reason still goes to the model as
             // context.
             (
@@ -79,7 +79,7 @@ impl Answer {
                 | Happening::Compacting
                 | Happening::Compacted,
                 ..,
-            ) => Verdict::Context(cut(both())),
+            ) => AnswerVerdict::Context(cut(both())),
         };
         let notice = reply
             .notice
@@ -99,25 +99,25 @@ impl Answer {
 }
 
 /// Renders `decision` and `reason`, the form most hosts accept for prompts and stops.
-pub(super) fn decision(word: &str, reason: &str) -> Value {
+pub(super) fn decision_json(word: &str, reason: &str) -> Value {
     json!({ "decision": word, "reason": reason })
 }
 
 /// Renders Claude Code's denial of a tool call, which Codex and Copilot accept as well.
-pub(super) fn denial(event_name: &str, reason: &str) -> Value {
+pub(super) fn denial_json(event_name: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
         "hookEventName": event_name, "permissionDecision": "deny", "permissionDecisionReason": reason,
     } })
 }
 
 /// Renders context for Claude Code, Codex and Gemini.
-pub(super) fn nested_context(event_name: &str, context: &str) -> Value {
+pub(super) fn nested_context_json(event_name: &str, context: &str) -> Value {
     // The event's name has to be repeated, or the hosts ignore the object.
     json!({ "hookSpecificOutput": { "hookEventName": event_name, "additionalContext": context } })
 }
 
 /// Adds a message for the person to an answer, if there is one.
-pub(super) fn with_notice(said: Option<Value>, notice: Option<&str>) -> Option<Value> {
+pub(super) fn add_notice(said: Option<Value>, notice: Option<&str>) -> Option<Value> {
     let Some(notice) = notice else {
         return said;
     };
@@ -129,23 +129,23 @@ pub(super) fn with_notice(said: Option<Value>, notice: Option<&str>) -> Option<V
 }
 
 /// Truncates a text to what the host passes on: the first whole lines, and a line that says so.
-fn cut(text: String, host: Host) -> String {
+fn truncate_for_host(text: String, host: Host) -> String {
     // Hosts truncate by themselves, but worse: Claude Code writes the rest to a file, and Codex
     // cuts
     // out the middle.
-    let cap = host.context_cap();
-    if host.size_of(&text) <= cap {
+    let cap = host.max_context_size();
+    if host.context_size(&text) <= cap {
         return text;
     }
-    let room = cap.saturating_sub(host.size_of(CUT) + 1);
+    let room = cap.saturating_sub(host.context_size(TRUNCATED_NOTE) + 1);
     let mut used = 0;
     let fits = text.char_indices().take_while(|(_, c)| {
-        used += host.size_of(c.encode_utf8(&mut [0; 4]));
+        used += host.context_size(c.encode_utf8(&mut [0; 4]));
         used <= room
     });
     let end = fits.last().map_or(0, |(at, c)| at + c.len_utf8());
     let kept = text.get(..end).unwrap_or_default();
     // A first line that is too long by itself is cut in the middle.
     let kept = kept.rsplit_once('\n').map_or(kept, |(lines, _)| lines);
-    format!("{kept}\n{CUT}")
+    format!("{kept}\n{TRUNCATED_NOTE}")
 }

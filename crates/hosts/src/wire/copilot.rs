@@ -6,40 +6,49 @@
 use domain::host_event::{Happening, Host, HostEvent};
 use serde_json::{Value, json};
 
-use super::answer::{self, Answer, Verdict};
+use super::answer::{self, AnswerVerdict, HostAnswer};
 use super::fields::Fields;
 use super::{claude_code, envelope, prompt, tools};
 
-pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
-    let call = || tools::call_of(Host::Copilot, fields);
+pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
+    let call = || tools::read_tool_call(Host::Copilot, fields);
     let happening = match name {
         "preToolUse" => Happening::ToolAboutToRun(call()),
         "postToolUse" => Happening::ToolFinished {
             call: call(),
-            failed: failed(fields),
+            failed: has_failed(fields),
         },
         "postToolUseFailure" => Happening::ToolFinished {
             call: call(),
             failed: true,
         },
         "userPromptSubmitted" => Happening::PromptSubmitted {
-            prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()),
+            prompt: prompt::restore_typed_prompt(
+                fields.first_text(&["prompt"]).unwrap_or_default(),
+            ),
         },
         "sessionStart" => Happening::SessionStarted {
-            source: envelope::start_source(fields),
+            source: envelope::read_start_source(fields),
         },
         "preCompact" => Happening::Compacting,
         // Ending a subagent must not run the stop gates of the session.
-        "agentStop" if fields.text(&["agentId"]).is_some() => Happening::SubagentStopping,
+        "agentStop" if fields.first_text(&["agentId"]).is_some() => Happening::SubagentStopping,
         "agentStop" => Happening::Stopping {
             again: fields.flag("stop_hook_active"),
         },
         "subagentStop" => Happening::SubagentStopping,
         "sessionEnd" => Happening::SessionEnded,
-        name if is_claude_format(name) => return claude_code::read(Host::Copilot, name, fields),
+        name if is_claude_format(name) => {
+            return claude_code::read_event(Host::Copilot, name, fields);
+        }
         _ => return None,
     };
-    Some(envelope::event(Host::Copilot, name, fields, happening))
+    Some(envelope::build_event(
+        Host::Copilot,
+        name,
+        fields,
+        happening,
+    ))
 }
 
 fn is_claude_format(name: &str) -> bool {
@@ -47,27 +56,29 @@ fn is_claude_format(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
-fn failed(fields: &Fields<'_>) -> bool {
+fn has_failed(fields: &Fields<'_>) -> bool {
     fields
-        .inner("toolResult")
-        .text(&["resultType"])
+        .inner_fields("toolResult")
+        .first_text(&["resultType"])
         .is_some_and(|result| result != "success")
 }
 
-pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
+pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Value> {
     match (&answer.verdict, &event.happening) {
-        (Verdict::Block(reason), Happening::ToolAboutToRun(_)) if is_claude_format(&event.name) => {
-            Some(answer::denial(&event.name, reason))
+        (AnswerVerdict::Block(reason), Happening::ToolAboutToRun(_))
+            if is_claude_format(&event.name) =>
+        {
+            Some(answer::denial_json(&event.name, reason))
         }
-        (Verdict::Block(reason), Happening::ToolAboutToRun(_)) => {
+        (AnswerVerdict::Block(reason), Happening::ToolAboutToRun(_)) => {
             Some(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }))
         }
-        (Verdict::Block(reason), _) => Some(answer::decision("block", reason)),
-        (Verdict::Nothing, _)
-        | (Verdict::Context(_), Happening::Compacting | Happening::Compacted) => None,
+        (AnswerVerdict::Block(reason), _) => Some(answer::decision_json("block", reason)),
+        (AnswerVerdict::Nothing, _)
+        | (AnswerVerdict::Context(_), Happening::Compacting | Happening::Compacted) => None,
         // Flat under Claude Code's names as well: Copilot accepts the nested denial, but ignores
         // nested
         // context.
-        (Verdict::Context(context), _) => Some(json!({ "additionalContext": context })),
+        (AnswerVerdict::Context(context), _) => Some(json!({ "additionalContext": context })),
     }
 }

@@ -6,7 +6,7 @@ use domain::host_event::{Happening, Host, HostEvent, StartSource};
 use super::fields::Fields;
 
 /// Builds the event of a payload that has its fields at the top level.
-pub(super) fn event(
+pub(super) fn build_event(
     host: Host,
     name: &str,
     fields: &Fields<'_>,
@@ -14,27 +14,29 @@ pub(super) fn event(
 ) -> HostEvent {
     // All spellings for every host: Copilot sends snake case under Claude Code's event names and
     // camel case under its own.
-    let session = fields.text(&["session_id", "sessionId", "conversation_id"]);
-    let agent = fields.text(&["agent_id", "agentId", "subagent_id", "subagent_type"]);
+    let session = fields.first_text(&["session_id", "sessionId", "conversation_id"]);
+    let agent = fields.first_text(&["agent_id", "agentId", "subagent_id", "subagent_type"]);
     // Copilot gives a subagent a session of its own, under the agent's id. Its work belongs to the
     // parent's session.
     let parent = fields
-        .text(&["parent_agent_id", "parentAgentId"])
+        .first_text(&["parent_agent_id", "parentAgentId"])
         .filter(|_| agent.is_some() && agent == session);
     HostEvent {
         host,
         name: name.to_owned(),
         session: parent.or(session).unwrap_or_default(),
-        turn: fields.text(&["turn_id", "prompt_id", "generation_id"]),
+        turn: fields.first_text(&["turn_id", "prompt_id", "generation_id"]),
         agent,
         // Cursor sends no `cwd`, only the roots of the workspace.
-        directory: fields.text(&["cwd"]).or_else(|| first_root(fields)),
+        directory: fields
+            .first_text(&["cwd"])
+            .or_else(|| first_workspace_root(fields)),
         happening,
     }
 }
 
-fn first_root(fields: &Fields<'_>) -> Option<String> {
-    let roots = fields.value(&["workspace_roots"]);
+fn first_workspace_root(fields: &Fields<'_>) -> Option<String> {
+    let roots = fields.first_value(&["workspace_roots"]);
     roots
         .get(0)?
         .as_str()
@@ -43,8 +45,8 @@ fn first_root(fields: &Fields<'_>) -> Option<String> {
 }
 
 /// Parses why a session starts; an unknown reason is a plain start.
-pub(super) fn start_source(fields: &Fields<'_>) -> StartSource {
-    match fields.text(&["source"]).as_deref() {
+pub(super) fn read_start_source(fields: &Fields<'_>) -> StartSource {
+    match fields.first_text(&["source"]).as_deref() {
         Some("resume" | "fork") => StartSource::Resume,
         Some("clear") => StartSource::Clear,
         Some("compact") => StartSource::Compact,

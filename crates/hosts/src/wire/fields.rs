@@ -14,14 +14,14 @@ use serde_json::value::RawValue;
 pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
-    pub(super) fn parse(payload: &'a [u8]) -> Result<Self, serde_json::Error> {
+    pub(super) fn parse_payload(payload: &'a [u8]) -> Result<Self, serde_json::Error> {
         // Some hosts write a byte order mark on Windows, which is not valid JSON.
         let json = payload.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(payload);
         serde_json::from_slice(json).map(Self)
     }
 
     /// Returns the first of these fields that is a non-empty string.
-    pub(super) fn text(&self, names: &[&str]) -> Option<String> {
+    pub(super) fn first_text(&self, names: &[&str]) -> Option<String> {
         names
             .iter()
             .find_map(|name| self.decode::<String>(name).filter(|text| !text.is_empty()))
@@ -36,7 +36,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns the first of these fields that is present, or null.
-    pub(super) fn value(&self, names: &[&str]) -> Value {
+    pub(super) fn first_value(&self, names: &[&str]) -> Value {
         names
             .iter()
             .find_map(|name| self.decode::<Value>(name))
@@ -49,12 +49,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Returns the JSON text of a field.
-    pub(super) fn raw(&self, name: &str) -> Option<&'a str> {
+    pub(super) fn raw_json(&self, name: &str) -> Option<&'a str> {
         self.0.get(name).map(|raw| raw.get())
     }
 
     /// Returns the fields of a nested object; none if it is not one.
-    pub(super) fn inner(&self, name: &str) -> Fields<'a> {
+    pub(super) fn inner_fields(&self, name: &str) -> Fields<'a> {
         self.0
             .get(name)
             .and_then(|raw| serde_json::from_str(raw.get()).ok().map(Fields))
@@ -80,11 +80,11 @@ fn without_lone_surrogates(json: &str) -> Option<String> {
     let mut found = false;
     while let Some((before, escape)) = rest.find('\\').and_then(|at| rest.split_at_checked(at)) {
         repaired.push_str(before);
-        let low = escape.get(6..).and_then(code_unit);
+        let low = escape.get(6..).and_then(parse_code_unit);
         // Each escape is consumed whole, so that an escaped backslash before `ud800` is not taken
         // for
         // the start of a surrogate.
-        let length = match (code_unit(escape), low) {
+        let length = match (parse_code_unit(escape), low) {
             (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => 12,
             (Some(0xD800..=0xDFFF), _) => {
                 found = true;
@@ -103,6 +103,6 @@ fn without_lone_surrogates(json: &str) -> Option<String> {
 }
 
 /// Returns the code unit of a leading `\uXXXX` escape.
-fn code_unit(escape: &str) -> Option<u16> {
+fn parse_code_unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }

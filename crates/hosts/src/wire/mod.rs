@@ -21,14 +21,14 @@ mod touches;
 
 use domain::host_event::{Host, HostEvent, Reply};
 
-use self::answer::Answer;
+use self::answer::HostAnswer;
 use self::fields::Fields;
-pub use self::salvage::{Salvage, salvage};
+pub use self::salvage::{Salvage, salvage_payload};
 
 /// The payload is not an event of this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unreadable(pub String);
+pub struct UnreadablePayload(pub String);
 
 /// Parses an event. `None` if it is not handled: unknown events pass.
 ///
@@ -36,44 +36,44 @@ pub struct Unreadable(pub String);
 ///
 /// # Errors
 /// [`Unreadable`] when the bytes are not a JSON object.
-pub fn read(
+pub fn read_event(
     host: Host,
     event: Option<&str>,
     payload: &[u8],
-) -> Result<Option<HostEvent>, Unreadable> {
-    let fields = Fields::parse(payload)
-        .map_err(|error| Unreadable(format!("payload is not a JSON object: {error}")))?;
+) -> Result<Option<HostEvent>, UnreadablePayload> {
+    let fields = Fields::parse_payload(payload)
+        .map_err(|error| UnreadablePayload(format!("payload is not a JSON object: {error}")))?;
     // The payload's own name wins. Copilot runs hooks from Claude Code's settings too, where the
     // name is in the payload and not on the command line.
     let Some(name) = fields
-        .text(&["hook_event_name"])
+        .first_text(&["hook_event_name"])
         .or_else(|| event.map(str::to_owned))
     else {
         return Ok(None);
     };
     Ok(match host {
-        Host::ClaudeCode => claude_code::read(host, &name, &fields),
-        Host::Cursor => cursor::read(&name, &fields),
-        Host::OpenCode => opencode::read(&name, &fields),
-        Host::Codex => codex::read(&name, &fields),
-        Host::Gemini => gemini::read(&name, &fields),
-        Host::Copilot => copilot::read(&name, &fields),
+        Host::ClaudeCode => claude_code::read_event(host, &name, &fields),
+        Host::Cursor => cursor::read_event(&name, &fields),
+        Host::OpenCode => opencode::read_event(&name, &fields),
+        Host::Codex => codex::read_event(&name, &fields),
+        Host::Gemini => gemini::read_event(&name, &fields),
+        Host::Copilot => copilot::read_event(&name, &fields),
     })
 }
 
 /// Renders the answer for the host's standard output; empty if there is nothing to say.
 #[must_use]
-pub fn render(event: &HostEvent, reply: &Reply) -> String {
-    let answer = Answer::of(event, reply);
+pub fn render_reply(event: &HostEvent, reply: &Reply) -> String {
+    let answer = HostAnswer::from_reply(event, reply);
     // One renderer per host. An answer with the fields of all dialects does not work: Codex rejects
     // any field it does not know and then lets the call pass.
     let said = match event.host {
-        Host::ClaudeCode => claude_code::render(event, &answer),
-        Host::Cursor => cursor::render(event, &answer),
-        Host::OpenCode => opencode::render(event, &answer),
-        Host::Codex => codex::render(event, &answer),
-        Host::Gemini => gemini::render(event, &answer),
-        Host::Copilot => copilot::render(event, &answer),
+        Host::ClaudeCode => claude_code::render_answer(event, &answer),
+        Host::Cursor => cursor::render_answer(event, &answer),
+        Host::OpenCode => opencode::render_answer(event, &answer),
+        Host::Codex => codex::render_answer(event, &answer),
+        Host::Gemini => gemini::render_answer(event, &answer),
+        Host::Copilot => copilot::render_answer(event, &answer),
     };
     said.map(|value| value.to_string()).unwrap_or_default()
 }

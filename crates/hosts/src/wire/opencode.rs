@@ -6,32 +6,32 @@
 use domain::host_event::{Happening, Host, HostEvent, StartSource, ToolCall};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Verdict};
+use super::answer::{AnswerVerdict, HostAnswer};
 use super::fields::Fields;
 use super::{prompt, tools};
 
-const SYSTEM: &str = "experimental.chat.system.transform";
+const SYSTEM_TRANSFORM_HOOK: &str = "experimental.chat.system.transform";
 
-pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
-    let (input, output) = (fields.inner("input"), fields.inner("output"));
-    let parent = fields.text(&["parentID"]);
+pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
+    let (input, output) = (fields.inner_fields("input"), fields.inner_fields("output"));
+    let parent = fields.first_text(&["parentID"]);
     let happening = match name {
-        "tool.execute.before" => Happening::ToolAboutToRun(call(&input, &output)),
+        "tool.execute.before" => Happening::ToolAboutToRun(read_tool_call(&input, &output)),
         "tool.execute.after" => Happening::ToolFinished {
-            call: call(&input, &output),
-            failed: failed(&output),
+            call: read_tool_call(&input, &output),
+            failed: has_failed(&output),
         },
         "chat.message" => Happening::PromptSubmitted {
-            prompt: prompt::typed(message(&output)),
+            prompt: prompt::restore_typed_prompt(read_message(&output)),
         },
         "command.execute.before" => Happening::PromptSubmitted {
-            prompt: command(&input),
+            prompt: read_command(&input),
         },
         // The first hook that can reach the model (`session.created` has no output). It fires
         // before
         // every request, also for OpenCode's own helpers.
-        SYSTEM if is_helper(&output) => return None,
-        SYSTEM => Happening::SessionStarted {
+        SYSTEM_TRANSFORM_HOOK if is_helper_request(&output) => return None,
+        SYSTEM_TRANSFORM_HOOK => Happening::SessionStarted {
             source: StartSource::Startup,
         },
         "experimental.session.compacting" => Happening::Compacting,
@@ -45,7 +45,7 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         // Including `event:session.created`, which has no output to put an answer into.
         _ => return None,
     };
-    let own = session(&input);
+    let own = read_session_id(&input);
     let (session, agent) = match parent {
         Some(parent) => (parent, own),
         None => (own.unwrap_or_default(), None),
@@ -54,50 +54,50 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         host: Host::OpenCode,
         name: name.to_owned(),
         session,
-        turn: input.text(&["messageID"]),
+        turn: input.first_text(&["messageID"]),
         agent,
-        directory: fields.text(&["directory"]),
+        directory: fields.first_text(&["directory"]),
         happening,
     })
 }
 
-fn session(input: &Fields<'_>) -> Option<String> {
-    let properties = input.inner("properties");
+fn read_session_id(input: &Fields<'_>) -> Option<String> {
+    let properties = input.inner_fields("properties");
     input
-        .text(&["sessionID"])
-        .or_else(|| properties.text(&["sessionID"]))
-        .or_else(|| properties.inner("info").text(&["id"]))
+        .first_text(&["sessionID"])
+        .or_else(|| properties.first_text(&["sessionID"]))
+        .or_else(|| properties.inner_fields("info").first_text(&["id"]))
 }
 
-fn call(input: &Fields<'_>, output: &Fields<'_>) -> ToolCall {
+fn read_tool_call(input: &Fields<'_>, output: &Fields<'_>) -> ToolCall {
     // Before a call they are in `output`, where plugins may edit them; after it in `input`.
     let arguments = if output.has("args") {
-        output.value(&["args"])
+        output.first_value(&["args"])
     } else {
-        input.value(&["args"])
+        input.first_value(&["args"])
     };
-    tools::call(tools::Described {
+    tools::classify_call(tools::DescribedCall {
         host: Host::OpenCode,
-        id: input.text(&["callID"]),
-        name: input.text(&["tool"]).unwrap_or_default(),
+        id: input.first_text(&["callID"]),
+        name: input.first_text(&["tool"]).unwrap_or_default(),
         input: arguments,
         server_tool: None,
     })
 }
 
 /// Whether the tool failed. MCP tools have the flag of the raw result, the shell its exit code.
-fn failed(output: &Fields<'_>) -> bool {
+fn has_failed(output: &Fields<'_>) -> bool {
     output.flag("isError")
         || output
-            .inner("metadata")
+            .inner_fields("metadata")
             .number("exit")
             .is_some_and(|code| code != 0.0)
 }
 
 /// Returns what the person wrote, without the synthetic parts OpenCode adds, such as mentioned
 /// files.
-fn message(output: &Fields<'_>) -> String {
-    let parts = output.value(&["parts"]);
+fn read_message(output: &Fields<'_>) -> String {
+    let parts = output.first_value(&["parts"]);
     let parts = parts.as_array().into_iter().flatten();
     let written = parts.filter(|part| part["type"] == "text" && part["synthetic"] != true);
     written
@@ -106,19 +106,19 @@ fn message(output: &Fields<'_>) -> String {
         .join("\n")
 }
 
-fn command(input: &Fields<'_>) -> String {
-    let arguments = input.text(&["arguments"]).unwrap_or_default();
+fn read_command(input: &Fields<'_>) -> String {
+    let arguments = input.first_text(&["arguments"]).unwrap_or_default();
     format!(
         "/{} {arguments}",
-        input.text(&["command"]).unwrap_or_default()
+        input.first_text(&["command"]).unwrap_or_default()
     )
     .trim_end()
     .to_owned()
 }
 
 /// Whether the request is OpenCode's own, for a title or a summary.
-fn is_helper(output: &Fields<'_>) -> bool {
-    let system = output.value(&["system"]);
+fn is_helper_request(output: &Fields<'_>) -> bool {
+    let system = output.first_value(&["system"]);
     let text = system
         .get(0)
         .and_then(Value::as_str)
@@ -130,25 +130,29 @@ fn is_helper(output: &Fields<'_>) -> bool {
     start.starts_with("You are a title generator") || start.to_lowercase().contains("summar")
 }
 
-pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
+pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Value> {
     // OpenCode ignores the context once the prompt is replaced, and the prompt contains it.
     if let (Some(prompt), Happening::Compacting) = (&answer.compaction_prompt, &event.happening) {
         return Some(json!({ "prompt": prompt }));
     }
     match (&answer.verdict, event.name.as_str()) {
         (
-            Verdict::Block(reason),
+            AnswerVerdict::Block(reason),
             "tool.execute.before" | "chat.message" | "command.execute.before",
         ) => Some(json!({ "deny": reason })),
-        (Verdict::Block(reason), "event:session.idle") => Some(json!({ "followup": reason })),
-        (Verdict::Context(context), "tool.execute.after") => Some(json!({ "append": context })),
-        (Verdict::Context(context), "chat.message" | "command.execute.before") => {
+        (AnswerVerdict::Block(reason), "event:session.idle") => Some(json!({ "followup": reason })),
+        (AnswerVerdict::Context(context), "tool.execute.after") => {
+            Some(json!({ "append": context }))
+        }
+        (AnswerVerdict::Context(context), "chat.message" | "command.execute.before") => {
             Some(json!({ "prompt_append": context }))
         }
-        (Verdict::Context(context), SYSTEM) => Some(json!({ "system": context })),
-        (Verdict::Context(context), "experimental.session.compacting") => {
+        (AnswerVerdict::Context(context), SYSTEM_TRANSFORM_HOOK) => {
+            Some(json!({ "system": context }))
+        }
+        (AnswerVerdict::Context(context), "experimental.session.compacting") => {
             Some(json!({ "context": [context] }))
         }
-        (Verdict::Nothing | Verdict::Block(_) | Verdict::Context(_), _) => None,
+        (AnswerVerdict::Nothing | AnswerVerdict::Block(_) | AnswerVerdict::Context(_), _) => None,
     }
 }

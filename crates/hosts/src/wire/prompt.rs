@@ -4,11 +4,11 @@
 //! must not be able to pass for a person's command.
 
 /// Prefix of the first line in our command files.
-const EXPANDED: &str = "Throughline command: ";
+const COMMAND_PREFIX: &str = "Throughline command: ";
 
 /// Returns the prompt as it was typed.
-pub(super) fn typed(prompt: String) -> String {
-    match prompt.trim_start().strip_prefix(EXPANDED) {
+pub(super) fn restore_typed_prompt(prompt: String) -> String {
+    match prompt.trim_start().strip_prefix(COMMAND_PREFIX) {
         Some(rest) => rest.lines().next().unwrap_or_default().trim().to_owned(),
         None => prompt,
     }
@@ -16,16 +16,16 @@ pub(super) fn typed(prompt: String) -> String {
 
 /// Returns the prompt as it was typed, for hosts where commands are mentions: `$approve-plan act
 /// 1`.
-pub(super) fn typed_or_mentioned(prompt: String) -> String {
-    let prompt = typed(prompt);
+pub(super) fn restore_mentioned_prompt(prompt: String) -> String {
+    let prompt = restore_typed_prompt(prompt);
     match prompt.trim_start().strip_prefix('$') {
-        Some(mention) if is_command(mention) => format!("/{}", mention.trim_end()),
+        Some(mention) if is_command_mention(mention) => format!("/{}", mention.trim_end()),
         _ => prompt,
     }
 }
 
 /// Whether the first word can be a command's name, unlike `$5` and `$HOME`.
-fn is_command(mention: &str) -> bool {
+fn is_command_mention(mention: &str) -> bool {
     let name = mention.split_whitespace().next().unwrap_or_default();
     mention.starts_with(|first: char| first.is_ascii_lowercase())
         && name

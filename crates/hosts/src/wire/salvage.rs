@@ -55,8 +55,8 @@ impl Salvage {
                 return;
             }
             match self.string {
-                Some(state) => self.in_string(*byte, state),
-                None => self.outside(*byte),
+                Some(state) => self.push_in_string(*byte, state),
+                None => self.push_outside_string(*byte),
             }
         }
     }
@@ -82,7 +82,7 @@ impl Salvage {
         self.kept
     }
 
-    fn in_string(&mut self, byte: u8, mut state: StringState) {
+    fn push_in_string(&mut self, byte: u8, mut state: StringState) {
         if state.escape > 0 {
             // `\u` is followed by four digits, every other escape is one byte.
             state.escape = if byte == b'u' && state.escape == 1 {
@@ -127,7 +127,7 @@ impl Salvage {
         }
     }
 
-    fn outside(&mut self, byte: u8) {
+    fn push_outside_string(&mut self, byte: u8) {
         match byte {
             b'"' => {
                 let in_object = self.open.last() == Some(&b'}');
@@ -170,11 +170,11 @@ impl Salvage {
 
 /// Returns the recoverable part of a malformed or cut-off payload; empty if there is none.
 #[must_use]
-pub fn salvage(payload: &[u8]) -> Vec<u8> {
+pub fn salvage_payload(payload: &[u8]) -> Vec<u8> {
     let json = payload.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(payload);
     // Up to the first error. At an unexpected end that is all of it.
     let end = match serde_json::from_slice::<serde::de::IgnoredAny>(json) {
-        Err(error) if !error.is_eof() => offset_of(json, error.line(), error.column()),
+        Err(error) if !error.is_eof() => byte_offset(json, error.line(), error.column()),
         _ => json.len(),
     };
     let mut salvage = Salvage::default();
@@ -183,7 +183,7 @@ pub fn salvage(payload: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the byte offset of a parser's line and column, both counted from 1.
-fn offset_of(json: &[u8], line: usize, column: usize) -> usize {
+fn byte_offset(json: &[u8], line: usize, column: usize) -> usize {
     let before: usize = json
         .split_inclusive(|byte| *byte == b'\n')
         .take(line.saturating_sub(1))
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn read(payload: &[u8]) -> Value {
-        serde_json::from_slice(&salvage(payload)).unwrap_or(Value::Null)
+        serde_json::from_slice(&salvage_payload(payload)).unwrap_or(Value::Null)
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::{patch, touches};
 
 /// What a tool does to the files in its input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum FileDeed {
     Read,
     Write,
     Edit,
@@ -23,7 +23,7 @@ pub(super) enum Deed {
 }
 
 /// A tool call as the host describes it.
-pub(super) struct Described {
+pub(super) struct DescribedCall {
     pub(super) host: Host,
     pub(super) id: Option<String>,
     pub(super) name: String,
@@ -33,65 +33,67 @@ pub(super) struct Described {
 }
 
 /// Parses the call of a payload that has its fields at the top level.
-pub(super) fn call_of(host: Host, fields: &Fields<'_>) -> ToolCall {
-    let name = fields.text(&["tool_name", "toolName"]).unwrap_or_default();
+pub(super) fn read_tool_call(host: Host, fields: &Fields<'_>) -> ToolCall {
+    let name = fields
+        .first_text(&["tool_name", "toolName"])
+        .unwrap_or_default();
     // Stated by the host, where it does: names alone are ambiguous.
     let from_server = fields.has("mcp_context") || fields.has("mcp_server");
-    call(Described {
+    classify_call(DescribedCall {
         host,
-        id: fields.text(&["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]),
-        input: fields.value(&["tool_input", "toolArgs", "toolInput", "tool_args"]),
+        id: fields.first_text(&["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]),
+        input: fields.first_value(&["tool_input", "toolArgs", "toolInput", "tool_args"]),
         server_tool: from_server.then(|| {
             fields
-                .inner("mcp_context")
-                .text(&["tool_name"])
-                .unwrap_or_else(|| own_name(&name).to_owned())
+                .inner_fields("mcp_context")
+                .first_text(&["tool_name"])
+                .unwrap_or_else(|| strip_server_name(&name).to_owned())
         }),
         name,
     })
 }
 
-pub(super) fn call(described: Described) -> ToolCall {
-    let Described {
+pub(super) fn classify_call(described: DescribedCall) -> ToolCall {
+    let DescribedCall {
         host,
         id,
         name,
         input,
         server_tool,
     } = described;
-    let input = opened(input);
+    let input = normalize_input(input);
     let (kind, deed) = match server_tool
         .as_deref()
-        .or_else(|| server_tool_in(host, &name))
+        .or_else(|| parse_server_tool(host, &name))
     {
-        Some(tool) => (ToolKind::Mcp, guessed(tool)),
-        None => built_in(&name).unwrap_or_else(|| (ToolKind::Other, guessed(&name))),
+        Some(tool) => (ToolKind::Mcp, guess_deed(tool)),
+        None => classify_built_in(&name).unwrap_or_else(|| (ToolKind::Other, guess_deed(&name))),
     };
     // Read by its command line; the paths in a shell's input are working directories.
     if kind == ToolKind::Shell {
-        return shell(id, name, &input);
+        return classify_shell_call(id, name, &input);
     }
-    let (kind, deed) = match (kind, editor_command(&input)) {
+    let (kind, deed) = match (kind, classify_editor_command(&input)) {
         // Only for editors: a shell has a field `command` too.
         (ToolKind::Edit, Some(command)) => command,
         _ => (kind, deed),
     };
     ToolCall {
         id,
-        touches: touches::of(deed, &input),
+        touches: touches::touches_of_call(deed, &input),
         command: None,
-        says: says(&input),
+        says: collect_prose(&input),
         name,
         kind,
     }
 }
 
 /// Builds a shell call, or an edit if its command applies a patch.
-fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
-    let command = touches::command_line(input);
+fn classify_shell_call(id: Option<String>, name: String, input: &Value) -> ToolCall {
+    let command = touches::read_command_line(input);
     let patched = command
         .as_deref()
-        .map(|command| patched_by(command, input))
+        .map(|command| patched_by_shell(command, input))
         .unwrap_or_default();
     let kind = if patched.is_empty() {
         ToolKind::Shell
@@ -104,12 +106,12 @@ fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
         kind,
         touches: patched,
         command,
-        says: says(input),
+        says: collect_prose(input),
     }
 }
 
 /// Returns the prose in a call's input, without the content it writes: a file may mention anything.
-fn says(input: &Value) -> Option<String> {
+fn collect_prose(input: &Value) -> Option<String> {
     let fields = [
         "description",
         "prompt",
@@ -129,28 +131,28 @@ fn says(input: &Value) -> Option<String> {
 }
 
 /// Returns what `apply_patch <<'EOF' …` touches, also after `cd DIR &&`.
-fn patched_by(command: &str, input: &Value) -> Vec<domain::host_event::Touch> {
+fn patched_by_shell(command: &str, input: &Value) -> Vec<domain::host_event::Touch> {
     let Some((before, rest)) = command
         .split_once("apply_patch")
         .or_else(|| command.split_once("applypatch"))
     else {
         return Vec::new();
     };
-    let base = touches::text(input, &["workdir", "cwd"]).unwrap_or_default();
+    let base = touches::first_text(input, &["workdir", "cwd"]).unwrap_or_default();
     let inner = before
         .trim()
         .strip_suffix("&&")
         .and_then(|before| before.trim().strip_prefix("cd "));
     let base = inner.map_or_else(
         || base.to_owned(),
-        |inner| patch::join(base, inner.trim().trim_matches(['"', '\''])),
+        |inner| patch::join_path(base, inner.trim().trim_matches(['"', '\''])),
     );
-    patch::touches(rest, &base)
+    patch::patch_touches(rest, &base)
 }
 
 /// Normalises the input to an object. Some hosts send the object as a string; a bare string is the
 /// only argument.
-fn opened(input: Value) -> Value {
+fn normalize_input(input: Value) -> Value {
     match input {
         Value::String(text) => serde_json::from_str(&text)
             .ok()
@@ -162,12 +164,12 @@ fn opened(input: Value) -> Value {
 }
 
 /// Returns the tool's own name if the host's name alone tells that it comes from an MCP server.
-fn server_tool_in(host: Host, name: &str) -> Option<&str> {
+fn parse_server_tool(host: Host, name: &str) -> Option<&str> {
     if name.starts_with("mcp__") || name.starts_with("MCP:") {
-        return Some(own_name(name));
+        return Some(strip_server_name(name));
     }
     // Built-in tools first: `write_file` has the separator of OpenCode's server names.
-    if built_in(name).is_some() {
+    if classify_built_in(name).is_some() {
         return None;
     }
     match host {
@@ -182,15 +184,15 @@ fn server_tool_in(host: Host, name: &str) -> Option<&str> {
 }
 
 /// Extracts `tool` from `mcp__server__tool` and `MCP:tool`.
-fn own_name(name: &str) -> &str {
+fn strip_server_name(name: &str) -> &str {
     let name = name.strip_prefix("MCP:").unwrap_or(name);
     name.rsplit_once("__").map_or(name, |(_, tool)| tool)
 }
 
 /// Classifies the hosts' built-in tools.
-fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
+fn classify_built_in(name: &str) -> Option<(ToolKind, FileDeed)> {
     Some(match name.to_ascii_lowercase().as_str() {
-        "write" | "write_file" | "create" | "create_file" => (ToolKind::Write, Deed::Write),
+        "write" | "write_file" | "create" | "create_file" => (ToolKind::Write, FileDeed::Write),
         "edit"
         | "multiedit"
         | "multi_edit"
@@ -207,10 +209,10 @@ fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
         | "edit_notebook"
         | "patch"
         | "apply_patch"
-        | "applypatch" => (ToolKind::Edit, Deed::Edit),
-        "delete" | "delete_file" => (ToolKind::Delete, Deed::Delete),
+        | "applypatch" => (ToolKind::Edit, FileDeed::Edit),
+        "delete" | "delete_file" => (ToolKind::Delete, FileDeed::Delete),
         "read" | "read_file" | "read_many_files" | "view" | "notebookread" => {
-            (ToolKind::Read, Deed::Read)
+            (ToolKind::Read, FileDeed::Read)
         }
         // They search many files; their path is only where the search starts.
         "grep"
@@ -220,51 +222,51 @@ fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
         | "glob"
         | "ls"
         | "list"
-        | "list_directory" => (ToolKind::Read, Deed::Nothing),
+        | "list_directory" => (ToolKind::Read, FileDeed::Nothing),
         "bash" | "shell" | "shell_command" | "local_shell" | "exec_command" | "write_stdin"
         | "run_shell_command" | "run_terminal_cmd" | "write_bash" | "powershell"
-        | "write_powershell" => (ToolKind::Shell, Deed::Nothing),
+        | "write_powershell" => (ToolKind::Shell, FileDeed::Nothing),
         "agent" | "task" | "spawn_agent" | "delegate_to_agent" | "invoke_agent" => {
-            (ToolKind::Agent, Deed::Nothing)
+            (ToolKind::Agent, FileDeed::Nothing)
         }
         // Listed so that their underscore is not taken for the separator of a server's name.
-        "plan_enter" | "plan_exit" => (ToolKind::Other, Deed::Nothing),
+        "plan_enter" | "plan_exit" => (ToolKind::Other, FileDeed::Nothing),
         _ => return None,
     })
 }
 
 /// Classifies tools such as `str_replace_editor`, whose `command` argument selects the operation.
-fn editor_command(input: &Value) -> Option<(ToolKind, Deed)> {
+fn classify_editor_command(input: &Value) -> Option<(ToolKind, FileDeed)> {
     Some(match input.get("command")?.as_str()? {
-        "view" => (ToolKind::Read, Deed::Read),
-        "create" => (ToolKind::Write, Deed::Write),
-        "delete" => (ToolKind::Delete, Deed::Delete),
-        "rename" => (ToolKind::Edit, Deed::Move),
+        "view" => (ToolKind::Read, FileDeed::Read),
+        "create" => (ToolKind::Write, FileDeed::Write),
+        "delete" => (ToolKind::Delete, FileDeed::Delete),
+        "rename" => (ToolKind::Edit, FileDeed::Move),
         _ => return None,
     })
 }
 
 /// Guesses from its name what an unknown tool does. Errs on the strict side: gates check the path
 /// as well.
-fn guessed(name: &str) -> Deed {
+fn guess_deed(name: &str) -> FileDeed {
     let name = name.to_ascii_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
     // `remove` contains `move`, so deletion is tested first.
     if says(&["delete", "remove", "unlink"]) {
-        Deed::Delete
+        FileDeed::Delete
     } else if says(&["move", "rename"]) {
-        Deed::Move
+        FileDeed::Move
     } else if says(&["copy"]) {
-        Deed::Copy
+        FileDeed::Copy
     } else if says(&["create_dir", "createdir", "create_folder", "createfolder"]) {
-        Deed::Nothing
+        FileDeed::Nothing
     } else if says(&["edit", "append", "patch", "replace", "insert"]) {
-        Deed::Edit
+        FileDeed::Edit
     } else if says(&["write", "create", "save", "update"]) {
-        Deed::Write
+        FileDeed::Write
     } else if says(&["read", "get", "view"]) {
-        Deed::Read
+        FileDeed::Read
     } else {
-        Deed::Nothing
+        FileDeed::Nothing
     }
 }

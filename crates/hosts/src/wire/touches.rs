@@ -1,12 +1,12 @@
 //! Extracts the files a tool call touches from its input. All hosts' spellings in one place.
 
-use domain::host_event::{Effect, Touch};
+use domain::host_event::{FileEffect, Touch};
 use serde_json::Value;
 
 use super::patch;
-use super::tools::Deed;
+use super::tools::FileDeed;
 
-const PATH: [&str; 12] = [
+const PATH_FIELDS: [&str; 12] = [
     "file_path",
     "path",
     "filePath",
@@ -20,7 +20,7 @@ const PATH: [&str; 12] = [
     "fileName",
     "target_notebook",
 ];
-const SOURCE: [&str; 8] = [
+const SOURCE_FIELDS: [&str; 8] = [
     "source",
     "src",
     "from",
@@ -30,7 +30,7 @@ const SOURCE: [&str; 8] = [
     "sourcePath",
     "source_file",
 ];
-const DESTINATION: [&str; 11] = [
+const DESTINATION_FIELDS: [&str; 11] = [
     "destination",
     "dest",
     "dst",
@@ -44,7 +44,7 @@ const DESTINATION: [&str; 11] = [
     "targetPath",
 ];
 /// Lists of files, or of objects that each name one.
-const MANY: [&str; 6] = [
+const LIST_FIELDS: [&str; 6] = [
     "paths",
     "file_paths",
     "files",
@@ -52,7 +52,7 @@ const MANY: [&str; 6] = [
     "include",
     "operations",
 ];
-const WHOLE: [&str; 9] = [
+const WHOLE_TEXT_FIELDS: [&str; 9] = [
     "content",
     "contents",
     "file_text",
@@ -63,7 +63,7 @@ const WHOLE: [&str; 9] = [
     "insert_text",
     "code_edit",
 ];
-const OLD: [&str; 6] = [
+const OLD_TEXT_FIELDS: [&str; 6] = [
     "old_string",
     "old_str",
     "oldString",
@@ -71,7 +71,7 @@ const OLD: [&str; 6] = [
     "oldText",
     "oldStr",
 ];
-const NEW: [&str; 6] = [
+const NEW_TEXT_FIELDS: [&str; 6] = [
     "new_string",
     "new_str",
     "newString",
@@ -79,30 +79,30 @@ const NEW: [&str; 6] = [
     "newText",
     "newStr",
 ];
-const PATCH: [&str; 5] = ["patchText", "patch_text", "patch", "input", "diff"];
+const PATCH_FIELDS: [&str; 5] = ["patchText", "patch_text", "patch", "input", "diff"];
 
 /// Returns the touched files, in the order of the input.
-pub(super) fn of(deed: Deed, input: &Value) -> Vec<Touch> {
+pub(super) fn touches_of_call(deed: FileDeed, input: &Value) -> Vec<Touch> {
     match deed {
-        Deed::Nothing => Vec::new(),
-        Deed::Move | Deed::Copy => moved(deed, input),
-        Deed::Edit => match patch_text(input) {
-            Some(text) => patch::touches(&text, ""),
-            None => named(deed, input),
+        FileDeed::Nothing => Vec::new(),
+        FileDeed::Move | FileDeed::Copy => move_touches(deed, input),
+        FileDeed::Edit => match find_patch_text(input) {
+            Some(text) => patch::patch_touches(&text, ""),
+            None => named_touches(deed, input),
         },
-        Deed::Read | Deed::Write | Deed::Delete => named(deed, input),
+        FileDeed::Read | FileDeed::Write | FileDeed::Delete => named_touches(deed, input),
     }
 }
 
 /// Returns the first of these fields that is a non-empty string.
-pub(super) fn text<'a>(input: &'a Value, names: &[&str]) -> Option<&'a str> {
+pub(super) fn first_text<'a>(input: &'a Value, names: &[&str]) -> Option<&'a str> {
     names
         .iter()
         .find_map(|name| input.get(name)?.as_str().filter(|text| !text.is_empty()))
 }
 
 /// Returns the command line of a shell tool, which may be a list: `["bash", "-lc", "…"]`.
-pub(super) fn command_line(input: &Value) -> Option<String> {
+pub(super) fn read_command_line(input: &Value) -> Option<String> {
     ["command", "cmd", "script", "chars", "input"]
         .iter()
         .find_map(|name| match input.get(name)? {
@@ -121,59 +121,62 @@ pub(super) fn command_line(input: &Value) -> Option<String> {
         })
 }
 
-fn patch_text(input: &Value) -> Option<String> {
-    let given = PATCH
-        .iter()
-        .find_map(|name| input.get(name)?.as_str().filter(|text| patch::is_in(text)));
+fn find_patch_text(input: &Value) -> Option<String> {
+    let given = PATCH_FIELDS.iter().find_map(|name| {
+        input
+            .get(name)?
+            .as_str()
+            .filter(|text| patch::contains_patch(text))
+    });
     given
         .map(str::to_owned)
-        .or_else(|| command_line(input).filter(|text| patch::is_in(text)))
+        .or_else(|| read_command_line(input).filter(|text| patch::contains_patch(text)))
 }
 
 /// Returns the touches of a move or copy: the source is deleted by a move, the destination is
 /// written.
-fn moved(deed: Deed, input: &Value) -> Vec<Touch> {
-    let source = text(input, &SOURCE)
-        .or_else(|| text(input, &PATH))
-        .filter(|_| deed == Deed::Move);
+fn move_touches(deed: FileDeed, input: &Value) -> Vec<Touch> {
+    let source = first_text(input, &SOURCE_FIELDS)
+        .or_else(|| first_text(input, &PATH_FIELDS))
+        .filter(|_| deed == FileDeed::Move);
     let source = source.map(|path| Touch {
         path: path.to_owned(),
-        effect: Effect::Delete,
+        effect: FileEffect::Delete,
     });
-    let destination = text(input, &DESTINATION);
+    let destination = first_text(input, &DESTINATION_FIELDS);
     let destination = destination.map(|path| Touch {
         path: path.to_owned(),
         // The input does not hold the text; gates judge such a write by its path.
-        effect: Effect::Write { text: None },
+        effect: FileEffect::Write { text: None },
     });
     source.into_iter().chain(destination).collect()
 }
 
-fn named(deed: Deed, input: &Value) -> Vec<Touch> {
-    let own = text(input, &PATH).map(|path| touch(deed, path, input));
-    let many = MANY
+fn named_touches(deed: FileDeed, input: &Value) -> Vec<Touch> {
+    let own = first_text(input, &PATH_FIELDS).map(|path| build_touch(deed, path, input));
+    let many = LIST_FIELDS
         .iter()
         .filter_map(|name| input.get(name)?.as_array())
         .flatten();
     let others = many.filter_map(|item| match item {
         // Beside a path of its own, such a list holds options, not further files.
-        Value::String(path) => own.is_none().then(|| touch(deed, path, &Value::Null)),
-        item => text(item, &PATH).map(|path| touch(deed, path, item)),
+        Value::String(path) => own.is_none().then(|| build_touch(deed, path, &Value::Null)),
+        item => first_text(item, &PATH_FIELDS).map(|path| build_touch(deed, path, item)),
     });
     let others: Vec<Touch> = others.collect();
     own.into_iter().chain(others).collect()
 }
 
-fn touch(deed: Deed, path: &str, given: &Value) -> Touch {
+fn build_touch(deed: FileDeed, path: &str, given: &Value) -> Touch {
     let effect = match deed {
-        Deed::Delete => Effect::Delete,
-        Deed::Edit => edit(given),
+        FileDeed::Delete => FileEffect::Delete,
+        FileDeed::Edit => sum_replacements(given),
         // Some tools use one name for writing a whole file and for replacing a part of it.
-        Deed::Write if replaces(given) => edit(given),
-        Deed::Write => Effect::Write {
-            text: text_or_empty(given, &WHOLE),
+        FileDeed::Write if replaces_text(given) => sum_replacements(given),
+        FileDeed::Write => FileEffect::Write {
+            text: read_whole_text(given, &WHOLE_TEXT_FIELDS),
         },
-        Deed::Read | Deed::Move | Deed::Copy | Deed::Nothing => Effect::Read,
+        FileDeed::Read | FileDeed::Move | FileDeed::Copy | FileDeed::Nothing => FileEffect::Read,
     };
     Touch {
         path: path.to_owned(),
@@ -182,32 +185,33 @@ fn touch(deed: Deed, path: &str, given: &Value) -> Touch {
 }
 
 /// Returns the file's text, which may be empty and is then still known.
-fn text_or_empty(given: &Value, names: &[&str]) -> Option<String> {
+fn read_whole_text(given: &Value, names: &[&str]) -> Option<String> {
     names
         .iter()
         .find_map(|name| given.get(name)?.as_str())
         .map(str::to_owned)
 }
 
-fn replaces(given: &Value) -> bool {
-    OLD.iter().any(|name| given.get(name).is_some())
+fn replaces_text(given: &Value) -> bool {
+    OLD_TEXT_FIELDS.iter().any(|name| given.get(name).is_some())
         || given.get("edits").is_some_and(Value::is_array)
 }
 
 /// Sums up the replacements in a file: its own, and those in a list that name no other file.
-fn edit(given: &Value) -> Effect {
+fn sum_replacements(given: &Value) -> FileEffect {
     let listed = given
         .get("edits")
         .and_then(Value::as_array)
         .into_iter()
         .flatten();
-    let parts = std::iter::once(given).chain(listed.filter(|part| text(part, &PATH).is_none()));
+    let parts = std::iter::once(given)
+        .chain(listed.filter(|part| first_text(part, &PATH_FIELDS).is_none()));
     let (mut removed, mut added) = (0, 0);
     for part in parts {
-        removed += text(part, &OLD).map_or(0, str::len);
-        added += text(part, &NEW)
-            .or_else(|| text(part, &WHOLE))
+        removed += first_text(part, &OLD_TEXT_FIELDS).map_or(0, str::len);
+        added += first_text(part, &NEW_TEXT_FIELDS)
+            .or_else(|| first_text(part, &WHOLE_TEXT_FIELDS))
             .map_or(0, str::len);
     }
-    Effect::Edit { removed, added }
+    FileEffect::Edit { removed, added }
 }

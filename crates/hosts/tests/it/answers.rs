@@ -34,12 +34,12 @@ fn every_event_is_answered_in_its_hosts_words() {
             else {
                 continue;
             };
-            text += &format!("{} ({})\n", event.name, event.happening.word());
+            text += &format!("{} ({})\n", event.name, event.happening.as_str());
             for (title, reply) in &replies {
-                text += format!("  {title} {}", wire::render(&event, reply)).trim_end();
+                text += format!("  {title} {}", wire::render_reply(&event, reply)).trim_end();
                 text += "\n";
             }
-            let silence = wire::render(&event, &Reply::default());
+            let silence = wire::render_reply(&event, &Reply::default());
             match (host, event.name.as_str()) {
                 (Host::Cursor, "sessionStart") => {
                     let env = json!({ "env": { "THROUGHLINE_SESSION": event.session } });
@@ -83,17 +83,19 @@ fn a_long_text_is_cut_at_a_line_and_says_so() {
         let long: String = (0..2_000)
             .map(|number| format!("line {number} ü😀\n"))
             .collect();
-        let text = text_of(&wire::render(
+        let text = text_of(&wire::render_reply(
             &about_to_write(host),
             &reply(Some(&long), None, None),
         ));
-        assert!(text.encode_utf16().count() <= host.context_cap());
-        assert!(text.len() <= host.context_cap() || !matches!(host, Host::Codex | Host::Copilot));
+        assert!(text.encode_utf16().count() <= host.max_context_size());
+        assert!(
+            text.len() <= host.max_context_size() || !matches!(host, Host::Codex | Host::Copilot)
+        );
         let (kept, last) = text.rsplit_once('\n').unwrap();
         assert_eq!(last, "… cut here; `tl status` shows the rest");
         assert!(long.starts_with(&format!("{kept}\n")), "{host:?}");
         assert!(
-            text.encode_utf16().count() > host.context_cap() / 2,
+            text.encode_utf16().count() > host.max_context_size() / 2,
             "{host:?} keeps what it can"
         );
     }
@@ -103,7 +105,7 @@ fn a_long_text_is_cut_at_a_line_and_says_so() {
 fn one_long_line_is_cut_between_characters() {
     for host in Host::ALL {
         let long = "😀".repeat(20_000);
-        let text = text_of(&wire::render(
+        let text = text_of(&wire::render_reply(
             &about_to_write(host),
             &reply(Some(&long), None, None),
         ));
@@ -111,16 +113,16 @@ fn one_long_line_is_cut_between_characters() {
             text.starts_with("😀😀") && text.ends_with("shows the rest"),
             "{host:?}"
         );
-        assert!(text.encode_utf16().count() <= host.context_cap());
+        assert!(text.encode_utf16().count() <= host.max_context_size());
     }
 }
 
 #[test]
 fn what_fits_is_left_alone() {
     for host in Host::ALL {
-        let whole = "x".repeat(host.context_cap());
+        let whole = "x".repeat(host.max_context_size());
         assert_eq!(
-            text_of(&wire::render(
+            text_of(&wire::render_reply(
                 &about_to_write(host),
                 &reply(Some(&whole), None, None)
             )),
@@ -132,7 +134,7 @@ fn what_fits_is_left_alone() {
 #[test]
 fn a_denial_always_has_a_reason() {
     for host in Host::ALL {
-        let text = text_of(&wire::render(
+        let text = text_of(&wire::render_reply(
             &about_to_write(host),
             &reply(Some(" "), None, None),
         ));
@@ -147,10 +149,10 @@ fn only_a_host_that_lets_its_prompt_be_replaced_is_given_another() {
         ..reply(None, Some("context"), None)
     };
     let compacting = |host: Host, payload: &str| {
-        let event = wire::read(host, Some("preCompact"), payload.as_bytes())
+        let event = wire::read_event(host, Some("preCompact"), payload.as_bytes())
             .unwrap()
             .unwrap();
-        wire::render(&event, &reply)
+        wire::render_reply(&event, &reply)
     };
     let opencode = r#"{"hook_event_name": "experimental.session.compacting", "input": {"sessionID": "s"}, "output": {}}"#;
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Tool calls: names to kinds, inputs to touches, patches to both.
 
-use domain::host_event::{Effect, Host, ToolCall, ToolKind};
+use domain::host_event::{FileEffect, Host, ToolCall, ToolKind};
 use serde_json::{Value, json};
 
 use crate::recorded::{call, read};
@@ -10,16 +10,16 @@ fn shown(call: &ToolCall) -> String {
     let touches = call.touches.iter().map(|touch| {
         let path = &touch.path;
         match &touch.effect {
-            Effect::Read => format!("read {path}"),
-            Effect::Write { text: Some(text) } => format!("write {path} {text:?}"),
-            Effect::Write { text: None } => format!("write {path}"),
-            Effect::Edit { removed, added } => format!("edit {path} -{removed} +{added}"),
-            Effect::Delete => format!("delete {path}"),
+            FileEffect::Read => format!("read {path}"),
+            FileEffect::Write { text: Some(text) } => format!("write {path} {text:?}"),
+            FileEffect::Write { text: None } => format!("write {path}"),
+            FileEffect::Edit { removed, added } => format!("edit {path} -{removed} +{added}"),
+            FileEffect::Delete => format!("delete {path}"),
         }
     });
     format!(
         "{}: {}",
-        call.kind.word(),
+        call.kind.as_str(),
         touches.collect::<Vec<_>>().join(", ")
     )
     .trim_end()
@@ -289,7 +289,7 @@ fn a_servers_name_is_not_what_its_tool_does() {
     let payload = json!({ "tool_name": "mcp_file_writer_read", "tool_input": { "path": "a" },
         "mcp_context": { "server_name": "file_writer", "tool_name": "read" } });
     let event = read(Host::Gemini, "BeforeTool", &payload).unwrap();
-    assert_eq!(shown(event.happening.call().unwrap()), "mcp: read a");
+    assert_eq!(shown(event.happening.tool_call().unwrap()), "mcp: read a");
 }
 
 #[test]
@@ -448,10 +448,10 @@ fn commands_may_come_in_words() {
 fn half_a_character_does_not_hide_a_call() {
     let payload =
         br#"{"tool_name":"Write","tool_input":{"file_path":"a","content":"\ud83d \ud83d\ude00 \\ud83d \udc00"}}"#;
-    let event = hosts::wire::read(Host::ClaudeCode, Some("PreToolUse"), payload)
+    let event = hosts::wire::read_event(Host::ClaudeCode, Some("PreToolUse"), payload)
         .unwrap()
         .unwrap();
-    let call = event.happening.call().unwrap();
+    let call = event.happening.tool_call().unwrap();
     assert_eq!(call.kind, ToolKind::Write);
     assert_eq!(
         shown(call),

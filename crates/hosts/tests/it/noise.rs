@@ -96,8 +96,8 @@ impl Noise {
 
 fn read_and_answer(host: Host, event: &str, payload: &[u8]) {
     let text = || Some("x".to_owned());
-    if let Ok(Some(event)) = wire::read(host, Some(event), payload) {
-        let answer = wire::render(
+    if let Ok(Some(event)) = wire::read_event(host, Some(event), payload) {
+        let answer = wire::render_reply(
             &event,
             &Reply {
                 block: text(),
@@ -145,7 +145,7 @@ fn any_bytes() {
         for _ in 0..300 {
             let length = noise.below(80);
             let bytes: Vec<u8> = (0..length).map(|_| noise.next() as u8).collect();
-            assert!(wire::read(host, Some("PreToolUse"), &bytes).is_err());
+            assert!(wire::read_event(host, Some("PreToolUse"), &bytes).is_err());
         }
         for (folder, _) in FOLDERS {
             for recorded in recorded(folder) {

@@ -54,8 +54,11 @@ fn short(id: &str) -> &str {
 #[test]
 fn unknown_events_pass() {
     for host in Host::ALL {
-        assert_eq!(wire::read(host, Some("SomethingNew"), b"{}"), Ok(None));
-        assert_eq!(wire::read(host, None, b"{}"), Ok(None));
+        assert_eq!(
+            wire::read_event(host, Some("SomethingNew"), b"{}"),
+            Ok(None)
+        );
+        assert_eq!(wire::read_event(host, None, b"{}"), Ok(None));
     }
 }
 
@@ -72,17 +75,21 @@ fn what_is_no_object_is_unreadable() {
         "not json",
     ] {
         assert!(
-            wire::read(Host::ClaudeCode, Some("PreToolUse"), payload.as_bytes()).is_err(),
+            wire::read_event(Host::ClaudeCode, Some("PreToolUse"), payload.as_bytes()).is_err(),
             "{payload}"
         );
     }
-    assert!(wire::read(Host::ClaudeCode, Some("PreToolUse"), b"{\"a\": \"\xff\"}").is_err());
+    assert!(wire::read_event(Host::ClaudeCode, Some("PreToolUse"), b"{\"a\": \"\xff\"}").is_err());
 }
 
 #[test]
 fn a_byte_order_mark_is_passed_over() {
     let payload = b"\xEF\xBB\xBF{\"hook_event_name\": \"stop\"}";
-    assert!(wire::read(Host::Cursor, None, payload).unwrap().is_some());
+    assert!(
+        wire::read_event(Host::Cursor, None, payload)
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(crate) fn recorded(folder: &str) -> Vec<Recorded> {
 }
 
 pub(crate) fn read(host: Host, event: &str, payload: &Value) -> Option<HostEvent> {
-    wire::read(host, Some(event), payload.to_string().as_bytes()).unwrap()
+    wire::read_event(host, Some(event), payload.to_string().as_bytes()).unwrap()
 }
 
 /// Reads a call of a tool from a payload with Claude Code's fields.

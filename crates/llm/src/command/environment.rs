@@ -8,7 +8,7 @@ pub const RECURSION_GUARD: (&str, &str) = ("THROUGHLINE_HOOKS", "off");
 
 /// Variables programs need to find their files, login, locale and network. No keys, and nothing
 /// that tells an agent that it runs inside another one, because some refuse to start then.
-const HARMLESS: &[&str] = &[
+const ALLOWED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
     "USER",
@@ -50,14 +50,16 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Returns the allowed variables and those named in the provider's data.
-pub(super) fn harmless(
+pub(super) fn filter_allowed_environment(
     environment: &BTreeMap<String, String>,
     kept: &[String],
 ) -> BTreeMap<String, String> {
     let keep = |name: &str| {
         // An allowlist: new key variables appear with every provider, and a denylist would miss
         // them.
-        HARMLESS.contains(&name) || name.starts_with("LC_") || kept.iter().any(|kept| kept == name)
+        ALLOWED_VARIABLES.contains(&name)
+            || name.starts_with("LC_")
+            || kept.iter().any(|kept| kept == name)
     };
     environment
         .iter()
@@ -87,7 +89,9 @@ mod tests {
             .collect();
         let names = |kept: &[&str]| -> Vec<String> {
             let kept: Vec<String> = kept.iter().map(|name| (*name).to_owned()).collect();
-            harmless(&given, &kept).into_keys().collect()
+            filter_allowed_environment(&given, &kept)
+                .into_keys()
+                .collect()
         };
         assert_eq!(names(&[]), ["LC_ALL", "PATH"]);
         assert_eq!(

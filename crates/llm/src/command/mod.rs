@@ -16,16 +16,16 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 pub use self::environment::RECURSION_GUARD;
-use crate::error::{Class, LlmError};
-use crate::ledger::{Cost, filed};
-use crate::model::{Answer, Call, Event, Identity, Model};
-use crate::outcome::{Outcome, Stop};
+use crate::error::{ErrorClass, LlmError};
+use crate::ledger::{Cost, attach_ledger_entry};
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
+use crate::outcome::{Outcome, StopReason};
 use crate::provider::{CommandSpec, ProviderSpec};
 use crate::request::{Message, Request, Role, SchemaMode};
 
 /// A program that is started for each request.
 pub struct CommandModel {
-    identity: Identity,
+    identity: ModelIdentity,
     spec: CommandSpec,
     environment: BTreeMap<String, String>,
 }
@@ -43,22 +43,23 @@ impl CommandModel {
     ) -> Result<Self, Box<LlmError>> {
         let command = spec.command.clone().ok_or_else(|| {
             LlmError::new(
-                Class::Setup,
+                ErrorClass::Setup,
                 format!("provider `{provider}` is a server, not a program"),
             )
         })?;
         if command.program.trim().is_empty() {
             return Err(LlmError::new(
-                Class::Setup,
+                ErrorClass::Setup,
                 format!("no program is named for `{provider}`"),
             )
-            .first("name one that reads a prompt from its input and prints the answer"));
+            .with_first_step("name one that reads a prompt from its input and prints the answer"));
         }
-        let identity = Identity {
+        let identity = ModelIdentity {
             provider: provider.to_owned(),
-            model: spec.model(model),
+            model: spec.model_spec(model),
         };
-        let environment = environment::harmless(environment, &command.keep_environment);
+        let environment =
+            environment::filter_allowed_environment(environment, &command.keep_environment);
         Ok(Self {
             identity,
             spec: command,
@@ -66,18 +67,22 @@ impl CommandModel {
         })
     }
 
-    fn run(&self, request: &Request, call: &Call<'_>) -> Result<(Outcome, Cost), Box<LlmError>> {
-        let desk = Desk::new(self, request).map_err(|error| {
+    fn run_program(
+        &self,
+        request: &Request,
+        call: &Call<'_>,
+    ) -> Result<(Outcome, Cost), Box<LlmError>> {
+        let desk = CallFiles::new(self, request).map_err(|error| {
             LlmError::new(
-                Class::Setup,
+                ErrorClass::Setup,
                 format!("cannot create a directory for the program: {error}"),
             )
-            .first("check the space and the permissions of the temporary directory")
+            .with_first_step("check the space and the permissions of the temporary directory")
         })?;
-        let start = process::Start {
+        let start = process::ProcessSpec {
             program: &self.spec.program,
-            arguments: self.arguments(request, &desk),
-            environment: self.variables(&desk),
+            arguments: self.build_program_arguments(request, &desk),
+            environment: self.build_program_environment(&desk),
             directory: &desk.empty,
             input: if self.spec.prompt_on_stdin {
                 desk.prompt.clone()
@@ -85,31 +90,33 @@ impl CommandModel {
                 String::new()
             },
         };
-        let ended = process::run(&start, call.cancel, &|| call.tell(&Event::Alive))?;
-        let mut answer = output::read(&self.spec.output, &ended, &self.spec.program)?;
+        let ended =
+            process::run_process(&start, call.cancel, &|| call.emit_event(&CallEvent::Alive))?;
+        let mut answer =
+            output::parse_program_output(&self.spec.output, &ended, &self.spec.program)?;
         // The answer file wins over stdout, on which programs may also print progress.
-        if let Some(text) = desk.answer() {
+        if let Some(text) = desk.read_answer_file() {
             answer.text = text;
         }
         if answer.text.trim().is_empty() {
             let what = format!("`{}` exited without an answer", self.spec.program);
-            return Err(output::with_errors(
-                LlmError::new(Class::Malformed, what),
+            return Err(output::with_program_output(
+                LlmError::new(ErrorClass::Malformed, what),
                 &ended,
             ));
         }
-        call.tell(&Event::Text(answer.text.clone()));
+        call.emit_event(&CallEvent::Text(answer.text.clone()));
         let outcome = Outcome {
             text: answer.text,
             // Programs do not report why the model stopped.
-            stop: Stop::Unknown,
+            stop: StopReason::Unknown,
             usage: answer.usage,
             ..Outcome::default()
         };
         Ok((outcome, answer.cost))
     }
 
-    fn arguments(&self, request: &Request, desk: &Desk) -> Vec<String> {
+    fn build_program_arguments(&self, request: &Request, desk: &CallFiles) -> Vec<String> {
         // Only in native mode: in prompt mode the schema is in the prompt already.
         let native = request
             .schema
@@ -120,17 +127,17 @@ impl CommandModel {
             .arguments
             .iter()
             .chain(shape.into_iter().flatten())
-            .map(|argument| desk.filled(argument))
+            .map(|argument| desk.fill_template(argument))
             .collect()
     }
 
-    fn variables(&self, desk: &Desk) -> BTreeMap<String, String> {
+    fn build_program_environment(&self, desk: &CallFiles) -> BTreeMap<String, String> {
         let mut variables = self.environment.clone();
         variables.extend(
             self.spec
                 .set_environment
                 .iter()
-                .map(|(name, value)| (name.clone(), desk.filled(value))),
+                .map(|(name, value)| (name.clone(), desk.fill_template(value))),
         );
         // Last, so that no setting can switch the guard off by accident.
         let (name, value) = RECURSION_GUARD;
@@ -140,24 +147,24 @@ impl CommandModel {
 }
 
 impl Model for CommandModel {
-    fn identity(&self) -> &Identity {
+    fn model_identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         let started = Instant::now();
         // A program's own cost report wins over tokens times price.
-        let (answer, cost) = match self.run(request, call) {
+        let (answer, cost) = match self.run_program(request, call) {
             Ok((outcome, cost)) => (Ok(outcome), cost),
             Err(error) => (Err(error), Cost::Unknown),
         };
-        filed(request, &self.identity, started.elapsed(), cost, answer)
+        attach_ledger_entry(request, &self.identity, started.elapsed(), cost, answer)
     }
 }
 
 /// Temporary files of one call: an empty working directory, and input files beside it. Deleted with
 /// the call.
-struct Desk {
+struct CallFiles {
     _directory: TempDir,
     empty: PathBuf,
     answer_file: PathBuf,
@@ -165,7 +172,7 @@ struct Desk {
     words: Vec<(&'static str, String)>,
 }
 
-impl Desk {
+impl CallFiles {
     fn new(model: &CommandModel, request: &Request) -> std::io::Result<Self> {
         // One directory per call, so that concurrent calls of the same program do not meet.
         let directory = tempfile::Builder::new().prefix("llm-").tempdir()?;
@@ -180,13 +187,13 @@ impl Desk {
         let file = |name: &str, text: &str| -> std::io::Result<String> {
             let path = files.join(name);
             std::io::Write::write_all(&mut std::fs::File::create(&path)?, text.as_bytes())?;
-            Ok(shown(&path))
+            Ok(path_text(&path))
         };
         let schema = request
             .schema
             .as_ref()
             .map_or_else(|| "{}".to_owned(), |schema| schema.schema.to_string());
-        let prompt = prompt(request, model.spec.system_in_prompt);
+        let prompt = render_prompt(request, model.spec.system_in_prompt);
         let answer_file = files.join("answer");
         let words = vec![
             ("{model}", model.identity.model.id.clone()),
@@ -197,7 +204,7 @@ impl Desk {
             ("{prompt_file}", file("prompt.txt", &prompt)?),
             ("{schema_file}", file("schema.json", &schema)?),
             ("{schema}", schema),
-            ("{answer_file}", shown(&answer_file)),
+            ("{answer_file}", path_text(&answer_file)),
         ];
         Ok(Self {
             _directory: directory,
@@ -210,7 +217,7 @@ impl Desk {
 
     /// Replaces placeholders `{…}`. One pass: inserted text is not expanded again, so a prompt that
     /// contains `{system}` stays as it is.
-    fn filled(&self, template: &str) -> String {
+    fn fill_template(&self, template: &str) -> String {
         let mut result = String::new();
         let mut rest = template;
         while let Some(start) = rest.find('{') {
@@ -231,19 +238,19 @@ impl Desk {
     }
 
     /// Returns the content of the answer file, if the program wrote one.
-    fn answer(&self) -> Option<String> {
+    fn read_answer_file(&self) -> Option<String> {
         std::fs::read_to_string(&self.answer_file)
             .ok()
             .filter(|text| !text.trim().is_empty())
     }
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
 /// Renders the conversation as one text, because a program takes a single prompt.
-fn prompt(request: &Request, with_system: bool) -> String {
+fn render_prompt(request: &Request, with_system: bool) -> String {
     let mut parts = Vec::new();
     if with_system && !request.system.is_empty() {
         parts.push(request.system.clone());

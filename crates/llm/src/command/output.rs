@@ -2,28 +2,28 @@
 
 use serde_json::Value;
 
-use super::process::Ended;
-use crate::error::{Class, LlmError};
+use super::process::ProcessOutput;
+use crate::error::{ErrorClass, LlmError};
 use crate::ledger::Cost;
-use crate::outcome::Usage;
+use crate::outcome::TokenUsage;
 use crate::provider::{OutputFormat, OutputSpec, Pick};
 
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Printed {
+pub(super) struct ParsedOutput {
     pub(super) text: String,
-    pub(super) usage: Usage,
+    pub(super) usage: TokenUsage,
     pub(super) cost: Cost,
 }
 
 /// Returns the answer, or the failure. Exit code 0 alone does not prove success.
-pub(super) fn read(
+pub(super) fn parse_program_output(
     spec: &OutputSpec,
-    ended: &Ended,
+    ended: &ProcessOutput,
     program: &str,
-) -> Result<Printed, Box<LlmError>> {
+) -> Result<ParsedOutput, Box<LlmError>> {
     let objects = match spec.format {
         OutputFormat::Text => Vec::new(),
-        OutputFormat::Json => whole(&ended.output).into_iter().collect(),
+        OutputFormat::Json => parse_json_object(&ended.output).into_iter().collect(),
         OutputFormat::Jsonl => ended
             .output
             .lines()
@@ -31,11 +31,11 @@ pub(super) fn read(
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect(),
     };
-    let pick = |pick: &Option<Pick>| pick.as_ref().and_then(|pick| picked(pick, &objects));
+    let pick = |pick: &Option<Pick>| pick.as_ref().and_then(|pick| pick_value(pick, &objects));
     // Before the exit code: a reported failure says more, and some programs exit with 0 after it.
     if let Some(why) = pick(&spec.failed) {
-        return Err(with_errors(
-            failure(&format!("`{program}` failed"), &words(why)),
+        return Err(with_program_output(
+            classify_program_failure(&format!("`{program}` failed"), &json_value_text(why)),
             ended,
         ));
     }
@@ -48,24 +48,24 @@ pub(super) fn read(
         let why = last_line(&ended.errors)
             .or_else(|| last_line(&ended.output))
             .unwrap_or("no output");
-        return Err(with_errors(
-            failure(&format!("`{program}` {how}"), why),
+        return Err(with_program_output(
+            classify_program_failure(&format!("`{program}` {how}"), why),
             ended,
         ));
     }
     // Half an answer with exit code 0 must not pass for a complete one.
     if spec.done.is_some() && pick(&spec.done).is_none() {
         let what = format!("`{program}` exited without reporting completion");
-        return Err(with_errors(
-            LlmError::new(Class::StreamEndedEarly, what),
+        return Err(with_program_output(
+            LlmError::new(ErrorClass::StreamEndedEarly, what),
             ended,
         ));
     }
     let text = match &spec.text {
-        _ if pick(&spec.structured).is_some_and(|value| !value.is_null()) => {
-            pick(&spec.structured).map(words).unwrap_or_default()
-        }
-        Some(_) => pick(&spec.text).map(words).unwrap_or_default(),
+        _ if pick(&spec.structured).is_some_and(|value| !value.is_null()) => pick(&spec.structured)
+            .map(json_value_text)
+            .unwrap_or_default(),
+        Some(_) => pick(&spec.text).map(json_value_text).unwrap_or_default(),
         None => ended.output.clone(),
     };
     let number = |place: &Option<Pick>| pick(place).and_then(Value::as_u64);
@@ -79,7 +79,7 @@ pub(super) fn read(
     } else {
         0
     };
-    let usage = Usage {
+    let usage = TokenUsage {
         input: number(&spec.input_tokens).map(|input| input + apart),
         output: number(&spec.output_tokens),
         cache_read: read,
@@ -92,11 +92,11 @@ pub(super) fn read(
     let cost = dollars.map_or(Cost::Unknown, |dollars| {
         Cost::Reported((dollars * 1_000_000.0).round() as u64)
     });
-    Ok(Printed { text, usage, cost })
+    Ok(ParsedOutput { text, usage, cost })
 }
 
 /// Parses the JSON object in the output, skipping other text before it.
-fn whole(output: &str) -> Option<Value> {
+fn parse_json_object(output: &str) -> Option<Value> {
     serde_json::from_str(output.trim()).ok().or_else(|| {
         // Limited: each attempt may parse the whole rest, which is quadratic in the worst case.
         let starts = output.match_indices('{').map(|(start, _)| start).take(100);
@@ -107,7 +107,7 @@ fn whole(output: &str) -> Option<Value> {
 }
 
 /// Returns the picked value of the last matching object.
-fn picked<'a>(pick: &Pick, objects: &'a [Value]) -> Option<&'a Value> {
+fn pick_value<'a>(pick: &Pick, objects: &'a [Value]) -> Option<&'a Value> {
     let matches = |object: &&Value| {
         pick.when
             .iter()
@@ -121,7 +121,7 @@ fn picked<'a>(pick: &Pick, objects: &'a [Value]) -> Option<&'a Value> {
         .next_back()
 }
 
-fn words(value: &Value) -> String {
+fn json_value_text(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
@@ -135,7 +135,7 @@ fn last_line(text: &str) -> Option<&str> {
 }
 
 /// Classifies a failure by its message; programs have no error codes for it.
-fn failure(what: &str, why: &str) -> Box<LlmError> {
+fn classify_program_failure(what: &str, why: &str) -> Box<LlmError> {
     let why: String = why
         .chars()
         // Programs colour their messages with escape sequences.
@@ -154,9 +154,9 @@ fn failure(what: &str, why: &str) -> Box<LlmError> {
             "usage limit",
         ]) =>
         {
-            Class::RateLimited
+            ErrorClass::RateLimited
         }
-        () if says(&["overloaded", "unavailable", "529", "503"]) => Class::Overloaded,
+        () if says(&["overloaded", "unavailable", "529", "503"]) => ErrorClass::Overloaded,
         () if says(&[
             "log in",
             "login",
@@ -166,10 +166,10 @@ fn failure(what: &str, why: &str) -> Box<LlmError> {
             "401",
         ]) =>
         {
-            Class::Auth
+            ErrorClass::Auth
         }
-        () if says(&["credit", "quota", "billing"]) => Class::NoCredits,
-        () if says(&["too long", "context window", "context length"]) => Class::ContextTooLong,
+        () if says(&["credit", "quota", "billing"]) => ErrorClass::NoCredits,
+        () if says(&["too long", "context window", "context length"]) => ErrorClass::ContextTooLong,
         () if says(&[
             "unknown option",
             "unexpected argument",
@@ -177,24 +177,27 @@ fn failure(what: &str, why: &str) -> Box<LlmError> {
             "usage:",
         ]) =>
         {
-            Class::Setup
+            ErrorClass::Setup
         }
-        () => Class::Server,
+        () => ErrorClass::Server,
     };
     let error = LlmError::new(class, format!("{what}: {why}"));
     match class {
-        Class::Auth => {
-            error.first("log the program in, or keep its key variable with `keep_environment`")
-        }
-        Class::Setup => {
-            error.first("its version may not know these arguments: change `command.arguments`")
-        }
+        ErrorClass::Auth => error.with_first_step(
+            "log the program in, or keep its key variable with `keep_environment`",
+        ),
+        ErrorClass::Setup => error.with_first_step(
+            "its version may not know these arguments: change `command.arguments`",
+        ),
         _ => error,
     }
 }
 
 /// Attaches the program's output to an error, for an error report.
-pub(super) fn with_errors(mut error: Box<LlmError>, ended: &Ended) -> Box<LlmError> {
+pub(super) fn with_program_output(
+    mut error: Box<LlmError>,
+    ended: &ProcessOutput,
+) -> Box<LlmError> {
     error.text = [ended.output.trim(), ended.errors.trim()]
         .join("\n")
         .trim()
@@ -217,8 +220,8 @@ mod tests {
             .output
     }
 
-    fn ended(code: i32, output: &str, errors: &str) -> Ended {
-        Ended {
+    fn ended(code: i32, output: &str, errors: &str) -> ProcessOutput {
+        ProcessOutput {
             code: Some(code),
             output: output.to_owned(),
             errors: errors.to_owned(),
@@ -230,7 +233,7 @@ mod tests {
         let output = r#"[warn] noise {
             {"type":"result","subtype":"success","is_error":false,"result":"Hello","total_cost_usd":0.001,
              "usage":{"input_tokens":10,"cache_read_input_tokens":60,"cache_creation_input_tokens":1,"output_tokens":4}}"#;
-        let printed = read(
+        let printed = parse_program_output(
             &spec("claude-cli"),
             &ended(0, output, "[claude-code:unrecognized_model]"),
             "claude",
@@ -250,11 +253,12 @@ mod tests {
         assert_eq!(printed.cost, Cost::Unknown);
         let failed =
             r#"{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}"#;
-        let error = read(&spec("claude-cli"), &ended(0, failed, ""), "claude").unwrap_err();
+        let error =
+            parse_program_output(&spec("claude-cli"), &ended(0, failed, ""), "claude").unwrap_err();
         assert_eq!(
             (error.class, error.what.as_str()),
             (
-                Class::Auth,
+                ErrorClass::Auth,
                 "`claude` failed: Invalid API key · Please run /login"
             )
         );
@@ -267,42 +271,46 @@ mod tests {
             r#"{"type":"item.completed","item":{"type":"agent_message","text":"{\"n\":1}"}}"#;
         let done = r#"{"type":"turn.completed","usage":{"input_tokens":746,"cached_input_tokens":0,"output_tokens":5}}"#;
         let good = [harmless, said, done].join("\n");
-        let printed = read(&spec("codex-cli"), &ended(0, &good, ""), "codex").unwrap();
+        let printed =
+            parse_program_output(&spec("codex-cli"), &ended(0, &good, ""), "codex").unwrap();
         assert_eq!(
             (printed.text.as_str(), printed.usage.input),
             ("{\"n\":1}", Some(746))
         );
-        let error = read(&spec("codex-cli"), &ended(0, said, ""), "codex").unwrap_err();
-        assert_eq!(error.class, Class::StreamEndedEarly);
+        let error =
+            parse_program_output(&spec("codex-cli"), &ended(0, said, ""), "codex").unwrap_err();
+        assert_eq!(error.class, ErrorClass::StreamEndedEarly);
         let failed = r#"{"type":"turn.failed","error":{"message":"rate limit reached"}}"#;
         assert_eq!(
-            read(&spec("codex-cli"), &ended(1, failed, ""), "codex")
+            parse_program_output(&spec("codex-cli"), &ended(1, failed, ""), "codex")
                 .unwrap_err()
                 .class,
-            Class::RateLimited
+            ErrorClass::RateLimited
         );
     }
 
     #[test]
     fn a_bad_exit_is_a_failure_whatever_was_printed() {
-        let error = read(
+        let error = parse_program_output(
             &OutputSpec::default(),
             &ended(2, "half an ans", "boom\nerror: unknown option '--x'\n"),
             "p",
         )
         .unwrap_err();
-        assert_eq!(error.class, Class::Setup);
+        assert_eq!(error.class, ErrorClass::Setup);
         assert_eq!(
             error.what,
             "`p` exited with code 2: error: unknown option '--x'"
         );
         assert!(error.text.contains("half an ans"));
-        let killed = Ended {
+        let killed = ProcessOutput {
             code: None,
-            ..Ended::default()
+            ..ProcessOutput::default()
         };
         assert_eq!(
-            read(&OutputSpec::default(), &killed, "p").unwrap_err().what,
+            parse_program_output(&OutputSpec::default(), &killed, "p")
+                .unwrap_err()
+                .what,
             "`p` was killed by a signal: no output"
         );
     }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
-use crate::cancel::{Cancel, Cancelled};
-use crate::error::{Class, LlmError};
+use crate::cancel::{CancelToken, Cancelled};
+use crate::error::{ErrorClass, LlmError};
 
 /// How to start a program.
-pub(super) struct Start<'a> {
+pub(super) struct ProcessSpec<'a> {
     pub(super) program: &'a str,
     pub(super) arguments: Vec<String>,
     pub(super) environment: BTreeMap<String, String>,
@@ -23,7 +23,7 @@ pub(super) struct Start<'a> {
 
 /// Exit code and output of a program.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(super) struct ProcessOutput {
     /// `None` if it was killed by a signal.
     pub(super) code: Option<i32>,
     pub(super) output: String,
@@ -32,32 +32,32 @@ pub(super) struct Ended {
 
 /// Maximum size of the output that is kept. The rest is read and discarded, so that the program
 /// does not block on a full pipe.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_OUTPUT_BYTES: usize = 32 << 20;
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait for output after the program exited: its children may keep the pipe open.
-const AFTERMATH: Duration = Duration::from_secs(2);
+const PIPE_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs a program to its end. When cancelled, kills its whole process group before it returns.
-pub(super) fn run(
-    start: &Start<'_>,
-    cancel: &Cancel,
+pub(super) fn run_process(
+    start: &ProcessSpec<'_>,
+    cancel: &CancelToken,
     alive: &(dyn Fn() + Sync),
-) -> Result<Ended, Box<LlmError>> {
+) -> Result<ProcessOutput, Box<LlmError>> {
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
     // Run under a token that is never cancelled: `supervise_process` handles the caller's, so that
     // the group gets SIGTERM first. Otherwise the future would just be dropped.
-    Cancel::new().run(attend(start, cancel, alive))?
+    CancelToken::new().run_future(supervise_process(start, cancel, alive))?
 }
 
-async fn attend(
-    start: &Start<'_>,
-    cancel: &Cancel,
+async fn supervise_process(
+    start: &ProcessSpec<'_>,
+    cancel: &CancelToken,
     alive: &(dyn Fn() + Sync),
-) -> Result<Ended, Box<LlmError>> {
-    let mut child = spawn(start)?;
+) -> Result<ProcessOutput, Box<LlmError>> {
+    let mut child = spawn_process(start)?;
     // Created before anything can fail, so that its `Drop` kills the group on every way out.
     let group = Group::of(&child);
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -66,9 +66,9 @@ async fn attend(
         // All three concurrently: with one pipe full and not read, both sides would block.
         let talk = async {
             tokio::join!(
-                feed(input, &start.input),
-                drain(output, &mut said, alive),
-                drain(errors, &mut complained, alive)
+                write_process_input(input, &start.input),
+                read_process_output(output, &mut said, alive),
+                read_process_output(errors, &mut complained, alive)
             )
         };
         tokio::pin!(talk);
@@ -76,7 +76,7 @@ async fn attend(
             tokio::select! {
                 status = child.wait() => {
                     // Output may still be in the pipes when the program has exited.
-                    let _ = tokio::time::timeout(AFTERMATH, &mut talk).await;
+                    let _ = tokio::time::timeout(PIPE_DRAIN_TIMEOUT, &mut talk).await;
                     status
                 }
                 // A program may close its streams and go on working.
@@ -85,7 +85,7 @@ async fn attend(
         };
         tokio::select! {
             status = ended => Some(status),
-            () = cancel.thrown() => None,
+            () = cancel.until_cancelled() => None,
         }
     };
     let Some(status) = status else {
@@ -94,12 +94,12 @@ async fn attend(
     };
     let status = status.map_err(|error| {
         LlmError::new(
-            Class::Setup,
+            ErrorClass::Setup,
             format!("cannot wait for `{}`: {error}", start.program),
         )
     })?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Ended {
+    Ok(ProcessOutput {
         code: status.code(),
         output: text(said),
         errors: text(complained),
@@ -110,13 +110,13 @@ async fn attend(
     clippy::disallowed_methods,
     reason = "a command as a model is started here, by a person's setting, without a shell"
 )]
-fn command(program: &str) -> Command {
+fn new_command(program: &str) -> Command {
     // From `std::process::Command`, so that the lint on starting programs also covers this place.
     Command::from(std::process::Command::new(program))
 }
 
-fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
-    let mut command = command(start.program);
+fn spawn_process(start: &ProcessSpec<'_>) -> Result<Child, Box<LlmError>> {
+    let mut command = new_command(start.program);
     command
         .args(&start.arguments)
         // Nothing is inherited; the allowlist is the whole environment.
@@ -143,11 +143,11 @@ fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
                     .to_owned(),
             ),
         };
-        LlmError::new(Class::Setup, what).first(step)
+        LlmError::new(ErrorClass::Setup, what).with_first_step(step)
     })
 }
 
-async fn feed(input: Option<ChildStdin>, text: &str) {
+async fn write_process_input(input: Option<ChildStdin>, text: &str) {
     if let Some(mut input) = input {
         // Errors are ignored: a program may close its stdin without reading the prompt.
         let _ = input.write_all(text.as_bytes()).await;
@@ -155,7 +155,7 @@ async fn feed(input: Option<ChildStdin>, text: &str) {
     }
 }
 
-async fn drain(
+async fn read_process_output(
     pipe: Option<impl AsyncRead + Unpin>,
     bytes: &mut Vec<u8>,
     alive: &(dyn Fn() + Sync),
@@ -164,7 +164,7 @@ async fn drain(
     let mut buffer = vec![0; 16 << 10];
     while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
         alive();
-        let room = MOST_BYTES.saturating_sub(bytes.len());
+        let room = MAX_OUTPUT_BYTES.saturating_sub(bytes.len());
         bytes.extend(buffer.iter().take(read.min(room)));
     }
 }
@@ -184,7 +184,7 @@ impl Group {
         }
     }
 
-    fn signal(&self, signal: rustix::process::Signal) {
+    fn send_signal(&self, signal: rustix::process::Signal) {
         if let Some(leader) = self.leader {
             // Fails if the group is already gone, which is the goal.
             let _ = rustix::process::kill_process_group(leader, signal);
@@ -193,9 +193,9 @@ impl Group {
 
     /// Sends SIGTERM to the group, and SIGKILL after the grace period.
     async fn end(&self, child: &mut Child) {
-        self.signal(rustix::process::Signal::TERM);
+        self.send_signal(rustix::process::Signal::TERM);
         let _ = tokio::time::timeout(GRACE, child.wait()).await;
-        self.signal(rustix::process::Signal::KILL);
+        self.send_signal(rustix::process::Signal::KILL);
         let _ = child.wait().await;
     }
 }
@@ -203,7 +203,7 @@ impl Group {
 #[cfg(unix)]
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(rustix::process::Signal::KILL);
+        self.send_signal(rustix::process::Signal::KILL);
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::error::{Class, LlmError};
+use crate::error::{ErrorClass, LlmError};
 use crate::ledger::{Cost, LedgerEntry};
-use crate::model::{Answer, Call, Identity, Model};
-use crate::outcome::Usage;
+use crate::model::{Answer, Call, Model, ModelIdentity};
+use crate::outcome::TokenUsage;
 use crate::request::Request;
 
 /// A spending limit for a call, a run or a day. The caller sets what was spent before.
@@ -36,16 +36,16 @@ impl<M: Model> Budget<M> {
     }
 
     /// Fails if the call could exceed one of the allowances.
-    fn refuse(&self, request: &Request) -> Result<(), Box<LlmError>> {
+    fn check_allowances(&self, request: &Request) -> Result<(), Box<LlmError>> {
         // The full output limit: the real length is known only when it is paid for.
-        let worst = Usage {
+        let worst = TokenUsage {
             input: Some(request.estimated_input_tokens()),
             output: Some(u64::from(request.max_output_tokens)),
-            ..Usage::default()
+            ..TokenUsage::default()
         };
-        let identity = self.identity();
+        let identity = self.model_identity();
         // At the full price: whether the provider's cache will help is not known before the call.
-        let cost = Cost::of(&worst, identity.model.price.as_ref()).micros();
+        let cost = Cost::from_usage(&worst, identity.model.price.as_ref()).as_micros();
         for allowance in &self.allowances {
             let allowance = allowance
                 .lock()
@@ -59,7 +59,7 @@ impl<M: Model> Budget<M> {
                 ..
             } = &*allowance;
             // Both counts are set above, so the default is never used; it would refuse.
-            let needs = worst.total().unwrap_or(u64::MAX);
+            let needs = worst.total_tokens().unwrap_or(u64::MAX);
             if let Some(tokens) =
                 tokens.filter(|tokens| spent_tokens.saturating_add(needs) > *tokens)
             {
@@ -67,7 +67,7 @@ impl<M: Model> Budget<M> {
                     "the call may need {needs} tokens; {} of {tokens} are left for this {name}",
                     tokens.saturating_sub(*spent_tokens)
                 );
-                return Err(LlmError::new(Class::BudgetExceeded, what));
+                return Err(LlmError::new(ErrorClass::BudgetExceeded, what));
             }
             // No limit in money: an unknown price does not matter.
             let Some(micros) = *micros else { continue };
@@ -76,33 +76,35 @@ impl<M: Model> Budget<M> {
                 let what = format!(
                     "`{model}` has no price, so a budget in money for this {name} cannot be enforced"
                 );
-                return Err(LlmError::new(Class::BudgetExceeded, what).first(format!(
-                    "set a `price` for `{model}` of `{}`, or limit tokens instead",
-                    identity.provider
-                )));
+                return Err(
+                    LlmError::new(ErrorClass::BudgetExceeded, what).with_first_step(format!(
+                        "set a `price` for `{model}` of `{}`, or limit tokens instead",
+                        identity.provider
+                    )),
+                );
             };
             if spent_micros.saturating_add(cost) > micros {
                 let what = format!(
                     "the call may cost ${}; ${} of ${} are left for this {name}",
-                    dollars(cost),
-                    dollars(micros.saturating_sub(*spent_micros)),
-                    dollars(micros)
+                    format_dollars(cost),
+                    format_dollars(micros.saturating_sub(*spent_micros)),
+                    format_dollars(micros)
                 );
-                return Err(LlmError::new(Class::BudgetExceeded, what));
+                return Err(LlmError::new(ErrorClass::BudgetExceeded, what));
             }
         }
         Ok(())
     }
 
     /// Adds the attempts of an answer to all allowances; replayed ones cost nothing.
-    fn count(&self, ledger: &[LedgerEntry]) {
+    fn record_spending(&self, ledger: &[LedgerEntry]) {
         for allowance in &self.allowances {
             let mut allowance = allowance
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             // A mixed run (`ReplayOrRecord`) has both kinds of entries.
             for entry in ledger.iter().filter(|entry| !entry.replayed) {
-                let (tokens, micros) = (entry.usage.total(), entry.cost.micros());
+                let (tokens, micros) = (entry.usage.total_tokens(), entry.cost.as_micros());
                 allowance.spent_tokens = allowance.spent_tokens.saturating_add(tokens.unwrap_or(0));
                 allowance.spent_micros = allowance.spent_micros.saturating_add(micros.unwrap_or(0));
                 allowance.uncounted += u64::from(tokens.is_none() || micros.is_none());
@@ -112,14 +114,14 @@ impl<M: Model> Budget<M> {
 }
 
 impl<M: Model> Model for Budget<M> {
-    fn identity(&self) -> &Identity {
-        self.inner.identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        self.inner.model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
-        self.refuse(request)?;
-        let answer = self.inner.complete(request, call);
-        self.count(match &answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
+        self.check_allowances(request)?;
+        let answer = self.inner.complete_request(request, call);
+        self.record_spending(match &answer {
             Ok(outcome) => &outcome.ledger,
             Err(error) => &error.ledger,
         });
@@ -128,16 +130,16 @@ impl<M: Model> Model for Budget<M> {
 }
 
 /// Formats micro-dollars as dollars, without trailing zeros.
-fn dollars(micros: u64) -> String {
+fn format_dollars(micros: u64) -> String {
     let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fakes::{Scripted, fails, says};
+    use super::super::fakes::{ScriptedModel, answer_with, failed_answer};
     use super::*;
-    use crate::cancel::Cancel;
+    use crate::cancel::CancelToken;
 
     fn allowance(tokens: Option<u64>, micros: Option<u64>) -> Arc<Mutex<Allowance>> {
         Arc::new(Mutex::new(Allowance {
@@ -151,20 +153,23 @@ mod tests {
     fn ask(layer: &impl Model) -> Answer {
         // 30 bytes are estimated as 10 tokens; with 100 out the worst case is 110 tokens and 1,010
         // micro-dollars.
-        layer.complete(
-            &Request::text("t", "", &"x".repeat(30), 100),
-            &Call::unwatched(&Cancel::new()),
+        layer.complete_request(
+            &Request::text_request("t", "", &"x".repeat(30), 100),
+            &Call::without_listener(&CancelToken::new()),
         )
     }
 
     #[test]
     fn spending_is_counted_and_the_next_call_refused() {
         let run = allowance(Some(220), None);
-        let layer = Budget::new(Scripted::new([says("one"), says("two")]), vec![run.clone()]);
+        let layer = Budget::new(
+            ScriptedModel::new([answer_with("one"), answer_with("two")]),
+            vec![run.clone()],
+        );
         ask(&layer).unwrap();
         ask(&layer).unwrap();
         let error = ask(&layer).unwrap_err();
-        assert_eq!(error.class, Class::BudgetExceeded);
+        assert_eq!(error.class, ErrorClass::BudgetExceeded);
         assert_eq!(
             error.what,
             "the call may need 110 tokens; 0 of 220 are left for this run"
@@ -181,7 +186,7 @@ mod tests {
     fn money_is_kept_too_and_all_allowances_count() {
         let (day, run) = (allowance(None, None), allowance(None, Some(1_000)));
         // An empty script: any call that got through would panic.
-        let layer = Budget::new(Scripted::new([]), vec![day, run]);
+        let layer = Budget::new(ScriptedModel::new([]), vec![day, run]);
         assert_eq!(
             ask(&layer).unwrap_err().what,
             "the call may cost $0.00101; $0.001 of $0.001 are left for this run"
@@ -191,7 +196,7 @@ mod tests {
     #[test]
     fn without_a_price_money_is_not_guessed() {
         let layer = Budget::new(
-            Scripted::new([]).without_price(),
+            ScriptedModel::new([]).without_price(),
             vec![allowance(None, Some(1_000_000_000))],
         );
         let error = ask(&layer).unwrap_err();
@@ -209,7 +214,7 @@ mod tests {
 
         let run = allowance(Some(1_000), None);
         let layer = Budget::new(
-            Scripted::new([says("ok")]).without_price(),
+            ScriptedModel::new([answer_with("ok")]).without_price(),
             vec![run.clone()],
         );
         ask(&layer).unwrap();
@@ -219,7 +224,10 @@ mod tests {
     #[test]
     fn failed_attempts_count_as_well() {
         let run = allowance(Some(1_000), None);
-        let layer = Budget::new(Scripted::new([fails(Class::Server)]), vec![run.clone()]);
+        let layer = Budget::new(
+            ScriptedModel::new([failed_answer(ErrorClass::Server)]),
+            vec![run.clone()],
+        );
         ask(&layer).unwrap_err();
         assert_eq!(run.lock().unwrap().uncounted, 1);
     }

@@ -13,12 +13,12 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Clock;
-use crate::error::{Class, LlmError};
-use crate::ledger::hex;
-use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::error::{ErrorClass, LlmError};
+use crate::ledger::encode_lower_hex;
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::outcome::Outcome;
-use crate::recording::scrub::{Scrubber, comparable};
-use crate::recording::{lines, nearest};
+use crate::recording::scrub::{Scrubber, normalize_for_comparison};
+use crate::recording::{json_lines, request_diff};
 use crate::request::Request;
 
 /// Whether answers are recorded or replayed.
@@ -40,18 +40,18 @@ pub struct Cassette<M> {
     mode: CassetteMode,
     scrubber: Scrubber,
     clock: Arc<dyn Clock>,
-    recorded: Mutex<Recorded>,
+    recorded: Mutex<RecordedAnswers>,
 }
 
 #[derive(Default)]
-struct Recorded {
+struct RecordedAnswers {
     questions: Vec<Value>,
     answers: HashMap<String, VecDeque<Answer>>,
 }
 
 /// One line of the file.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct CassetteLine {
     key: String,
     recorded_at: String,
     provider: String,
@@ -75,11 +75,11 @@ impl<M: Model> Cassette<M> {
         scrubber: Scrubber,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<LlmError>> {
-        let mut recorded = Recorded::default();
+        let mut recorded = RecordedAnswers::default();
         // When recording, a damaged or foreign file must not keep the run from starting.
         if mode != CassetteMode::Record {
-            for line in lines::read::<Line>(path)? {
-                let question = question(&line.request, &line.model);
+            for line in json_lines::read_json_lines::<CassetteLine>(path)? {
+                let question = comparable_parts(&line.request, &line.model);
                 let answer = match (line.outcome, line.error) {
                     (Some(outcome), _) => Ok(outcome),
                     (None, Some(error)) => Err(error),
@@ -90,7 +90,7 @@ impl<M: Model> Cassette<M> {
                 // of it, so old recordings stay usable.
                 recorded
                     .answers
-                    .entry(key(&question))
+                    .entry(recording_key(&question))
                     .or_default()
                     .push_back(answer);
                 recorded.questions.push(question);
@@ -107,24 +107,24 @@ impl<M: Model> Cassette<M> {
     }
 
     /// Takes the next recorded answer for a request.
-    fn recorded(&self, question: &Value) -> Option<Answer> {
+    fn take_recorded_answer(&self, question: &Value) -> Option<Answer> {
         let mut recorded = self
             .recorded
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         recorded
             .answers
-            .get_mut(&key(question))
+            .get_mut(&recording_key(question))
             .and_then(VecDeque::pop_front)
     }
 
-    fn missing(&self, question: &Value) -> Box<LlmError> {
+    fn recording_miss_error(&self, question: &Value) -> Box<LlmError> {
         let recorded = self
             .recorded
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let path = self.path.display();
-        let what = match nearest::difference(question, recorded.questions.iter()) {
+        let what = match request_diff::diff_to_nearest(question, recorded.questions.iter()) {
             None => format!("the recording `{path}` is empty"),
             // The same request is recorded, but all its answers are used up.
             Some(diff) if diff.is_empty() => {
@@ -141,10 +141,10 @@ impl<M: Model> Cassette<M> {
                 )
             }
         };
-        LlmError::new(Class::NotRecorded, what)
+        LlmError::new(ErrorClass::NotRecorded, what)
     }
 
-    fn keep(
+    fn record_answer(
         &self,
         request: &Request,
         question: &Value,
@@ -152,15 +152,15 @@ impl<M: Model> Cassette<M> {
     ) -> Result<(), Box<LlmError>> {
         // These say nothing about the model's answer: the call never reached it, or was cancelled.
         if let Err(LlmError {
-            class: Class::Cancelled | Class::BudgetExceeded | Class::Setup,
+            class: ErrorClass::Cancelled | ErrorClass::BudgetExceeded | ErrorClass::Setup,
             ..
         }) = answer.as_ref().map_err(|error| &**error)
         {
             return Ok(());
         }
-        let identity = self.identity();
-        let line = Line {
-            key: key(question),
+        let identity = self.model_identity();
+        let line = CassetteLine {
+            key: recording_key(question),
             // For people who read the file; it is not part of the key.
             recorded_at: jiff::Timestamp::try_from(self.clock.now())
                 .map(|now| now.to_string())
@@ -173,56 +173,56 @@ impl<M: Model> Cassette<M> {
         };
         let line = serde_json::to_value(line).expect("BUG: requests and answers are plain data");
         // Scrubbed as a whole, because a model may repeat a secret of the prompt in its answer.
-        lines::append(&self.path, &self.scrubber.value(&line))
+        json_lines::append_json_line(&self.path, &self.scrubber.scrub_value(&line))
     }
 
     /// Returns the comparison form of a request, scrubbed like the recorded ones: a replay with
     /// another key still has to match.
-    fn question(&self, request: &Request) -> Value {
-        let scrubbed = self.scrubber.value(&json!(request));
-        question(
+    fn comparable_request(&self, request: &Request) -> Value {
+        let scrubbed = self.scrubber.scrub_value(&json!(request));
+        comparable_parts(
             &serde_json::from_value(scrubbed).unwrap_or_else(|_| request.clone()),
-            &self.identity().model.id,
+            &self.model_identity().model.id,
         )
     }
 }
 
 /// Returns the parts of a request that influence the answer, normalised for comparison.
-fn question(request: &Request, model: &str) -> Value {
+fn comparable_parts(request: &Request, model: &str) -> Value {
     let mut question = json!(Request {
         // The account says who pays, not what is asked.
         account: None,
         ..request.clone()
     });
     question["model"] = json!(model);
-    comparable(&question)
+    normalize_for_comparison(&question)
 }
 
-fn key(question: &Value) -> String {
-    hex(&Sha256::digest(question.to_string().as_bytes()))
+fn recording_key(question: &Value) -> String {
+    encode_lower_hex(&Sha256::digest(question.to_string().as_bytes()))
 }
 
 impl<M: Model> Model for Cassette<M> {
-    fn identity(&self) -> &Identity {
-        self.inner.identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        self.inner.model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
-        let question = self.question(request);
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let question = self.comparable_request(request);
         if self.mode != CassetteMode::Record {
             // A replay is instant, so this is its only chance to notice a cancellation.
             if call.cancel.is_cancelled() {
                 return Err(crate::Cancelled.into());
             }
-            if let Some(answer) = self.recorded(&question) {
-                return replayed(answer, call);
+            if let Some(answer) = self.take_recorded_answer(&question) {
+                return replay_answer(answer, call);
             }
             if self.mode == CassetteMode::Replay {
-                return Err(self.missing(&question));
+                return Err(self.recording_miss_error(&question));
             }
         }
-        let mut answer = self.inner.complete(request, call);
-        if let Err(problem) = self.keep(request, &question, &answer) {
+        let mut answer = self.inner.complete_request(request, call);
+        if let Err(problem) = self.record_answer(request, &question, &answer) {
             // An answer that was paid for is not lost because the recording could not be written.
             match &mut answer {
                 Ok(outcome) => outcome.notes.push(problem.what),
@@ -233,11 +233,11 @@ impl<M: Model> Model for Cassette<M> {
     }
 }
 
-fn replayed(mut answer: Answer, call: &Call<'_>) -> Answer {
+fn replay_answer(mut answer: Answer, call: &Call<'_>) -> Answer {
     let ledger = match &mut answer {
         Ok(outcome) => {
             // Listeners see the text in one piece; chunk boundaries are not recorded at this level.
-            call.tell(&Event::Text(outcome.text.clone()));
+            call.emit_event(&CallEvent::Text(outcome.text.clone()));
             &mut outcome.ledger
         }
         Err(error) => &mut error.ledger,
@@ -250,9 +250,11 @@ fn replayed(mut answer: Answer, call: &Call<'_>) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fakes::{FakeClock, Scripted, Watcher, fails, says};
+    use super::super::fakes::{
+        EventCollector, FakeClock, ScriptedModel, answer_with, failed_answer,
+    };
     use super::*;
-    use crate::cancel::Cancel;
+    use crate::cancel::CancelToken;
     use crate::secret::Secret;
 
     struct Tape(tempfile::TempDir);
@@ -270,19 +272,26 @@ mod tests {
             &self,
             mode: CassetteMode,
             answers: impl IntoIterator<Item = Answer>,
-        ) -> Cassette<Scripted> {
+        ) -> Cassette<ScriptedModel> {
             let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()], |text| {
                 text.replace("sk-ant-api03-abcdefghijklmnop", "[masked]")
             });
             let clock = Arc::new(FakeClock::default());
-            Cassette::new(Scripted::new(answers), &self.path(), mode, scrubber, clock).unwrap()
+            Cassette::new(
+                ScriptedModel::new(answers),
+                &self.path(),
+                mode,
+                scrubber,
+                clock,
+            )
+            .unwrap()
         }
     }
 
     fn ask(layer: &impl Model, prompt: &str) -> Answer {
-        layer.complete(
-            &Request::text("plan", "be brief", prompt, 10),
-            &Call::unwatched(&Cancel::new()),
+        layer.complete_request(
+            &Request::text_request("plan", "be brief", prompt, 10),
+            &Call::without_listener(&CancelToken::new()),
         )
     }
 
@@ -291,25 +300,35 @@ mod tests {
         let tape = Tape::new();
         let recorder = tape.layer(
             CassetteMode::Record,
-            [says("one"), says("two"), fails(Class::ContextTooLong)],
+            [
+                answer_with("one"),
+                answer_with("two"),
+                failed_answer(ErrorClass::ContextTooLong),
+            ],
         );
         let first = ask(&recorder, "hello").unwrap();
         ask(&recorder, "hello").unwrap();
         ask(&recorder, "other").unwrap_err();
 
         let player = tape.layer(CassetteMode::Replay, []);
-        let watcher = Watcher::default();
-        let cancel = Cancel::new();
+        let watcher = EventCollector::default();
+        let cancel = CancelToken::new();
         let call = Call {
             cancel: &cancel,
-            watch: &watcher.watch(),
+            watch: &watcher.event_listener(),
             interactive: true,
         };
         // The same request twice: the answers come in recording order, not the first one again.
         let again = player
-            .complete(&Request::text("plan", "be brief", "hello", 10), &call)
+            .complete_request(
+                &Request::text_request("plan", "be brief", "hello", 10),
+                &call,
+            )
             .unwrap();
-        assert_eq!(watcher.events(), [Event::Text("one".to_owned())]);
+        assert_eq!(
+            watcher.recorded_events(),
+            [CallEvent::Text("one".to_owned())]
+        );
         assert!(again.ledger.iter().all(|entry| entry.replayed));
         assert_eq!(
             Outcome {
@@ -324,7 +343,7 @@ mod tests {
         assert_eq!(ask(&player, "hello").unwrap().text, "two");
         assert_eq!(
             ask(&player, "other").unwrap_err().class,
-            Class::ContextTooLong
+            ErrorClass::ContextTooLong
         );
         let error = ask(&player, "hello").unwrap_err();
         assert!(
@@ -339,7 +358,7 @@ mod tests {
         let tape = Tape::new();
         let prompt = "the password is hunter2, the key sk-ant-api03-abcdefghijklmnop";
         ask(
-            &tape.layer(CassetteMode::Record, [says("your key is hunter2")]),
+            &tape.layer(CassetteMode::Record, [answer_with("your key is hunter2")]),
             prompt,
         )
         .unwrap();
@@ -359,12 +378,15 @@ mod tests {
     #[test]
     fn a_miss_shows_what_changed() {
         let tape = Tape::new();
-        let recorder = tape.layer(CassetteMode::Record, [says("one"), says("two")]);
+        let recorder = tape.layer(
+            CassetteMode::Record,
+            [answer_with("one"), answer_with("two")],
+        );
         ask(&recorder, "Write about the sea.\nKeep it short.").unwrap();
         ask(&recorder, "Something else entirely").unwrap();
         let player = tape.layer(CassetteMode::Replay, []);
         let error = ask(&player, "Write about the sea.\nKeep it long.").unwrap_err();
-        assert_eq!(error.class, Class::NotRecorded);
+        assert_eq!(error.class, ErrorClass::NotRecorded);
         assert!(error.what.contains("-Keep it short."), "{}", error.what);
         assert!(error.what.contains("+Keep it long."), "{}", error.what);
         assert!(!error.what.contains("Something else"), "{}", error.what);
@@ -372,9 +394,9 @@ mod tests {
 
     #[test]
     fn everything_that_decides_the_answer_is_in_the_key_and_nothing_else() {
-        let request = Request::text("plan", "be brief", "made 2026-01-02T03:04:05Z", 10);
-        let base = key(&question(&request, "m"));
-        let shaped = request.clone().shaped("s", json!({"type": "object"}));
+        let request = Request::text_request("plan", "be brief", "made 2026-01-02T03:04:05Z", 10);
+        let base = recording_key(&comparable_parts(&request, "m"));
+        let shaped = request.clone().with_schema("s", json!({"type": "object"}));
         for other in [
             Request {
                 purpose: "write".to_owned(),
@@ -394,12 +416,16 @@ mod tests {
             },
             shaped.clone(),
         ] {
-            assert_ne!(key(&question(&other, "m")), base, "{other:?}");
+            assert_ne!(
+                recording_key(&comparable_parts(&other, "m")),
+                base,
+                "{other:?}"
+            );
         }
-        assert_ne!(key(&question(&request, "n")), base);
-        let same = Request::text("plan", "be brief", "made 2027-07-08T09:10:11Z", 10);
+        assert_ne!(recording_key(&comparable_parts(&request, "n")), base);
+        let same = Request::text_request("plan", "be brief", "made 2027-07-08T09:10:11Z", 10);
         assert_eq!(
-            key(&question(
+            recording_key(&comparable_parts(
                 &Request {
                     account: Some("node 7".to_owned()),
                     ..same
@@ -413,11 +439,15 @@ mod tests {
     #[test]
     fn only_what_is_missing_is_asked() {
         let tape = Tape::new();
-        ask(&tape.layer(CassetteMode::Record, [says("one")]), "hello").unwrap();
-        let layer = tape.layer(CassetteMode::ReplayOrRecord, [says("new")]);
+        ask(
+            &tape.layer(CassetteMode::Record, [answer_with("one")]),
+            "hello",
+        )
+        .unwrap();
+        let layer = tape.layer(CassetteMode::ReplayOrRecord, [answer_with("new")]);
         assert_eq!(ask(&layer, "hello").unwrap().text, "one");
         assert_eq!(ask(&layer, "more").unwrap().text, "new");
-        assert_eq!(layer.inner.requests().len(), 1);
+        assert_eq!(layer.inner.recorded_requests().len(), 1);
         let player = tape.layer(CassetteMode::Replay, []);
         assert_eq!(ask(&player, "more").unwrap().text, "new");
     }
@@ -427,7 +457,7 @@ mod tests {
         let tape = Tape::new();
         // A directory at the file's path makes every append fail.
         std::fs::create_dir(tape.path()).unwrap();
-        let layer = tape.layer(CassetteMode::Record, [says("paid for")]);
+        let layer = tape.layer(CassetteMode::Record, [answer_with("paid for")]);
         let outcome = ask(&layer, "hello").unwrap();
         assert_eq!(outcome.text, "paid for");
         assert!(

@@ -4,23 +4,23 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use crate::cancel::{Cancel, Cancelled};
+use crate::cancel::{CancelToken, Cancelled};
 use crate::clock::Clock;
-use crate::error::{Class, LlmError};
-use crate::ledger::{Cost, filed};
-use crate::model::{Answer, Call, Event, Identity, Model};
-use crate::outcome::{Outcome, Stop, Usage};
+use crate::error::{ErrorClass, LlmError};
+use crate::ledger::{Cost, attach_ledger_entry};
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
+use crate::outcome::{Outcome, StopReason, TokenUsage};
 use crate::provider::{ModelSpec, Price};
 use crate::request::Request;
 
 /// Returns prepared answers in order and records the requests.
-pub(crate) struct Scripted {
-    identity: Identity,
+pub(crate) struct ScriptedModel {
+    identity: ModelIdentity,
     answers: Mutex<VecDeque<Answer>>,
     pub(crate) asked: Mutex<Vec<Request>>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let price = Some(Price {
             input: 1.0,
@@ -35,7 +35,7 @@ impl Scripted {
             ..ModelSpec::default()
         };
         Self {
-            identity: Identity {
+            identity: ModelIdentity {
                 provider: "fake".to_owned(),
                 model,
             },
@@ -49,17 +49,17 @@ impl Scripted {
         self
     }
 
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    pub(crate) fn recorded_requests(&self) -> Vec<Request> {
         self.asked.lock().unwrap().clone()
     }
 }
 
-impl Model for Scripted {
-    fn identity(&self) -> &Identity {
+impl Model for ScriptedModel {
+    fn model_identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         self.asked.lock().unwrap().push(request.clone());
         let answer = self
             .answers
@@ -74,9 +74,9 @@ impl Model for Scripted {
         };
         // Partial text of a failed call is emitted too, as a broken stream would do.
         if !text.is_empty() {
-            call.tell(&Event::Text(text.clone()));
+            call.emit_event(&CallEvent::Text(text.clone()));
         }
-        filed(
+        attach_ledger_entry(
             request,
             &self.identity,
             // Any fixed latency; no test depends on real time.
@@ -88,29 +88,29 @@ impl Model for Scripted {
 }
 
 /// Returns an answer with 100 input and 10 output tokens.
-pub(crate) fn says(text: &str) -> Answer {
-    let usage = Usage {
+pub(crate) fn answer_with(text: &str) -> Answer {
+    let usage = TokenUsage {
         input: Some(100),
         output: Some(10),
-        ..Usage::default()
+        ..TokenUsage::default()
     };
     Ok(Outcome {
         text: text.to_owned(),
-        stop: Stop::End,
+        stop: StopReason::End,
         usage,
         ..Outcome::default()
     })
 }
 
 /// Returns a truncated answer.
-pub(crate) fn cut(text: &str) -> Answer {
-    says(text).map(|outcome| Outcome {
-        stop: Stop::Length,
+pub(crate) fn truncated_answer(text: &str) -> Answer {
+    answer_with(text).map(|outcome| Outcome {
+        stop: StopReason::Length,
         ..outcome
     })
 }
 
-pub(crate) fn fails(class: Class) -> Answer {
+pub(crate) fn failed_answer(class: ErrorClass) -> Answer {
     Err(LlmError::new(class, format!("it failed: {class:?}")))
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct FakeClock {
 }
 
 impl FakeClock {
-    pub(crate) fn waited(&self) -> Vec<Duration> {
+    pub(crate) fn recorded_waits(&self) -> Vec<Duration> {
         self.waits.lock().unwrap().clone()
     }
 }
@@ -131,7 +131,7 @@ impl Clock for FakeClock {
         SystemTime::UNIX_EPOCH + self.waits.lock().unwrap().iter().sum::<Duration>()
     }
 
-    fn wait(&self, duration: Duration, cancel: &Cancel) -> Result<(), Cancelled> {
+    fn wait_for(&self, duration: Duration, cancel: &CancelToken) -> Result<(), Cancelled> {
         if cancel.is_cancelled() {
             return Err(Cancelled);
         }
@@ -142,14 +142,14 @@ impl Clock for FakeClock {
 
 /// Collects the events of a call.
 #[derive(Default)]
-pub(crate) struct Watcher(pub(crate) Mutex<Vec<Event>>);
+pub(crate) struct EventCollector(pub(crate) Mutex<Vec<CallEvent>>);
 
-impl Watcher {
-    pub(crate) fn watch(&self) -> impl Fn(&Event) + Sync {
+impl EventCollector {
+    pub(crate) fn event_listener(&self) -> impl Fn(&CallEvent) + Sync {
         |event| self.0.lock().unwrap().push(event.clone())
     }
 
-    pub(crate) fn events(&self) -> Vec<Event> {
+    pub(crate) fn recorded_events(&self) -> Vec<CallEvent> {
         self.0.lock().unwrap().clone()
     }
 }

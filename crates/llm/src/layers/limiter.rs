@@ -12,10 +12,10 @@ use tokio::sync::Semaphore;
 
 use crate::cancel::Cancelled;
 use crate::clock::Clock;
-use crate::model::{Answer, Call, Identity, Model};
+use crate::model::{Answer, Call, Model, ModelIdentity};
 use crate::request::Request;
 
-const MINUTE: Duration = Duration::from_secs(60);
+const RATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Limits of a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -58,7 +58,7 @@ impl<M: Model> Limiter<M> {
 
     /// Waits until fewer calls than the limit started within the last minute (sliding window), and
     /// counts this one.
-    fn wait_for_the_minute(&self, call: &Call<'_>) -> Result<(), Cancelled> {
+    fn wait_for_rate(&self, call: &Call<'_>) -> Result<(), Cancelled> {
         let Some(limit) = self.per_minute else {
             return Ok(());
         };
@@ -71,36 +71,36 @@ impl<M: Model> Limiter<M> {
                 let now = self.clock.now();
                 // After the clock was set back, start times lie in the future; they count as
                 // expired, or calls would wait for hours.
-                let age = |start: &SystemTime| now.duration_since(*start).unwrap_or(MINUTE);
-                started.retain(|start| age(start) < MINUTE);
+                let age = |start: &SystemTime| now.duration_since(*start).unwrap_or(RATE_WINDOW);
+                started.retain(|start| age(start) < RATE_WINDOW);
                 if started.len() < limit {
                     started.push_back(now);
                     return Ok(());
                 }
-                started
-                    .front()
-                    .map_or(MINUTE, |oldest| MINUTE.saturating_sub(age(oldest)))
+                started.front().map_or(RATE_WINDOW, |oldest| {
+                    RATE_WINDOW.saturating_sub(age(oldest))
+                })
             };
             // Outside the mutex, and checked again afterwards: another call may take the free slot.
-            self.clock.wait(wait, call.cancel)?;
+            self.clock.wait_for(wait, call.cancel)?;
         }
     }
 }
 
 impl<M: Model> Model for Limiter<M> {
-    fn identity(&self) -> &Identity {
-        self.inner.identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        self.inner.model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         // The slot first: calls that wait for the minute count as concurrent too, so at most
         // `concurrent` of them wake up together.
         let _place = call
             .cancel
-            .run(self.places.acquire())?
+            .run_future(self.places.acquire())?
             .expect("BUG: the semaphore is never closed");
-        self.wait_for_the_minute(call)?;
-        self.inner.complete(request, call)
+        self.wait_for_rate(call)?;
+        self.inner.complete_request(request, call)
     }
 }
 
@@ -109,15 +109,15 @@ mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::super::fakes::{FakeClock, Scripted, says};
+    use super::super::fakes::{FakeClock, ScriptedModel, answer_with};
     use super::*;
-    use crate::cancel::Cancel;
-    use crate::error::Class;
+    use crate::cancel::CancelToken;
+    use crate::error::ErrorClass;
 
     fn ask(layer: &impl Model) -> Answer {
-        layer.complete(
-            &Request::text("t", "", "x", 1),
-            &Call::unwatched(&Cancel::new()),
+        layer.complete_request(
+            &Request::text_request("t", "", "x", 1),
+            &Call::without_listener(&CancelToken::new()),
         )
     }
 
@@ -129,7 +129,7 @@ mod tests {
             per_minute: Some(2),
         };
         let layer = Limiter::new(
-            Scripted::new((0..5).map(|_| says("ok"))),
+            ScriptedModel::new((0..5).map(|_| answer_with("ok"))),
             &settings,
             clock.clone(),
         );
@@ -137,22 +137,22 @@ mod tests {
             ask(&layer).unwrap();
         }
         // Five calls at two per minute: the third and the fifth wait for a full window.
-        assert_eq!(clock.waited(), [MINUTE, MINUTE]);
+        assert_eq!(clock.recorded_waits(), [RATE_WINDOW, RATE_WINDOW]);
     }
 
     /// Counts how many are inside at the same time.
     struct Crowded {
-        identity: Identity,
+        identity: ModelIdentity,
         inside: AtomicUsize,
         most: AtomicUsize,
     }
 
     impl Model for Crowded {
-        fn identity(&self) -> &Identity {
+        fn model_identity(&self) -> &ModelIdentity {
             &self.identity
         }
 
-        fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
+        fn complete_request(&self, _: &Request, _: &Call<'_>) -> Answer {
             let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(inside, Ordering::SeqCst);
             // Yields give the other threads the chance to enter at the same time.
@@ -160,13 +160,13 @@ mod tests {
                 std::thread::yield_now();
             }
             self.inside.fetch_sub(1, Ordering::SeqCst);
-            says("ok")
+            answer_with("ok")
         }
     }
 
     #[test]
     fn no_more_at_once_than_allowed() {
-        let identity = Scripted::new([]).identity().clone();
+        let identity = ScriptedModel::new([]).model_identity().clone();
         let crowded = Crowded {
             identity,
             inside: AtomicUsize::new(0),
@@ -195,16 +195,26 @@ mod tests {
             concurrent: 1,
             per_minute: None,
         };
-        let layer = Limiter::new(Scripted::new([]), &settings, Arc::new(FakeClock::default()));
+        let layer = Limiter::new(
+            ScriptedModel::new([]),
+            &settings,
+            Arc::new(FakeClock::default()),
+        );
         // The only slot is taken, so the call below can only end by cancellation.
         let _taken = layer.places.try_acquire().unwrap();
-        let cancel = Cancel::new();
+        let cancel = CancelToken::new();
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| {
-                layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&cancel))
+                layer.complete_request(
+                    &Request::text_request("t", "", "x", 1),
+                    &Call::without_listener(&cancel),
+                )
             });
             cancel.cancel();
-            assert_eq!(waiting.join().unwrap().unwrap_err().class, Class::Cancelled);
+            assert_eq!(
+                waiting.join().unwrap().unwrap_err().class,
+                ErrorClass::Cancelled
+            );
         });
     }
 }

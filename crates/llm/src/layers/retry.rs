@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::seconds;
 use crate::clock::Clock;
-use crate::error::{Class, LlmError, Policy};
-use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::error::{ErrorClass, LlmError, RetryPolicy};
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::request::Request;
 
 /// Numbers of attempts and waits.
@@ -67,14 +67,14 @@ impl<M: Model> Retry<M> {
     }
 
     /// Returns the wait before the next attempt; `None` if there is none.
-    fn wait(&self, error: &LlmError, failures: u32) -> Option<Duration> {
-        let (attempts, first) = match error.class.policy() {
-            Policy::Never => return None,
-            Policy::Throttle => (
+    fn wait_before_retry(&self, error: &LlmError, failures: u32) -> Option<Duration> {
+        let (attempts, first) = match error.class.retry_policy() {
+            RetryPolicy::Never => return None,
+            RetryPolicy::Throttle => (
                 self.settings.throttled_attempts,
                 self.settings.throttled_wait,
             ),
-            Policy::Backoff => (self.settings.attempts, self.settings.wait),
+            RetryPolicy::Backoff => (self.settings.attempts, self.settings.wait),
         };
         // Attempts include the first one, so five attempts mean four waits.
         if failures >= attempts {
@@ -96,32 +96,32 @@ impl<M: Model> Retry<M> {
         }
     }
 
-    fn attempts_of(&self, class: Class) -> u32 {
-        match class.policy() {
-            Policy::Never => 1,
-            Policy::Throttle => self.settings.throttled_attempts,
-            Policy::Backoff => self.settings.attempts,
+    fn max_attempts_for(&self, class: ErrorClass) -> u32 {
+        match class.retry_policy() {
+            RetryPolicy::Never => 1,
+            RetryPolicy::Throttle => self.settings.throttled_attempts,
+            RetryPolicy::Backoff => self.settings.attempts,
         }
     }
 }
 
 impl<M: Model> Model for Retry<M> {
-    fn identity(&self) -> &Identity {
-        self.inner.identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        self.inner.model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         let mut ledger = Vec::new();
         // One counter for both policies: errors that alternate between classes would otherwise be
         // retried twice as often.
         let mut failures = 0;
         loop {
             let spoke = AtomicBool::new(false);
-            let watch = |event: &Event| {
-                spoke.fetch_or(matches!(event, Event::Text(_)), Ordering::Relaxed);
-                call.tell(event);
+            let watch = |event: &CallEvent| {
+                spoke.fetch_or(matches!(event, CallEvent::Text(_)), Ordering::Relaxed);
+                call.emit_event(event);
             };
-            let mut answer = self.inner.complete(
+            let mut answer = self.inner.complete_request(
                 request,
                 &Call {
                     watch: &watch,
@@ -149,7 +149,7 @@ impl<M: Model> Model for Retry<M> {
             // A person who has read the beginning must not get another one without asking for it.
             let spoke = spoke.into_inner();
             let wait = self
-                .wait(&error, failures)
+                .wait_before_retry(&error, failures)
                 .filter(|_| !(spoke && call.interactive));
             let Some(wait) = wait else {
                 if failures > 1 {
@@ -168,16 +168,16 @@ impl<M: Model> Model for Retry<M> {
             };
             // Listeners have shown text that the next attempt will not continue.
             if spoke {
-                call.tell(&Event::Restarted);
+                call.emit_event(&CallEvent::Restarted);
             }
-            call.tell(&Event::Retrying {
+            call.emit_event(&CallEvent::Retrying {
                 attempt: failures + 1,
-                of: self.attempts_of(error.class),
+                of: self.max_attempts_for(error.class),
                 wait,
                 class: error.class,
                 why: error.what.clone(),
             });
-            if let Err(cancelled) = self.clock.wait(wait, call.cancel) {
+            if let Err(cancelled) = self.clock.wait_for(wait, call.cancel) {
                 // The attempts made before the cancellation still cost money.
                 let mut cancelled: Box<LlmError> = cancelled.into();
                 cancelled.ledger = ledger;
@@ -189,15 +189,17 @@ impl<M: Model> Model for Retry<M> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fakes::{FakeClock, Scripted, Watcher, fails, says};
+    use super::super::fakes::{
+        EventCollector, FakeClock, ScriptedModel, answer_with, failed_answer,
+    };
     use super::*;
-    use crate::cancel::Cancel;
-    use crate::error::Phase;
+    use crate::cancel::CancelToken;
+    use crate::error::TimeoutPhase;
 
-    fn layer(answers: impl IntoIterator<Item = Answer>) -> (Retry<Scripted>, Arc<FakeClock>) {
+    fn layer(answers: impl IntoIterator<Item = Answer>) -> (Retry<ScriptedModel>, Arc<FakeClock>) {
         let clock = Arc::new(FakeClock::default());
         let mut layer = Retry::new(
-            Scripted::new(answers),
+            ScriptedModel::new(answers),
             RetrySettings::default(),
             clock.clone(),
         );
@@ -206,17 +208,17 @@ mod tests {
         (layer, clock)
     }
 
-    fn ask(layer: &impl Model, interactive: bool) -> (Answer, Vec<Event>) {
-        let watcher = Watcher::default();
-        let cancel = Cancel::new();
+    fn ask(layer: &impl Model, interactive: bool) -> (Answer, Vec<CallEvent>) {
+        let watcher = EventCollector::default();
+        let cancel = CancelToken::new();
         let call = Call {
             cancel: &cancel,
-            watch: &watcher.watch(),
+            watch: &watcher.event_listener(),
             interactive,
         };
         (
-            layer.complete(&Request::text("t", "", "x", 1), &call),
-            watcher.events(),
+            layer.complete_request(&Request::text_request("t", "", "x", 1), &call),
+            watcher.recorded_events(),
         )
     }
 
@@ -234,35 +236,39 @@ mod tests {
         let backoff = (4, vec![1, 2, 4]);
         let never = (1, vec![]);
         let table = [
-            (Class::Auth, &never),
-            (Class::Permission, &never),
-            (Class::NoCredits, &never),
-            (Class::RateLimited, &throttle),
-            (Class::Overloaded, &throttle),
-            (Class::Server, &backoff),
-            (Class::Network, &backoff),
-            (Class::Timeout(Phase::Connect), &backoff),
-            (Class::Timeout(Phase::FirstByte), &backoff),
-            (Class::Timeout(Phase::Idle), &backoff),
-            (Class::Timeout(Phase::Total), &never),
-            (Class::ContextTooLong, &never),
-            (Class::OutputTruncated, &never),
-            (Class::ContentFilter, &never),
-            (Class::BadRequest, &never),
-            (Class::EndpointNotFound, &never),
-            (Class::StreamEndedEarly, &backoff),
-            (Class::Malformed, &backoff),
-            (Class::Shape, &never),
-            (Class::BudgetExceeded, &never),
-            (Class::Cancelled, &never),
-            (Class::NotRecorded, &never),
-            (Class::Setup, &never),
+            (ErrorClass::Auth, &never),
+            (ErrorClass::Permission, &never),
+            (ErrorClass::NoCredits, &never),
+            (ErrorClass::RateLimited, &throttle),
+            (ErrorClass::Overloaded, &throttle),
+            (ErrorClass::Server, &backoff),
+            (ErrorClass::Network, &backoff),
+            (ErrorClass::Timeout(TimeoutPhase::Connect), &backoff),
+            (ErrorClass::Timeout(TimeoutPhase::FirstByte), &backoff),
+            (ErrorClass::Timeout(TimeoutPhase::Idle), &backoff),
+            (ErrorClass::Timeout(TimeoutPhase::Total), &never),
+            (ErrorClass::ContextTooLong, &never),
+            (ErrorClass::OutputTruncated, &never),
+            (ErrorClass::ContentFilter, &never),
+            (ErrorClass::BadRequest, &never),
+            (ErrorClass::EndpointNotFound, &never),
+            (ErrorClass::StreamEndedEarly, &backoff),
+            (ErrorClass::Malformed, &backoff),
+            (ErrorClass::Shape, &never),
+            (ErrorClass::BudgetExceeded, &never),
+            (ErrorClass::Cancelled, &never),
+            (ErrorClass::NotRecorded, &never),
+            (ErrorClass::Setup, &never),
         ];
         for (class, (attempts, waits)) in table {
-            let (layer, clock) = layer((0..9).map(|_| fails(class)));
+            let (layer, clock) = layer((0..9).map(|_| failed_answer(class)));
             let error = ask(&layer, false).0.unwrap_err();
-            assert_eq!(layer.inner.requests().len(), *attempts, "{class:?}");
-            assert_eq!(clock.waited(), seconds(waits), "{class:?}");
+            assert_eq!(
+                layer.inner.recorded_requests().len(),
+                *attempts,
+                "{class:?}"
+            );
+            assert_eq!(clock.recorded_waits(), seconds(waits), "{class:?}");
             let numbers: Vec<_> = error
                 .ledger
                 .iter()
@@ -281,19 +287,19 @@ mod tests {
     #[test]
     fn the_provider_decides_how_long() {
         let asks = |wait| {
-            let mut error = LlmError::new(Class::RateLimited, "slow down");
+            let mut error = LlmError::new(ErrorClass::RateLimited, "slow down");
             error.retry_after = Some(Duration::from_secs(wait));
             Err(error)
         };
-        let (layer, clock) = layer([asks(3), asks(11), says("ok")]);
+        let (layer, clock) = layer([asks(3), asks(11), answer_with("ok")]);
         let outcome = ask(&layer, true).0.unwrap();
-        assert_eq!(clock.waited(), seconds(&[3, 11]));
+        assert_eq!(clock.recorded_waits(), seconds(&[3, 11]));
         assert_eq!(outcome.ledger.len(), 3);
 
         // An hour exceeds `longest_wait`, so the call fails at once and reports the wait.
-        let (layer, clock) = self::layer([asks(3_600), says("never asked")]);
+        let (layer, clock) = self::layer([asks(3_600), answer_with("never asked")]);
         let error = ask(&layer, true).0.unwrap_err();
-        assert_eq!(clock.waited(), seconds(&[]));
+        assert_eq!(clock.recorded_waits(), seconds(&[]));
         assert_eq!(
             error.next.first().unwrap(),
             "the provider asks to retry after 3600s"
@@ -303,32 +309,32 @@ mod tests {
     #[test]
     fn text_that_was_shown_is_never_spliced() {
         let broken = || {
-            let mut error = LlmError::new(Class::StreamEndedEarly, "it broke");
+            let mut error = LlmError::new(ErrorClass::StreamEndedEarly, "it broke");
             error.text = "Once upon".to_owned();
             Err(error)
         };
-        let (layer, _) = layer([broken(), says("Once again")]);
+        let (layer, _) = layer([broken(), answer_with("Once again")]);
         let (answer, events) = ask(&layer, false);
         assert_eq!(answer.unwrap().text, "Once again");
         assert!(matches!(
             events.as_slice(),
             [
-                Event::Text(_),
-                Event::Restarted,
-                Event::Retrying {
+                CallEvent::Text(_),
+                CallEvent::Restarted,
+                CallEvent::Retrying {
                     attempt: 2,
                     of: 4,
                     ..
                 },
-                Event::Text(_)
+                CallEvent::Text(_)
             ]
         ));
 
         // Interactive: a person has read "Once upon", so there is no retry.
-        let (layer, _) = self::layer([broken(), says("never asked")]);
+        let (layer, _) = self::layer([broken(), answer_with("never asked")]);
         let (answer, events) = ask(&layer, true);
         assert_eq!(answer.unwrap_err().text, "Once upon");
-        assert_eq!(events, [Event::Text("Once upon".to_owned())]);
+        assert_eq!(events, [CallEvent::Text("Once upon".to_owned())]);
     }
 
     #[test]
@@ -338,16 +344,19 @@ mod tests {
             fn now(&self) -> std::time::SystemTime {
                 std::time::SystemTime::UNIX_EPOCH
             }
-            fn wait(&self, _: Duration, _: &Cancel) -> Result<(), crate::Cancelled> {
+            fn wait_for(&self, _: Duration, _: &CancelToken) -> Result<(), crate::Cancelled> {
                 Err(crate::Cancelled)
             }
         }
         let layer = Retry::new(
-            Scripted::new([fails(Class::Server)]),
+            ScriptedModel::new([failed_answer(ErrorClass::Server)]),
             RetrySettings::default(),
             Arc::new(Thrown),
         );
         let error = ask(&layer, false).0.unwrap_err();
-        assert_eq!((error.class, error.ledger.len()), (Class::Cancelled, 1));
+        assert_eq!(
+            (error.class, error.ledger.len()),
+            (ErrorClass::Cancelled, 1)
+        );
     }
 }

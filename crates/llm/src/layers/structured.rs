@@ -5,12 +5,12 @@
 //! call, the prompt. If a provider rejects one, the next is used; if it ignores one, validation
 //! shows it.
 
-use crate::error::{Class, LlmError};
+use crate::error::{ErrorClass, LlmError};
 use crate::ledger::LedgerEntry;
-use crate::model::{Answer, Call, Event, Identity, Model};
-use crate::outcome::{Outcome, Stop};
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
+use crate::outcome::{Outcome, StopReason};
 use crate::request::{Message, Request, Role, Schema, SchemaMode};
-use crate::structured::{Checked, Finding, Reading, Validator, read_answer};
+use crate::structured::{AnswerReading, CheckedValue, SchemaFinding, Validator, read_answer};
 
 /// Limits of the layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,9 +37,9 @@ pub struct Structured<M> {
 }
 
 /// Maximum length of an invalid answer that is sent back to the model, in characters.
-const SHOWN_AGAIN: usize = 12_000;
+const MAX_RETURNED_CHARS: usize = 12_000;
 /// Maximum number of findings sent back at once.
-const FINDINGS_TOLD: usize = 10;
+const MAX_RETURNED_FINDINGS: usize = 10;
 
 impl<M: Model> Structured<M> {
     pub fn new(inner: M, settings: StructuredSettings) -> Self {
@@ -48,55 +48,58 @@ impl<M: Model> Structured<M> {
 }
 
 impl<M: Model> Model for Structured<M> {
-    fn identity(&self) -> &Identity {
-        self.inner.identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        self.inner.model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         let Some(schema) = &request.schema else {
-            return self.inner.complete(request, call);
+            return self.inner.complete_request(request, call);
         };
         // Compiled before the first call: an invalid schema must not cost anything.
         let validator = Validator::new(&schema.schema)?;
-        let mut asking = Asking::new(self, request, schema);
+        let mut asking = StructuredAttempt::new(self, request, schema);
         loop {
-            let mut outcome = match self.inner.complete(&asking.request(), call) {
+            let mut outcome = match self.inner.complete_request(&asking.next_request(), call) {
                 Ok(outcome) => outcome,
-                Err(error) if asking.steps_down(&error) => {
+                Err(error) if asking.fall_back_to_next_mode(&error) => {
                     // A rejected mode may have been billed.
                     asking.ledger.extend(error.ledger);
                     continue;
                 }
-                Err(error) => return Err(asking.failed(error)),
+                Err(error) => return Err(asking.with_full_ledger(error)),
             };
             asking.ledger.append(&mut outcome.ledger);
             let again = match read_answer(&outcome.text, &validator) {
-                Reading::Good(checked) => return Ok(asking.answered(outcome, checked)),
-                _ if outcome.stop == Stop::Filter => {
+                AnswerReading::Good(checked) => return Ok(asking.into_outcome(outcome, checked)),
+                _ if outcome.stop == StopReason::Filter => {
                     let what = "the provider's content filter withheld the answer";
-                    return Err(asking.failed(about(
+                    return Err(asking.with_full_ledger(error_about_answer(
                         &outcome,
-                        Class::ContentFilter,
+                        ErrorClass::ContentFilter,
                         what.to_owned(),
                     )));
                 }
                 // Truncation is checked before the findings: a cut-off value is not wrong, only
                 // incomplete, and criticising it would make the model change what was right.
-                reading if reading == Reading::Truncated || outcome.stop == Stop::Length => {
-                    asking.more_room(&outcome)
+                reading
+                    if reading == AnswerReading::Truncated
+                        || outcome.stop == StopReason::Length =>
+                {
+                    asking.raise_output_limit(&outcome)
                 }
-                reading => asking.once_more(&outcome, &reading),
+                reading => asking.ask_for_correction(&outcome, &reading),
             };
-            let event = again.map_err(|error| asking.failed(error))?;
+            let event = again.map_err(|error| asking.with_full_ledger(error))?;
             // Listeners have shown text of the rejected answer.
-            call.tell(&Event::Restarted);
-            call.tell(&event);
+            call.emit_event(&CallEvent::Restarted);
+            call.emit_event(&event);
         }
     }
 }
 
 /// State of one request across its attempts.
-struct Asking<'a> {
+struct StructuredAttempt<'a> {
     original: &'a Request,
     schema: &'a Schema,
     settings: &'a StructuredSettings,
@@ -111,9 +114,9 @@ struct Asking<'a> {
     ledger: Vec<LedgerEntry>,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> StructuredAttempt<'a> {
     fn new<M: Model>(layer: &'a Structured<M>, original: &'a Request, schema: &'a Schema) -> Self {
-        let model = &layer.identity().model;
+        let model = &layer.model_identity().model;
         Self {
             original,
             schema,
@@ -131,7 +134,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn request(&self) -> Request {
+    fn next_request(&self) -> Request {
         let mut request = self.original.clone();
         request.schema = Some(Schema {
             mode: self.mode,
@@ -139,7 +142,7 @@ impl<'a> Asking<'a> {
         });
         request.max_output_tokens = self.room;
         if self.mode == SchemaMode::Prompt {
-            let words = in_words(self.schema);
+            let words = schema_instruction(self.schema);
             match request
                 .messages
                 .iter_mut()
@@ -148,7 +151,9 @@ impl<'a> Asking<'a> {
             {
                 // At the end of the last user message, close to where the answer starts.
                 Some(message) => message.text.push_str(&words),
-                None => request.messages.push(Message::user(words.trim_start())),
+                None => request
+                    .messages
+                    .push(Message::from_user(words.trim_start())),
             }
         }
         request.messages.extend(self.objection.iter().cloned());
@@ -156,7 +161,7 @@ impl<'a> Asking<'a> {
     }
 
     /// Switches to the next mode if the provider rejected this one; returns whether it did.
-    fn steps_down(&mut self, error: &LlmError) -> bool {
+    fn fall_back_to_next_mode(&mut self, error: &LlmError) -> bool {
         let next = match self.mode {
             SchemaMode::Native => SchemaMode::Tool,
             SchemaMode::Tool => SchemaMode::Prompt,
@@ -174,7 +179,8 @@ impl<'a> Asking<'a> {
             "tool",
             "function",
         ];
-        if error.class != Class::BadRequest || !refused.iter().any(|word| what.contains(word)) {
+        if error.class != ErrorClass::BadRequest || !refused.iter().any(|word| what.contains(word))
+        {
             return false;
         }
         self.notes.push(format!(
@@ -185,12 +191,16 @@ impl<'a> Asking<'a> {
         true
     }
 
-    fn more_room(&mut self, outcome: &Outcome) -> Result<Event, Box<LlmError>> {
+    fn raise_output_limit(&mut self, outcome: &Outcome) -> Result<CallEvent, Box<LlmError>> {
         let room = self.room.saturating_mul(2).min(self.most_room);
         // The second condition: the limit is already the model's maximum.
         if self.raised >= self.settings.raises || room <= self.room {
             let what = format!("the answer did not fit into {} tokens", self.room);
-            return Err(about(outcome, Class::OutputTruncated, what));
+            return Err(error_about_answer(
+                outcome,
+                ErrorClass::OutputTruncated,
+                what,
+            ));
         }
         self.raised += 1;
         let why = format!(
@@ -199,19 +209,23 @@ impl<'a> Asking<'a> {
         );
         self.room = room;
         self.notes.push(why.clone());
-        Ok(Event::AskingAgain {
+        Ok(CallEvent::AskingAgain {
             attempt: self.raised,
             of: self.settings.raises,
             why,
         })
     }
 
-    fn once_more(&mut self, outcome: &Outcome, reading: &Reading) -> Result<Event, Box<LlmError>> {
+    fn ask_for_correction(
+        &mut self,
+        outcome: &Outcome,
+        reading: &AnswerReading,
+    ) -> Result<CallEvent, Box<LlmError>> {
         let problems = match reading {
-            Reading::Wrong { findings } => findings
+            AnswerReading::Wrong { findings } => findings
                 .iter()
-                .take(FINDINGS_TOLD)
-                .map(Finding::to_string)
+                .take(MAX_RETURNED_FINDINGS)
+                .map(SchemaFinding::to_string)
                 .collect(),
             _ => vec!["there is no JSON in the answer".to_owned()],
         };
@@ -219,7 +233,7 @@ impl<'a> Asking<'a> {
         if self.asked_again >= self.settings.asks_again {
             let asked = self.asked_again + 1;
             let what = format!("the answer does not match the schema, asked {asked} times: {why}");
-            return Err(about(outcome, Class::Shape, what));
+            return Err(error_about_answer(outcome, ErrorClass::Shape, what));
         }
         self.asked_again += 1;
         // Only the last invalid answer is sent back: models imitate mistakes in their context.
@@ -227,8 +241,8 @@ impl<'a> Asking<'a> {
         // Some providers reject empty assistant messages.
         if !outcome.text.trim().is_empty() {
             // Cut off, because a runaway answer would fill the context of the next attempt.
-            let shown: String = outcome.text.chars().take(SHOWN_AGAIN).collect();
-            self.objection.push(Message::assistant(&shown));
+            let shown: String = outcome.text.chars().take(MAX_RETURNED_CHARS).collect();
+            self.objection.push(Message::from_assistant(&shown));
         }
         let mut text = "Your answer was not accepted:\n".to_owned();
         for problem in &problems {
@@ -237,18 +251,18 @@ impl<'a> Asking<'a> {
         text.push_str("Answer again, with the whole corrected JSON and nothing else.");
         // The model ignored the schema; perhaps the provider never passed it on.
         if self.mode != SchemaMode::Prompt {
-            text.push_str(&in_words(self.schema));
+            text.push_str(&schema_instruction(self.schema));
         }
-        self.objection.push(Message::user(&text));
+        self.objection.push(Message::from_user(&text));
         self.notes.push(format!("asked again: {why}"));
-        Ok(Event::AskingAgain {
+        Ok(CallEvent::AskingAgain {
             attempt: self.asked_again,
             of: self.settings.asks_again,
             why,
         })
     }
 
-    fn answered(self, outcome: Outcome, checked: Checked) -> Outcome {
+    fn into_outcome(self, outcome: Outcome, checked: CheckedValue) -> Outcome {
         let mut notes = self.notes;
         notes.extend(outcome.notes);
         notes.extend(checked.notes);
@@ -260,7 +274,7 @@ impl<'a> Asking<'a> {
         }
     }
 
-    fn failed(&mut self, mut error: Box<LlmError>) -> Box<LlmError> {
+    fn with_full_ledger(&mut self, mut error: Box<LlmError>) -> Box<LlmError> {
         let mut ledger = std::mem::take(&mut self.ledger);
         ledger.append(&mut error.ledger);
         error.ledger = ledger;
@@ -269,7 +283,7 @@ impl<'a> Asking<'a> {
 }
 
 /// Returns the instruction that puts the schema into the prompt.
-fn in_words(schema: &Schema) -> String {
+fn schema_instruction(schema: &Schema) -> String {
     format!(
         "\n\nAnswer with one JSON value and nothing else, no code fence. It must satisfy this JSON Schema:\n{}",
         schema.schema
@@ -277,7 +291,7 @@ fn in_words(schema: &Schema) -> String {
 }
 
 /// Returns an error with the model's text and usage.
-fn about(outcome: &Outcome, class: Class, what: String) -> Box<LlmError> {
+fn error_about_answer(outcome: &Outcome, class: ErrorClass, what: String) -> Box<LlmError> {
     let mut error = LlmError::new(class, what);
     error.text.clone_from(&outcome.text);
     error.usage = outcome.usage;
@@ -289,41 +303,41 @@ fn about(outcome: &Outcome, class: Class, what: String) -> Box<LlmError> {
 mod tests {
     use serde_json::json;
 
-    use super::super::fakes::{Scripted, Watcher, cut, says};
+    use super::super::fakes::{EventCollector, ScriptedModel, answer_with, truncated_answer};
     use super::*;
-    use crate::cancel::Cancel;
+    use crate::cancel::CancelToken;
 
     fn request() -> Request {
         let schema = json!({
             "type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": false
         });
-        Request::text("t", "", "give me n", 1_000).shaped("answer", schema)
+        Request::text_request("t", "", "give me n", 1_000).with_schema("answer", schema)
     }
 
-    fn ask(answers: impl IntoIterator<Item = Answer>) -> (Answer, Vec<Request>, Vec<Event>) {
-        let layer = Structured::new(Scripted::new(answers), StructuredSettings::default());
-        let (watcher, cancel) = (Watcher::default(), Cancel::new());
+    fn ask(answers: impl IntoIterator<Item = Answer>) -> (Answer, Vec<Request>, Vec<CallEvent>) {
+        let layer = Structured::new(ScriptedModel::new(answers), StructuredSettings::default());
+        let (watcher, cancel) = (EventCollector::default(), CancelToken::new());
         let call = Call {
             cancel: &cancel,
-            watch: &watcher.watch(),
+            watch: &watcher.event_listener(),
             interactive: false,
         };
-        let answer = layer.complete(&request(), &call);
+        let answer = layer.complete_request(&request(), &call);
         let events = watcher
-            .events()
+            .recorded_events()
             .into_iter()
-            .filter(|event| !matches!(event, Event::Text(_)))
+            .filter(|event| !matches!(event, CallEvent::Text(_)))
             .collect();
-        (answer, layer.inner.requests(), events)
+        (answer, layer.inner.recorded_requests(), events)
     }
 
     fn refused(what: &str) -> Answer {
-        Err(LlmError::new(Class::BadRequest, what))
+        Err(LlmError::new(ErrorClass::BadRequest, what))
     }
 
     #[test]
     fn a_right_answer_is_taken_at_once() {
-        let (answer, requests, events) = ask([says(r#"{"n": 3}"#)]);
+        let (answer, requests, events) = ask([answer_with(r#"{"n": 3}"#)]);
         let outcome = answer.unwrap();
         assert_eq!(outcome.json, Some(json!({"n": 3})));
         assert_eq!(
@@ -334,7 +348,8 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_goes_back_with_what_is_wrong() {
-        let (answer, requests, events) = ask([says(r#"{"n": "three"}"#), says(r#"{"n": 3}"#)]);
+        let (answer, requests, events) =
+            ask([answer_with(r#"{"n": "three"}"#), answer_with(r#"{"n": 3}"#)]);
         let outcome = answer.unwrap();
         assert_eq!(outcome.json, Some(json!({"n": 3})));
         assert_eq!(outcome.ledger.len(), 2);
@@ -342,7 +357,7 @@ mod tests {
         assert_eq!(messages.len(), 3);
         assert_eq!(
             messages.get(1).unwrap(),
-            &Message::assistant(r#"{"n": "three"}"#)
+            &Message::from_assistant(r#"{"n": "three"}"#)
         );
         let objection = &messages.get(2).unwrap().text;
         assert!(
@@ -353,8 +368,8 @@ mod tests {
         assert!(matches!(
             events.as_slice(),
             [
-                Event::Restarted,
-                Event::AskingAgain {
+                CallEvent::Restarted,
+                CallEvent::AskingAgain {
                     attempt: 1,
                     of: 2,
                     ..
@@ -365,11 +380,15 @@ mod tests {
 
     #[test]
     fn patience_ends_and_keeps_the_raw_answer() {
-        let (answer, requests, _) = ask([says("no"), says("{\"m\": 1}"), says("never")]);
+        let (answer, requests, _) = ask([
+            answer_with("no"),
+            answer_with("{\"m\": 1}"),
+            answer_with("never"),
+        ]);
         let error = answer.unwrap_err();
         assert_eq!(
             (error.class, requests.len(), error.ledger.len()),
-            (Class::Shape, 3, 3)
+            (ErrorClass::Shape, 3, 3)
         );
         assert_eq!(error.text, "never");
         assert!(
@@ -385,7 +404,11 @@ mod tests {
 
     #[test]
     fn a_cut_answer_gets_more_room_and_no_reproach() {
-        let (answer, requests, _) = ask([cut(r#"{"n": "#), says(r#"{"n": "#), says(r#"{"n": 3}"#)]);
+        let (answer, requests, _) = ask([
+            truncated_answer(r#"{"n": "#),
+            answer_with(r#"{"n": "#),
+            answer_with(r#"{"n": 3}"#),
+        ]);
         answer.unwrap();
         let rooms: Vec<_> = requests
             .iter()
@@ -394,15 +417,22 @@ mod tests {
         assert_eq!(rooms, [(1_000, 1), (2_000, 1), (4_000, 1)]);
 
         // The model writes 4,000 tokens at most.
-        let (answer, requests, _) = ask([cut("{\"n"), cut("{\"n"), cut("{\"n")]);
+        let (answer, requests, _) = ask([
+            truncated_answer("{\"n"),
+            truncated_answer("{\"n"),
+            truncated_answer("{\"n"),
+        ]);
         let error = answer.unwrap_err();
-        assert_eq!((error.class, requests.len()), (Class::OutputTruncated, 3));
+        assert_eq!(
+            (error.class, requests.len()),
+            (ErrorClass::OutputTruncated, 3)
+        );
         assert_eq!(error.what, "the answer did not fit into 4000 tokens");
     }
 
     #[test]
     fn a_whole_value_in_a_cut_answer_is_whole() {
-        let (answer, ..) = ask([cut("{\"n\": 3}\nI hope this")]);
+        let (answer, ..) = ask([truncated_answer("{\"n\": 3}\nI hope this")]);
         assert_eq!(answer.unwrap().json, Some(json!({"n": 3})));
     }
 
@@ -411,7 +441,7 @@ mod tests {
         let answers = [
             refused("unknown field `response_format`"),
             refused("tools are not supported by this model"),
-            says(r#"{"n": 3}"#),
+            answer_with(r#"{"n": 3}"#),
         ];
         let (answer, requests, _) = ask(answers);
         assert_eq!(answer.unwrap().notes.len(), 2);
@@ -434,33 +464,33 @@ mod tests {
         let (answer, requests, _) = ask([refused("`temperature` must be 1")]);
         assert_eq!(
             (answer.unwrap_err().class, requests.len()),
-            (Class::BadRequest, 1)
+            (ErrorClass::BadRequest, 1)
         );
     }
 
     #[test]
     fn what_the_provider_holds_back_is_not_asked_for_again() {
-        let filtered = says("").map(|outcome| Outcome {
-            stop: Stop::Filter,
+        let filtered = answer_with("").map(|outcome| Outcome {
+            stop: StopReason::Filter,
             ..outcome
         });
         let (answer, requests, _) = ask([filtered]);
         assert_eq!(
             (answer.unwrap_err().class, requests.len()),
-            (Class::ContentFilter, 1)
+            (ErrorClass::ContentFilter, 1)
         );
     }
 
     #[test]
     fn text_passes_through() {
         let layer = Structured::new(
-            Scripted::new([says("plain {")]),
+            ScriptedModel::new([answer_with("plain {")]),
             StructuredSettings::default(),
         );
         let outcome = layer
-            .complete(
-                &Request::text("t", "", "x", 9),
-                &Call::unwatched(&Cancel::new()),
+            .complete_request(
+                &Request::text_request("t", "", "x", 9),
+                &Call::without_listener(&CancelToken::new()),
             )
             .unwrap();
         assert_eq!((outcome.text.as_str(), outcome.json), ("plain {", None));

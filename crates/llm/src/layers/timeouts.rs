@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::seconds;
-use crate::cancel::Cancel;
-use crate::error::{Class, LlmError, Phase};
-use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::cancel::CancelToken;
+use crate::error::{ErrorClass, LlmError, TimeoutPhase};
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::request::Request;
 
 /// Timeouts, in seconds.
@@ -57,20 +57,20 @@ impl<M: Model> Timeouts<M> {
 }
 
 impl<M: Model> Model for Timeouts<M> {
-    fn identity(&self) -> &Identity {
-        self.inner.identity()
+    fn model_identity(&self) -> &ModelIdentity {
+        self.inner.model_identity()
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         // A child token: the watchdog cancels this call only, while the caller's cancellation still
         // gets through.
-        let cancel = call.cancel.child();
+        let cancel = call.cancel.child_token();
         let (life, signs) = channel::<()>();
         // A thread and not a timer future: models are synchronous, and some of them run programs.
         let (answer, expired) = std::thread::scope(|scope| {
             let (settings, switch) = (&self.settings, &cancel);
-            let guard = scope.spawn(move || guard(settings, &signs, switch));
-            let answer = self.watched(request, call, &cancel, life);
+            let guard = scope.spawn(move || run_silence_watchdog(settings, &signs, switch));
+            let answer = self.complete_watched(request, call, &cancel, life);
             (
                 answer,
                 guard
@@ -82,9 +82,9 @@ impl<M: Model> Model for Timeouts<M> {
             // Only a cancellation by the watchdog is a timeout: an answer that completed in the
             // same moment counts, and so does a cancellation by the caller.
             (Err(mut error), Some(phase))
-                if error.class == Class::Cancelled && !call.cancel.is_cancelled() =>
+                if error.class == ErrorClass::Cancelled && !call.cancel.is_cancelled() =>
             {
-                let timed_out = self.timed_out(phase);
+                let timed_out = self.timeout_error(phase);
                 // The error of the cancelled call is kept for its partial text, usage and ledger.
                 error.class = timed_out.class;
                 error.what = timed_out.what;
@@ -101,22 +101,22 @@ impl<M: Model> Model for Timeouts<M> {
 
 impl<M: Model> Timeouts<M> {
     /// Runs the call and reports every event to the watchdog. Dropping `life` at the end stops it.
-    fn watched(
+    fn complete_watched(
         &self,
         request: &Request,
         call: &Call<'_>,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         life: Sender<()>,
     ) -> Answer {
         let life = std::sync::Mutex::new(life);
-        let watch = |event: &Event| {
+        let watch = |event: &CallEvent| {
             if let Ok(life) = life.lock() {
                 // Fails if the watchdog has already expired; then it needs no more events.
                 let _ = life.send(());
             }
-            call.tell(event);
+            call.emit_event(event);
         };
-        self.inner.complete(
+        self.inner.complete_request(
             request,
             &Call {
                 cancel,
@@ -126,8 +126,8 @@ impl<M: Model> Timeouts<M> {
         )
     }
 
-    fn timed_out(&self, phase: Phase) -> Box<LlmError> {
-        let identity = self.identity();
+    fn timeout_error(&self, phase: TimeoutPhase) -> Box<LlmError> {
+        let identity = self.model_identity();
         let who = format!("`{}` of {}", identity.model.id, identity.provider);
         let TimeoutSettings {
             connect,
@@ -136,44 +136,44 @@ impl<M: Model> Timeouts<M> {
             total,
         } = self.settings;
         let what = match phase {
-            Phase::Connect => format!("{who} could not be reached within {connect:?}"),
-            Phase::FirstByte => {
+            TimeoutPhase::Connect => format!("{who} could not be reached within {connect:?}"),
+            TimeoutPhase::FirstByte => {
                 format!("{who} sent nothing for {first_byte:?} (`timeouts.first_byte`)")
             }
-            Phase::Idle => {
+            TimeoutPhase::Idle => {
                 format!("{who} stalled in the middle of its answer for {idle:?} (`timeouts.idle`)")
             }
-            Phase::Total => {
+            TimeoutPhase::Total => {
                 format!(
                     "{who} did not finish within {:?} (`timeouts.total`)",
                     total.unwrap_or_default()
                 )
             }
         };
-        LlmError::new(Class::Timeout(phase), what)
+        LlmError::new(ErrorClass::Timeout(phase), what)
     }
 }
 
 /// Watchdog: waits for events until the call is over, or cancels it and returns the expired
 /// timeout.
-fn guard(
+fn run_silence_watchdog(
     settings: &TimeoutSettings,
     signs: &std::sync::mpsc::Receiver<()>,
-    cancel: &Cancel,
-) -> Option<Phase> {
+    cancel: &CancelToken,
+) -> Option<TimeoutPhase> {
     let started = Instant::now();
-    let (mut phase, mut patience) = (Phase::FirstByte, settings.first_byte);
+    let (mut phase, mut patience) = (TimeoutPhase::FirstByte, settings.first_byte);
     loop {
         let left = settings
             .total
             .map(|total| total.saturating_sub(started.elapsed()));
         let (wait, expires) = match left {
             // The nearer deadline decides which timeout is reported.
-            Some(left) if left < patience => (left, Phase::Total),
+            Some(left) if left < patience => (left, TimeoutPhase::Total),
             _ => (patience, phase),
         };
         match signs.recv_timeout(wait) {
-            Ok(()) => (phase, patience) = (Phase::Idle, settings.idle),
+            Ok(()) => (phase, patience) = (TimeoutPhase::Idle, settings.idle),
             Err(RecvTimeoutError::Disconnected) => return None,
             Err(RecvTimeoutError::Timeout) => {
                 cancel.cancel();
@@ -185,26 +185,26 @@ fn guard(
 
 #[cfg(test)]
 mod tests {
-    use super::super::fakes::{Scripted, says};
+    use super::super::fakes::{ScriptedModel, answer_with};
     use super::*;
 
     /// Shows a number of signs of life, then none.
     struct Silent {
-        identity: Identity,
+        identity: ModelIdentity,
         signs: u32,
     }
 
     impl Model for Silent {
-        fn identity(&self) -> &Identity {
+        fn model_identity(&self) -> &ModelIdentity {
             &self.identity
         }
 
-        fn complete(&self, _: &Request, call: &Call<'_>) -> Answer {
+        fn complete_request(&self, _: &Request, call: &Call<'_>) -> Answer {
             // Then it never returns by itself, like a server that keeps the connection open.
             for _ in 0..self.signs {
-                call.tell(&Event::Alive);
+                call.emit_event(&CallEvent::Alive);
             }
-            let Err(cancelled) = call.cancel.run(std::future::pending::<()>()) else {
+            let Err(cancelled) = call.cancel.run_future(std::future::pending::<()>()) else {
                 unreachable!()
             };
             Err(cancelled.into())
@@ -214,13 +214,13 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
     const LONG: Duration = Duration::from_secs(3600);
 
-    fn class(signs: u32, settings: TimeoutSettings) -> Class {
-        let identity = Scripted::new([]).identity().clone();
+    fn class(signs: u32, settings: TimeoutSettings) -> ErrorClass {
+        let identity = ScriptedModel::new([]).model_identity().clone();
         let layer = Timeouts::new(Silent { identity, signs }, settings);
         let error = layer
-            .complete(
-                &Request::text("t", "", "x", 1),
-                &Call::unwatched(&Cancel::new()),
+            .complete_request(
+                &Request::text_request("t", "", "x", 1),
+                &Call::without_listener(&CancelToken::new()),
             )
             .unwrap_err();
         assert!(error.what.contains("`fake-1` of fake"), "{}", error.what);
@@ -237,52 +237,55 @@ mod tests {
         };
         assert_eq!(
             class(0, settings(SHORT, LONG, None)),
-            Class::Timeout(Phase::FirstByte)
+            ErrorClass::Timeout(TimeoutPhase::FirstByte)
         );
         assert_eq!(
             class(3, settings(LONG, SHORT, None)),
-            Class::Timeout(Phase::Idle)
+            ErrorClass::Timeout(TimeoutPhase::Idle)
         );
         assert_eq!(
             class(3, settings(LONG, LONG, Some(SHORT))),
-            Class::Timeout(Phase::Total)
+            ErrorClass::Timeout(TimeoutPhase::Total)
         );
         assert_eq!(
             class(0, settings(LONG, LONG, Some(SHORT))),
-            Class::Timeout(Phase::Total)
+            ErrorClass::Timeout(TimeoutPhase::Total)
         );
     }
 
     #[test]
     fn a_person_who_cancels_is_not_called_a_timeout() {
-        let identity = Scripted::new([]).identity().clone();
+        let identity = ScriptedModel::new([]).model_identity().clone();
         let settings = TimeoutSettings {
             first_byte: LONG,
             idle: LONG,
             ..TimeoutSettings::default()
         };
         let layer = Timeouts::new(Silent { identity, signs: 1 }, settings);
-        let cancel = Cancel::new();
+        let cancel = CancelToken::new();
         // Cancelled by the caller in the middle of the call, long before any timeout.
-        let watch = |_: &Event| cancel.cancel();
+        let watch = |_: &CallEvent| cancel.cancel();
         let call = Call {
             cancel: &cancel,
             watch: &watch,
             interactive: true,
         };
         let error = layer
-            .complete(&Request::text("t", "", "x", 1), &call)
+            .complete_request(&Request::text_request("t", "", "x", 1), &call)
             .unwrap_err();
-        assert_eq!(error.class, Class::Cancelled);
+        assert_eq!(error.class, ErrorClass::Cancelled);
     }
 
     #[test]
     fn an_answer_passes_through() {
-        let layer = Timeouts::new(Scripted::new([says("hello")]), TimeoutSettings::default());
+        let layer = Timeouts::new(
+            ScriptedModel::new([answer_with("hello")]),
+            TimeoutSettings::default(),
+        );
         let outcome = layer
-            .complete(
-                &Request::text("t", "", "x", 1),
-                &Call::unwatched(&Cancel::new()),
+            .complete_request(
+                &Request::text_request("t", "", "x", 1),
+                &Call::without_listener(&CancelToken::new()),
             )
             .unwrap();
         assert_eq!(outcome.text, "hello");

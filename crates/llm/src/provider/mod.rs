@@ -14,7 +14,7 @@ use crate::layers::retry::RetrySettings;
 use crate::layers::timeouts::TimeoutSettings;
 use crate::request::SchemaMode;
 
-const BUILT_IN: &str = include_str!("built_in.toml");
+const BUILT_IN_TOML: &str = include_str!("built_in.toml");
 
 /// All known providers, by name.
 #[derive(Clone, Debug)]
@@ -232,7 +232,7 @@ impl Catalogue {
             providers: BTreeMap::new(),
         };
         empty
-            .with(BUILT_IN)
+            .merge_toml(BUILT_IN_TOML)
             .expect("BUG: built_in.toml is read by a test")
     }
 
@@ -243,12 +243,12 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the text is not TOML, or a provider in it is not valid.
-    pub fn with(mut self, text: &str) -> Result<Self, CatalogueError> {
+    pub fn merge_toml(mut self, text: &str) -> Result<Self, CatalogueError> {
         // Merged as TOML tables, not as parsed specs, in which a missing field cannot be
         // distinguished from one with its default value.
         let newer: Table = toml::from_str(text)?;
         let names: Vec<String> = newer.keys().cloned().collect();
-        merge(&mut self.table, newer);
+        merge_toml_tables(&mut self.table, newer);
         for name in names {
             let problem = |problem: String| CatalogueError::Provider {
                 provider: name.clone(),
@@ -262,7 +262,7 @@ impl Catalogue {
             let spec: ProviderSpec = value
                 .try_into()
                 .map_err(|error: toml::de::Error| problem(error.message().to_owned()))?;
-            spec.check().map_err(problem)?;
+            spec.check_consistency().map_err(problem)?;
             self.providers.insert(name, spec);
         }
         Ok(self)
@@ -273,14 +273,14 @@ impl Catalogue {
         self.providers.get(name)
     }
 
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn provider_names(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
     }
 
     /// Returns the known name most similar to `name`, for "did you mean".
     #[must_use]
-    pub fn like(&self, name: &str) -> Option<&str> {
-        self.names()
+    pub fn closest_provider_name(&self, name: &str) -> Option<&str> {
+        self.provider_names()
             .map(|known| (strsim::jaro_winkler(name, known), known))
             // Below that, the suggestion is more confusing than helpful.
             .filter(|(likeness, _)| *likeness > 0.7)
@@ -292,7 +292,7 @@ impl Catalogue {
 impl ProviderSpec {
     /// Returns the spec of a model; an unlisted model is allowed, with everything unknown.
     #[must_use]
-    pub fn model(&self, id: &str) -> ModelSpec {
+    pub fn model_spec(&self, id: &str) -> ModelSpec {
         let listed = self.models.iter().find(|model| model.id == id).cloned();
         let mut model = listed.unwrap_or_else(|| ModelSpec {
             id: id.to_owned(),
@@ -315,7 +315,7 @@ impl ProviderSpec {
         })
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check_consistency(&self) -> Result<(), String> {
         // A negative price would let a budget grow with every call.
         let negative = |price: &Price| price.input < 0.0 || price.output < 0.0;
         if self
@@ -353,10 +353,12 @@ impl ProviderSpec {
 }
 
 /// Merges `newer` over `older`: tables field by field, models by id, everything else is replaced.
-fn merge(older: &mut Table, newer: Table) {
+fn merge_toml_tables(older: &mut Table, newer: Table) {
     for (key, value) in newer {
         match (older.get_mut(&key), value) {
-            (Some(toml::Value::Table(older)), toml::Value::Table(newer)) => merge(older, newer),
+            (Some(toml::Value::Table(older)), toml::Value::Table(newer)) => {
+                merge_toml_tables(older, newer)
+            }
             // A user's file that adds a price to one model must not remove the others.
             (Some(toml::Value::Array(older)), toml::Value::Array(newer)) if key == "models" => {
                 for model in newer {
@@ -366,7 +368,7 @@ fn merge(older: &mut Table, newer: Table) {
                         .find(|known| id.is_some() && known.get("id").cloned() == id);
                     match (same, model) {
                         (Some(toml::Value::Table(known)), toml::Value::Table(model)) => {
-                            merge(known, model)
+                            merge_toml_tables(known, model)
                         }
                         (_, model) => older.push(model),
                     }

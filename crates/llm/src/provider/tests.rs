@@ -41,14 +41,14 @@ fn a_users_file_changes_one_key_and_keeps_the_rest() {
         base_url = "http://10.0.0.7:8000/llm"
         structured = "prompt"
     "#;
-    let catalogue = Catalogue::built_in().with(text).unwrap();
+    let catalogue = Catalogue::built_in().merge_toml(text).unwrap();
     let anthropic = catalogue.get("anthropic").unwrap();
     assert_eq!(
         anthropic.base_url.as_deref(),
         Some("https://proxy.example/anthropic")
     );
     assert_eq!(anthropic.key_env, ["ANTHROPIC_API_KEY"]);
-    let sonnet = anthropic.model("claude-sonnet-4-5");
+    let sonnet = anthropic.model_spec("claude-sonnet-4-5");
     assert_eq!(sonnet.context, Some(200_000));
     let price = sonnet.price.unwrap();
     assert_eq!(
@@ -59,7 +59,7 @@ fn a_users_file_changes_one_key_and_keeps_the_rest() {
         anthropic.models.len(),
         Catalogue::built_in().get("anthropic").unwrap().models.len() + 1
     );
-    let lab = catalogue.get("lab").unwrap().model("anything");
+    let lab = catalogue.get("lab").unwrap().model_spec("anything");
     assert_eq!(
         (lab.structured, lab.price),
         (Some(SchemaMode::Prompt), None)
@@ -68,7 +68,12 @@ fn a_users_file_changes_one_key_and_keeps_the_rest() {
 
 #[test]
 fn a_wrong_file_is_named_with_its_problem() {
-    let problem = |text: &str| Catalogue::built_in().with(text).unwrap_err().to_string();
+    let problem = |text: &str| {
+        Catalogue::built_in()
+            .merge_toml(text)
+            .unwrap_err()
+            .to_string()
+    };
     assert!(
         problem("[anthropic]\nbasurl = 'x'")
             .starts_with("provider `anthropic`: unknown field `basurl`")
@@ -88,6 +93,9 @@ fn a_wrong_file_is_named_with_its_problem() {
 #[test]
 fn a_name_that_is_nearly_right_is_guessed() {
     let catalogue = Catalogue::built_in();
-    assert_eq!(catalogue.like("antropic"), Some("anthropic"));
-    assert_eq!(catalogue.like("zzz"), None);
+    assert_eq!(
+        catalogue.closest_provider_name("antropic"),
+        Some("anthropic")
+    );
+    assert_eq!(catalogue.closest_provider_name("zzz"), None);
 }

@@ -4,7 +4,7 @@
 //! and answers. Both are readable JSON Lines files, and on a miss both show the diff to the most
 //! similar recorded request.
 
-pub(crate) mod lines;
-pub(crate) mod nearest;
+pub(crate) mod json_lines;
+pub(crate) mod request_diff;
 pub(crate) mod scrub;
 pub(crate) mod wire_tape;

@@ -10,12 +10,12 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::scrub::{Scrubber, comparable};
-use super::{lines, nearest};
-use crate::error::{Class, LlmError};
+use super::scrub::{Scrubber, normalize_for_comparison};
+use super::{json_lines, request_diff};
+use crate::error::{ErrorClass, LlmError};
 
 /// Response headers that influence behaviour.
-const KEPT_HEADERS: &[&str] = &[
+const RECORDED_HEADERS: &[&str] = &[
     "content-type",
     "date",
     "location",
@@ -30,18 +30,18 @@ pub struct WireTape {
     path: PathBuf,
     scrubber: Scrubber,
     /// Exchanges left to replay; `None` when recording.
-    recorded: Option<Mutex<VecDeque<Exchange>>>,
+    recorded: Option<Mutex<VecDeque<HttpExchange>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Exchange {
+pub(crate) struct HttpExchange {
     pub(crate) method: String,
     /// Path and query.
     pub(crate) place: String,
     pub(crate) body: Value,
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) chunks: Vec<BodyChunk>,
     /// The connection was lost after the last chunk.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) broken: bool,
@@ -50,12 +50,12 @@ pub(crate) struct Exchange {
 /// A chunk as received. One that ends inside a character is not UTF-8, hence the two forms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Chunk {
+pub(crate) enum BodyChunk {
     Text(String),
     Bytes(Vec<u8>),
 }
 
-impl Chunk {
+impl BodyChunk {
     pub(crate) fn new(bytes: &[u8]) -> Self {
         std::str::from_utf8(bytes).map_or_else(
             |_| Self::Bytes(bytes.to_vec()),
@@ -74,7 +74,7 @@ impl Chunk {
 impl WireTape {
     /// Returns a tape that appends every exchange to a file.
     #[must_use]
-    pub fn record(path: &Path, scrubber: Scrubber) -> Self {
+    pub fn open_recording(path: &Path, scrubber: Scrubber) -> Self {
         Self {
             path: path.to_owned(),
             scrubber,
@@ -87,8 +87,8 @@ impl WireTape {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn replay(path: &Path, scrubber: Scrubber) -> Result<Self, Box<LlmError>> {
-        let recorded = lines::read::<Exchange>(path)?;
+    pub fn open_replay(path: &Path, scrubber: Scrubber) -> Result<Self, Box<LlmError>> {
+        let recorded = json_lines::read_json_lines::<HttpExchange>(path)?;
         Ok(Self {
             path: path.to_owned(),
             scrubber,
@@ -96,17 +96,17 @@ impl WireTape {
         })
     }
 
-    pub(crate) fn replays(&self) -> bool {
+    pub(crate) fn is_replaying(&self) -> bool {
         self.recorded.is_some()
     }
 
     /// Returns the recorded exchange for this request. Each is used once, in recording order.
-    pub(crate) fn find(
+    pub(crate) fn take_exchange(
         &self,
         method: &str,
         place: &str,
         body: &Value,
-    ) -> Result<Exchange, Box<LlmError>> {
+    ) -> Result<HttpExchange, Box<LlmError>> {
         let recorded = self
             .recorded
             .as_ref()
@@ -115,14 +115,14 @@ impl WireTape {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let question = |method: &str, place: &str, body: &Value| {
-            comparable(
+            normalize_for_comparison(
                 &self
                     .scrubber
-                    .value(&json!({"method": method, "place": place, "body": body})),
+                    .scrub_value(&json!({"method": method, "place": place, "body": body})),
             )
         };
         let asked = question(method, place, body);
-        let same = |exchange: &Exchange| {
+        let same = |exchange: &HttpExchange| {
             question(&exchange.method, &exchange.place, &exchange.body) == asked
         };
         if let Some(exchange) = recorded
@@ -138,7 +138,7 @@ impl WireTape {
             .iter()
             .map(|exchange| question(&exchange.method, &exchange.place, &exchange.body))
             .collect();
-        let nearest = nearest::difference(&asked, questions.iter()).map_or_else(
+        let nearest = request_diff::diff_to_nearest(&asked, questions.iter()).map_or_else(
             || "nothing is left in it".to_owned(),
             |diff| format!("the nearest differs:\n{diff}"),
         );
@@ -146,19 +146,19 @@ impl WireTape {
             "`{}` has no exchange for {method} {place}; {nearest}",
             self.path.display()
         );
-        Err(LlmError::new(Class::NotRecorded, what))
+        Err(LlmError::new(ErrorClass::NotRecorded, what))
     }
 
     /// Appends an exchange, without its secrets.
-    pub(crate) fn keep(&self, mut exchange: Exchange) -> Result<(), Box<LlmError>> {
-        exchange.place = self.scrubber.text(&exchange.place);
-        exchange.body = self.scrubber.value(&exchange.body);
+    pub(crate) fn append_exchange(&self, mut exchange: HttpExchange) -> Result<(), Box<LlmError>> {
+        exchange.place = self.scrubber.scrub_text(&exchange.place);
+        exchange.body = self.scrubber.scrub_value(&exchange.body);
         exchange
             .headers
             // Cookies and account ids in response headers do not belong into a recording.
-            .retain(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
+            .retain(|(name, _)| RECORDED_HEADERS.contains(&name.as_str()));
         for (_, value) in &mut exchange.headers {
-            *value = self.scrubber.text(value);
+            *value = self.scrubber.scrub_text(value);
         }
         let whole: Vec<u8> = exchange
             .chunks
@@ -166,13 +166,13 @@ impl WireTape {
             .flat_map(|chunk| chunk.clone().into_bytes())
             .collect();
         if let Ok(text) = String::from_utf8(whole) {
-            let scrubbed = self.scrubber.text(&text);
+            let scrubbed = self.scrubber.scrub_text(&text);
             // A secret may span two chunks, so the joined text is scrubbed; then the boundaries are
             // lost.
             if scrubbed != text {
-                exchange.chunks = vec![Chunk::Text(scrubbed)];
+                exchange.chunks = vec![BodyChunk::Text(scrubbed)];
             }
         }
-        lines::append(&self.path, &exchange)
+        json_lines::append_json_line(&self.path, &exchange)
     }
 }

@@ -2,7 +2,7 @@
 
 /// JSON candidates in a text.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Found<'a> {
+pub(super) struct JsonCandidates<'a> {
     /// Complete values, in text order. The whole text comes first if it may be a scalar.
     pub(super) values: Vec<&'a str>,
     /// The text ends inside a value.
@@ -11,14 +11,14 @@ pub(super) struct Found<'a> {
 
 /// Maximum number of opening brackets tried: each scans the rest of the text, which is quadratic
 /// for a text of nothing but brackets.
-const MOST_OPENERS: usize = 500;
+const MAX_OPENERS: usize = 500;
 /// Maximum nesting depth; deeper input could overflow the stack of recursive parsers.
-const DEEPEST: usize = 100;
+const MAX_DEPTH: usize = 100;
 
-pub(super) fn candidates(text: &str) -> Found<'_> {
+pub(super) fn find_json_candidates(text: &str) -> JsonCandidates<'_> {
     // Reasoning often contains drafts of the answer, which must not be taken for it.
-    let text = after_thoughts(text.trim_start_matches('\u{feff}')).trim();
-    let mut found = Found::default();
+    let text = skip_marked_thoughts(text.trim_start_matches('\u{feff}')).trim();
+    let mut found = JsonCandidates::default();
     // A scalar, or JSON inside a quoted string; the bracket search below would not find it.
     if !text.is_empty()
         && !text.starts_with(['{', '['])
@@ -27,14 +27,14 @@ pub(super) fn candidates(text: &str) -> Found<'_> {
         found.values.push(text);
     }
     let mut rest = text;
-    for _ in 0..MOST_OPENERS {
+    for _ in 0..MAX_OPENERS {
         let Some(start) = rest.find(['{', '[']) else {
             break;
         };
         let Some(opened) = rest.get(start..) else {
             break;
         };
-        match span(opened) {
+        match find_value_span(opened) {
             Span::Closed(length) => {
                 found.values.extend(opened.get(..length));
                 // The search goes on behind the value: objects inside it are not candidates.
@@ -52,7 +52,7 @@ pub(super) fn candidates(text: &str) -> Found<'_> {
 }
 
 /// Skips reasoning in `<think>` tags. Without a closing tag nothing is left.
-fn after_thoughts(text: &str) -> &str {
+fn skip_marked_thoughts(text: &str) -> &str {
     for (open, close) in [("<think>", "</think>"), ("<thinking>", "</thinking>")] {
         if let Some(thoughts) = text.trim_start().strip_prefix(open) {
             return thoughts.split_once(close).map_or("", |(_, rest)| rest);
@@ -69,7 +69,7 @@ enum Span {
 }
 
 /// Finds the bracket that closes the first one, ignoring brackets in strings.
-fn span(text: &str) -> Span {
+fn find_value_span(text: &str) -> Span {
     let mut closers = Vec::new();
     let mut string: Option<char> = None;
     let mut escaped = false;
@@ -99,7 +99,7 @@ fn span(text: &str) -> Span {
                 }
                 _ => {}
             }
-            if closers.len() > DEEPEST {
+            if closers.len() > MAX_DEPTH {
                 return Span::TooDeep;
             }
         }

@@ -5,21 +5,21 @@
 //! guessed: no answer is split into lines and taken for a list.
 
 mod extract;
-mod mend;
-mod tolerant;
+mod lenient;
+mod repair;
 mod validate;
 
 use serde_json::Value;
 
-pub use validate::{Finding, Validator};
+pub use validate::{SchemaFinding, Validator};
 
 /// Result of reading an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
+pub enum AnswerReading {
     /// A value that matches the schema.
-    Good(Checked),
+    Good(CheckedValue),
     /// A value that does not match the schema.
-    Wrong { findings: Vec<Finding> },
+    Wrong { findings: Vec<SchemaFinding> },
     /// The answer ends inside its value.
     Truncated,
     /// The answer has no value.
@@ -28,7 +28,7 @@ pub enum Reading {
 
 /// A value that matches the schema.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
+pub struct CheckedValue {
     pub value: Value,
     /// Repairs made on the way, one line each.
     pub notes: Vec<String>,
@@ -37,20 +37,20 @@ pub struct Checked {
 /// Reads the value in an answer. Of several, the last one that matches the schema counts: models
 /// think first and conclude afterwards.
 #[must_use]
-pub fn read_answer(text: &str, validator: &Validator) -> Reading {
-    let found = extract::candidates(text);
-    let mut best: Option<Vec<Finding>> = None;
+pub fn read_answer(text: &str, validator: &Validator) -> AnswerReading {
+    let found = extract::find_json_candidates(text);
+    let mut best: Option<Vec<SchemaFinding>> = None;
     // All candidates are tried unchanged before any is repaired: a valid value beats a repaired
     // one.
     for mend in [false, true] {
         for candidate in found.values.iter().rev() {
-            let Some((value, mut notes)) = tolerant::parse(candidate) else {
+            let Some((value, mut notes)) = lenient::parse_lenient_json(candidate) else {
                 continue;
             };
-            match checked(value, validator, mend) {
+            match check_against_schema(value, validator, mend) {
                 Ok(mut checked) => {
                     notes.append(&mut checked.notes);
-                    return Reading::Good(Checked {
+                    return AnswerReading::Good(CheckedValue {
                         value: checked.value,
                         notes,
                     });
@@ -67,16 +67,20 @@ pub fn read_answer(text: &str, validator: &Validator) -> Reading {
     }
     match best {
         // An earlier small value is not the answer if a later one is cut off.
-        _ if found.unfinished => Reading::Truncated,
-        Some(findings) => Reading::Wrong { findings },
-        None => Reading::Nothing,
+        _ if found.unfinished => AnswerReading::Truncated,
+        Some(findings) => AnswerReading::Wrong { findings },
+        None => AnswerReading::Nothing,
     }
 }
 
-fn checked(value: Value, validator: &Validator, mend: bool) -> Result<Checked, Vec<Finding>> {
-    let findings = validator.findings(&value);
+fn check_against_schema(
+    value: Value,
+    validator: &Validator,
+    mend: bool,
+) -> Result<CheckedValue, Vec<SchemaFinding>> {
+    let findings = validator.list_findings(&value);
     if findings.is_empty() {
-        return Ok(Checked {
+        return Ok(CheckedValue {
             value,
             notes: Vec::new(),
         });
@@ -84,9 +88,9 @@ fn checked(value: Value, validator: &Validator, mend: bool) -> Result<Checked, V
     if !mend {
         return Err(findings);
     }
-    let mended = mend::mended(value, validator);
+    let mended = repair::repair_value(value, validator);
     // The original findings are reported: the model would not recognise a half-repaired value.
-    if validator.findings(&mended.value).is_empty() {
+    if validator.list_findings(&mended.value).is_empty() {
         Ok(mended)
     } else {
         Err(findings)

@@ -31,17 +31,17 @@ fn validator() -> Validator {
 /// The value, then a line for each note; or the findings.
 fn read(text: &str) -> String {
     match read_answer(text, &validator()) {
-        Reading::Good(Checked { value, notes }) => std::iter::once(value.to_string())
+        AnswerReading::Good(CheckedValue { value, notes }) => std::iter::once(value.to_string())
             .chain(notes)
             .collect::<Vec<_>>()
             .join("\n"),
-        Reading::Wrong { findings } => findings
+        AnswerReading::Wrong { findings } => findings
             .iter()
-            .map(Finding::to_string)
+            .map(SchemaFinding::to_string)
             .collect::<Vec<_>>()
             .join("\n"),
-        Reading::Truncated => "truncated".to_owned(),
-        Reading::Nothing => "nothing".to_owned(),
+        AnswerReading::Truncated => "truncated".to_owned(),
+        AnswerReading::Nothing => "nothing".to_owned(),
     }
 }
 
@@ -136,7 +136,7 @@ fn meaning_is_not_mended_and_the_finding_says_where() {
 #[test]
 fn a_schema_that_is_none_is_the_callers_fault() {
     let error = Validator::new(&json!({"type": "objekt"})).unwrap_err();
-    assert_eq!(error.class, crate::Class::Setup);
+    assert_eq!(error.class, crate::ErrorClass::Setup);
     assert!(error.what.contains("`/type`"), "{}", error.what);
 }
 
@@ -158,6 +158,6 @@ proptest! {
     fn a_right_value_is_found_in_any_prose(name in "[a-z{}\\[\\]\"'\\\\ ]{0,20}", before in "[a-zA-Z .,!\n]{0,40}", after in "[a-zA-Z .,!\n]{0,40}") {
         let value = json!({"name": name, "steps": []});
         let reading = read_answer(&format!("{before}{value}{after}"), &validator());
-        prop_assert_eq!(reading, Reading::Good(Checked { value, notes: vec![] }));
+        prop_assert_eq!(reading, AnswerReading::Good(CheckedValue { value, notes: vec![] }));
     }
 }

@@ -7,7 +7,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{Class, LlmError};
+use crate::error::{ErrorClass, LlmError};
 
 /// A compiled schema.
 #[derive(Debug)]
@@ -15,13 +15,13 @@ pub struct Validator(jsonschema::Validator);
 
 /// One schema violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct SchemaFinding {
     /// A JSON pointer; empty for the whole value.
     pub pointer: String,
     pub problem: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for SchemaFinding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() {
             "/"
@@ -45,19 +45,19 @@ impl Validator {
                     "the schema itself is not valid at `{}`: {error}",
                     error.instance_path()
                 );
-                LlmError::new(Class::Setup, what)
-                    .first("this is a bug in the caller, not a failure of the model")
+                LlmError::new(ErrorClass::Setup, what)
+                    .with_first_step("this is a bug in the caller, not a failure of the model")
             })
     }
 
     /// Returns the violations; empty if the value matches the schema.
     #[must_use]
-    pub fn findings(&self, value: &Value) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = Vec::new();
-        self.each_leaf(value, &mut |error| {
-            let finding = Finding {
+    pub fn list_findings(&self, value: &Value) -> Vec<SchemaFinding> {
+        let mut findings: Vec<SchemaFinding> = Vec::new();
+        self.each_leaf_error(value, &mut |error| {
+            let finding = SchemaFinding {
                 pointer: error.instance_path().as_str().to_owned(),
-                problem: problem(error),
+                problem: describe_problem(error),
             };
             // Several branches of a schema can report the same violation.
             if !findings.contains(&finding) {
@@ -69,30 +69,34 @@ impl Validator {
 
     /// Visits the errors one can act on. For `anyOf` and `oneOf` these are the errors of the branch
     /// that was probably meant: "not valid under any of the given schemas" does not help.
-    pub(super) fn each_leaf(&self, value: &Value, visit: &mut dyn FnMut(&ValidationError<'_>)) {
+    pub(super) fn each_leaf_error(
+        &self,
+        value: &Value,
+        visit: &mut dyn FnMut(&ValidationError<'_>),
+    ) {
         for error in self.0.iter_errors(value) {
-            leaves(&error, visit);
+            visit_leaf_errors(&error, visit);
         }
     }
 }
 
-fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_>)) {
+fn visit_leaf_errors(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_>)) {
     if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
         error.kind()
     {
         let meant = context.iter().min_by_key(|branch| {
             // The branch with the fewest signs of being another one, then the one with the fewest
             // errors.
-            let other = branch.iter().filter(|error| names_another(error)).count();
+            let other = branch.iter().filter(|error| is_other_branch(error)).count();
             (other, branch.len())
         });
         // If every branch has another constant, report the possible constants, not the violations
         // of the first branch.
         if let Some(branch) =
-            meant.filter(|branch| !branch.is_empty() && !branch.iter().any(names_another))
+            meant.filter(|branch| !branch.is_empty() && !branch.iter().any(is_other_branch))
         {
             for error in branch {
-                leaves(error, visit);
+                visit_leaf_errors(error, visit);
             }
             return;
         }
@@ -101,12 +105,12 @@ fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_
 }
 
 /// Whether the error shows that the value was meant for another branch: a wrong constant, or null.
-fn names_another(error: &ValidationError<'_>) -> bool {
+fn is_other_branch(error: &ValidationError<'_>) -> bool {
     matches!(error.kind(), ValidationErrorKind::Constant { .. })
         || (matches!(error.kind(), ValidationErrorKind::Type { .. }) && error.instance().is_null())
 }
 
-fn problem(error: &ValidationError<'_>) -> String {
+fn describe_problem(error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             let wanted: Vec<String> = context
@@ -120,17 +124,17 @@ fn problem(error: &ValidationError<'_>) -> String {
                 })
                 .collect();
             if wanted.is_empty() {
-                clipped(&error.to_string())
+                clip_long_text(&error.to_string())
             } else {
                 format!("expected one of {}", wanted.join(", "))
             }
         }
-        _ => clipped(&error.to_string()),
+        _ => clip_long_text(&error.to_string()),
     }
 }
 
 /// Shortens a message: the library quotes the value, and a long one would bury the problem.
-fn clipped(text: &str) -> String {
+fn clip_long_text(text: &str) -> String {
     const MOST: usize = 300;
     if text.chars().count() <= MOST {
         return text.to_owned();

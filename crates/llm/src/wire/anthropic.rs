@@ -2,31 +2,31 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{Asked, Speech, number, role, set, text};
-use super::draft::Draft;
+use super::dialect::{DialectRequest, WireDialect, number_at, role_name, set_field, text_at};
+use super::draft::AnswerDraft;
 use super::{fault, schema};
 use crate::error::LlmError;
-use crate::outcome::{Stop, Usage};
+use crate::outcome::{StopReason, TokenUsage};
 use crate::request::SchemaMode;
 use crate::secret::Secret;
 
 pub(crate) struct AnthropicMessages;
 
-impl Speech for AnthropicMessages {
-    fn endpoint(&self, _: &str, _: bool) -> String {
+impl WireDialect for AnthropicMessages {
+    fn endpoint_path(&self, _: &str, _: bool) -> String {
         "messages".to_owned()
     }
 
-    fn authorisation(&self, key: &Secret) -> (&'static str, String) {
+    fn api_key_header(&self, key: &Secret) -> (&'static str, String) {
         ("x-api-key", key.reveal().to_owned())
     }
 
-    fn body(&self, asked: &Asked<'_>) -> Value {
+    fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value {
         let request = asked.request;
         let messages: Vec<Value> = request
             .messages
             .iter()
-            .map(|message| json!({"role": role(message), "content": message.text}))
+            .map(|message| json!({"role": role_name(message), "content": message.text}))
             .collect();
         let mut body = json!({
             "model": asked.model,
@@ -43,14 +43,14 @@ impl Speech for AnthropicMessages {
                 json!(request.system)
             };
         }
-        set(&mut body, "temperature", request.temperature);
-        set(
+        set_field(&mut body, "temperature", request.temperature);
+        set_field(
             &mut body,
             "stop_sequences",
             (!request.stop.is_empty()).then(|| json!(request.stop)),
         );
         if let Some(wanted) = &request.schema {
-            let schema = schema::sendable(&wanted.schema, asked.flavour).schema;
+            let schema = schema::convert_schema(&wanted.schema, asked.flavour).schema;
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
@@ -67,22 +67,26 @@ impl Speech for AnthropicMessages {
         body
     }
 
-    fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
-        match text(event, "/type").unwrap_or_default() {
+    fn parse_stream_event(
+        &self,
+        event: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
+        match text_at(event, "/type").unwrap_or_default() {
             "message_start" => read_message(event.get("message").unwrap_or(&Value::Null), draft),
             "content_block_start" => {
                 draft
                     .text
-                    .push_str(text(event, "/content_block/text").unwrap_or_default());
+                    .push_str(text_at(event, "/content_block/text").unwrap_or_default());
             }
             "content_block_delta" => {
                 draft
                     .text
-                    .push_str(text(event, "/delta/text").unwrap_or_default());
+                    .push_str(text_at(event, "/delta/text").unwrap_or_default());
                 draft
                     .arguments
                     // Tool arguments arrive as pieces of JSON text.
-                    .push_str(text(event, "/delta/partial_json").unwrap_or_default());
+                    .push_str(text_at(event, "/delta/partial_json").unwrap_or_default());
             }
             // The stop reason and the final output count come here, the input count in
             // `message_start`.
@@ -91,9 +95,9 @@ impl Speech for AnthropicMessages {
                 read_usage(event, draft);
             }
             "message_stop" => draft.closed = true,
-            "error" => return Err(fault::in_stream(event)),
+            "error" => return Err(fault::error_from_event(event)),
             "" if event.get("error").is_some_and(|error| !error.is_null()) => {
-                return Err(fault::in_stream(event));
+                return Err(fault::error_from_event(event));
             }
             // Pings, thinking, and future event types.
             _ => {}
@@ -101,9 +105,13 @@ impl Speech for AnthropicMessages {
         Ok(())
     }
 
-    fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
-        if text(answer, "/type") == Some("error") {
-            return Err(fault::in_stream(answer));
+    fn parse_whole_response(
+        &self,
+        answer: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
+        if text_at(answer, "/type") == Some("error") {
+            return Err(fault::error_from_event(answer));
         }
         read_message(answer, draft);
         for block in answer
@@ -112,10 +120,10 @@ impl Speech for AnthropicMessages {
             .into_iter()
             .flatten()
         {
-            match text(block, "/type") {
+            match text_at(block, "/type") {
                 Some("text") => draft
                     .text
-                    .push_str(text(block, "/text").unwrap_or_default()),
+                    .push_str(text_at(block, "/text").unwrap_or_default()),
                 Some("tool_use") => {
                     draft
                         .arguments
@@ -131,29 +139,29 @@ impl Speech for AnthropicMessages {
     }
 }
 
-fn read_message(message: &Value, draft: &mut Draft) {
+fn read_message(message: &Value, draft: &mut AnswerDraft) {
     draft.id = draft
         .id
         .take()
-        .or_else(|| text(message, "/id").map(str::to_owned));
+        .or_else(|| text_at(message, "/id").map(str::to_owned));
     draft.model = draft
         .model
         .take()
-        .or_else(|| text(message, "/model").map(str::to_owned));
+        .or_else(|| text_at(message, "/model").map(str::to_owned));
     read_usage(message, draft);
 }
 
 /// Reads token usage. Anthropic reports cached tokens apart from `input_tokens`; ours include them.
-fn read_usage(value: &Value, draft: &mut Draft) {
+fn read_usage(value: &Value, draft: &mut AnswerDraft) {
     let Some(usage) = value.get("usage") else {
         return;
     };
-    let read = number(usage, "/cache_read_input_tokens");
-    let write = number(usage, "/cache_creation_input_tokens");
-    let input =
-        number(usage, "/input_tokens").map(|input| input + read.unwrap_or(0) + write.unwrap_or(0));
-    let output = number(usage, "/output_tokens");
-    draft.usage = draft.usage.updated(Usage {
+    let read = number_at(usage, "/cache_read_input_tokens");
+    let write = number_at(usage, "/cache_creation_input_tokens");
+    let input = number_at(usage, "/input_tokens")
+        .map(|input| input + read.unwrap_or(0) + write.unwrap_or(0));
+    let output = number_at(usage, "/output_tokens");
+    draft.usage = draft.usage.merged_with(TokenUsage {
         input,
         output,
         cache_read: read,
@@ -162,13 +170,13 @@ fn read_usage(value: &Value, draft: &mut Draft) {
     });
 }
 
-fn read_stop(value: &Value, draft: &mut Draft) {
-    if let Some(reason) = text(value, "/stop_reason") {
+fn read_stop(value: &Value, draft: &mut AnswerDraft) {
+    if let Some(reason) = text_at(value, "/stop_reason") {
         draft.stop = Some(match reason {
-            "end_turn" | "stop_sequence" | "tool_use" => Stop::End,
-            "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-            "refusal" => Stop::Filter,
-            _ => Stop::Unknown,
+            "end_turn" | "stop_sequence" | "tool_use" => StopReason::End,
+            "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+            "refusal" => StopReason::Filter,
+            _ => StopReason::Unknown,
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::draft::Draft;
+use super::draft::AnswerDraft;
 use super::{anthropic, gemini, openai_chat, openai_responses};
 use crate::error::LlmError;
 use crate::provider::{Dialect, SchemaFlavour};
@@ -10,25 +10,33 @@ use crate::request::{Message, Request, Role};
 use crate::secret::Secret;
 
 /// One dialect. Stateless: the answer so far is in the [`Draft`].
-pub(crate) trait Speech: Send + Sync {
+pub(crate) trait WireDialect: Send + Sync {
     /// Returns the endpoint to append to the base URL.
-    fn endpoint(&self, model: &str, stream: bool) -> String;
+    fn endpoint_path(&self, model: &str, stream: bool) -> String;
 
     /// Returns the header that carries the key.
-    fn authorisation(&self, key: &Secret) -> (&'static str, String);
+    fn api_key_header(&self, key: &Secret) -> (&'static str, String);
 
     /// Builds the request body.
-    fn body(&self, asked: &Asked<'_>) -> Value;
+    fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value;
 
     /// Parses one event of a stream into the draft.
-    fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>>;
+    fn parse_stream_event(
+        &self,
+        event: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>>;
 
     /// Parses a response that was not streamed into the draft.
-    fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>>;
+    fn parse_whole_response(
+        &self,
+        answer: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>>;
 }
 
 /// A request with the catalogue data needed to build its body.
-pub(crate) struct Asked<'a> {
+pub(crate) struct DialectRequest<'a> {
     pub(crate) request: &'a Request,
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
@@ -37,7 +45,7 @@ pub(crate) struct Asked<'a> {
 }
 
 /// Returns the implementation of a dialect; a command has none.
-pub(crate) fn speech(dialect: Dialect) -> Option<&'static dyn Speech> {
+pub(crate) fn wire_dialect(dialect: Dialect) -> Option<&'static dyn WireDialect> {
     match dialect {
         Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
         Dialect::OpenAiResponses => Some(&openai_responses::OpenAiResponses),
@@ -49,24 +57,24 @@ pub(crate) fn speech(dialect: Dialect) -> Option<&'static dyn Speech> {
 }
 
 /// Returns the number at a JSON pointer.
-pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
+pub(crate) fn number_at(value: &Value, pointer: &str) -> Option<u64> {
     value.pointer(pointer).and_then(Value::as_u64)
 }
 
 /// Returns the text at a JSON pointer.
-pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
 /// Sets a field if there is a value; providers reject unknown nulls.
-pub(crate) fn set(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
+pub(crate) fn set_field(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
     if let (Some(object), Some(value)) = (body.as_object_mut(), value) {
         object.insert(field.to_owned(), value.into());
     }
 }
 
 /// Returns the role's name in most dialects.
-pub(crate) fn role(message: &Message) -> &'static str {
+pub(crate) fn role_name(message: &Message) -> &'static str {
     match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",

@@ -1,18 +1,18 @@
 //! Accumulator for a streamed answer.
 
-use crate::error::{Class, LlmError};
+use crate::error::{ErrorClass, LlmError};
 use crate::ledger::Cost;
-use crate::outcome::{Outcome, Stop, Usage};
+use crate::outcome::{Outcome, StopReason, TokenUsage};
 
 /// The answer so far. Dialects append to it; the model emits what is new as events.
 #[derive(Debug, Default)]
-pub(crate) struct Draft {
+pub(crate) struct AnswerDraft {
     pub(crate) text: String,
     /// Arguments of the forced tool call.
     pub(crate) arguments: String,
     pub(crate) refusal: String,
-    pub(crate) stop: Option<Stop>,
-    pub(crate) usage: Usage,
+    pub(crate) stop: Option<StopReason>,
+    pub(crate) usage: TokenUsage,
     pub(crate) cost: Cost,
     pub(crate) model: Option<String>,
     pub(crate) id: Option<String>,
@@ -21,9 +21,9 @@ pub(crate) struct Draft {
     shown: usize,
 }
 
-impl Draft {
+impl AnswerDraft {
     /// Returns what was added since the last call.
-    pub(crate) fn news(&mut self) -> Option<&str> {
+    pub(crate) fn take_new_text(&mut self) -> Option<&str> {
         let answer = if self.arguments.is_empty() {
             &self.text
         } else {
@@ -35,12 +35,12 @@ impl Draft {
     }
 
     /// Returns the complete answer, or the error if it is incomplete, refused or empty.
-    pub(crate) fn finished(&mut self) -> Result<Outcome, Box<LlmError>> {
+    pub(crate) fn finish_answer(&mut self) -> Result<Outcome, Box<LlmError>> {
         // Without a stop reason or an end marker the connection just ended: HTTP alone does not
         // show that a stream was cut off.
-        let Some(stop) = self.stop.or(self.closed.then_some(Stop::Unknown)) else {
+        let Some(stop) = self.stop.or(self.closed.then_some(StopReason::Unknown)) else {
             return Err(LlmError::new(
-                Class::StreamEndedEarly,
+                ErrorClass::StreamEndedEarly,
                 "the connection was closed in the middle of the answer",
             ));
         };
@@ -52,22 +52,22 @@ impl Draft {
         };
         if text.trim().is_empty() {
             // Only without text: a model may refuse one part and answer the rest.
-            if !self.refusal.is_empty() || stop == Stop::Filter {
+            if !self.refusal.is_empty() || stop == StopReason::Filter {
                 let why = if self.refusal.is_empty() {
                     "it gave no reason"
                 } else {
                     &self.refusal
                 };
                 return Err(LlmError::new(
-                    Class::ContentFilter,
+                    ErrorClass::ContentFilter,
                     format!("the model refused to answer: {why}"),
                 ));
             }
             // An empty truncated answer goes to the caller, which may raise the limit: reasoning
             // can use up all output tokens.
-            if stop != Stop::Length {
+            if stop != StopReason::Length {
                 return Err(LlmError::new(
-                    Class::Malformed,
+                    ErrorClass::Malformed,
                     "the model returned an empty answer",
                 ));
             }

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::retry_after;
 use super::transport::Headers;
-use crate::error::{Class, LlmError};
+use crate::error::{ErrorClass, LlmError};
 
 /// Returns the error for a response with a non-success status.
-pub(crate) fn of_response(
+pub(crate) fn error_from_response(
     status: u16,
     headers: &Headers,
     body: &str,
@@ -21,16 +21,16 @@ pub(crate) fn of_response(
 ) -> Box<LlmError> {
     // Gateways answer with HTML or plain text; then the status alone decides.
     let value = serde_json::from_str::<Value>(body).unwrap_or(Value::Null);
-    let said = Said::new(&value);
-    let class = said.class(Some(status));
+    let said = ErrorObject::new(&value);
+    let class = said.classify_provider_error(Some(status));
     let words = if said.message.is_empty() {
-        plain(body)
+        to_single_line(body)
     } else {
         said.message.clone()
     };
     let what = match class {
         // Redirects are not followed, so they end here.
-        Class::EndpointNotFound if (300..400).contains(&status) => {
+        ErrorClass::EndpointNotFound if (300..400).contains(&status) => {
             format!(
                 "{url} has moved to `{}` ({status})",
                 headers.get("location").unwrap_or("an unknown address")
@@ -42,8 +42,8 @@ pub(crate) fn of_response(
     let mut error = LlmError::new(class, what);
     error.status = Some(status);
     // Also for classes that are not retried: the message may still name the wait.
-    error.retry_after = retry_after::asked(headers, body, now);
-    if class == Class::EndpointNotFound && (300..400).contains(&status) {
+    error.retry_after = retry_after::requested_wait(headers, body, now);
+    if class == ErrorClass::EndpointNotFound && (300..400).contains(&status) {
         error.next.insert(
             0,
             "set the base URL to the new address; a key is not sent after a redirect".to_owned(),
@@ -53,23 +53,23 @@ pub(crate) fn of_response(
 }
 
 /// Returns the error for an error object in a stream.
-pub(crate) fn in_stream(event: &Value) -> Box<LlmError> {
-    let said = Said::new(event);
+pub(crate) fn error_from_event(event: &Value) -> Box<LlmError> {
+    let said = ErrorObject::new(event);
     let message = if said.message.is_empty() {
         "no reason given"
     } else {
         &said.message
     };
     let mut error = LlmError::new(
-        said.class(None),
+        said.classify_provider_error(None),
         format!("the provider failed while answering: {message}"),
     );
-    error.retry_after = retry_after::in_body(&event.to_string());
+    error.retry_after = retry_after::wait_in_body(&event.to_string());
     error
 }
 
 /// Parsed error object of any provider.
-struct Said {
+struct ErrorObject {
     message: String,
     /// Type, code, status and reasons, lower case.
     words: Vec<String>,
@@ -77,7 +77,7 @@ struct Said {
     status: Option<u16>,
 }
 
-impl Said {
+impl ErrorObject {
     fn new(value: &Value) -> Self {
         // Gemini sends a list of one; some servers send the bare message as `error`, `detail` or
         // `message`.
@@ -129,16 +129,16 @@ impl Said {
         let raw = error
             .pointer("/metadata/raw")
             .and_then(Value::as_str)
-            .map(plain);
+            .map(to_single_line);
         let message = raw.map_or(message.clone(), |raw| format!("{message} ({raw})"));
         Self {
-            message: plain(&message),
+            message: to_single_line(&message),
             words: words.iter().map(|word| word.to_lowercase()).collect(),
             status,
         }
     }
 
-    fn class(&self, status: Option<u16>) -> Class {
+    fn classify_provider_error(&self, status: Option<u16>) -> ErrorClass {
         let message = self.message.to_lowercase();
         let word = |known: &[&str]| self.words.iter().any(|word| known.contains(&word.as_str()));
         let says = |known: &[&str]| known.iter().any(|known| message.contains(known));
@@ -159,7 +159,7 @@ impl Said {
             "exceeds the maximum number of tokens",
             "context window",
         ]) {
-            return Class::ContextTooLong;
+            return ErrorClass::ContextTooLong;
         }
         if word(&[
             "insufficient_quota",
@@ -172,7 +172,7 @@ impl Said {
             "exceeded your current quota",
             "insufficient balance",
         ]) {
-            return Class::NoCredits;
+            return ErrorClass::NoCredits;
         }
         if word(&[
             "overloaded_error",
@@ -182,7 +182,7 @@ impl Said {
             "server_is_overloaded",
             "slow_down",
         ]) {
-            return Class::Overloaded;
+            return ErrorClass::Overloaded;
         }
         if word(&[
             "rate_limit_error",
@@ -192,7 +192,7 @@ impl Said {
             "tokens",
             "requests",
         ]) {
-            return Class::RateLimited;
+            return ErrorClass::RateLimited;
         }
         if word(&[
             "authentication_error",
@@ -200,33 +200,33 @@ impl Said {
             "api_key_invalid",
             "unauthenticated",
         ]) {
-            return Class::Auth;
+            return ErrorClass::Auth;
         }
         if word(&["permission_error", "permission_denied"]) {
-            return Class::Permission;
+            return ErrorClass::Permission;
         }
         if word(&[
             "content_filter",
             "content_policy_violation",
             "moderation_blocked",
         ]) {
-            return Class::ContentFilter;
+            return ErrorClass::ContentFilter;
         }
         if word(&["not_found_error", "model_not_found", "not_found"]) {
-            return Class::EndpointNotFound;
+            return ErrorClass::EndpointNotFound;
         }
         match status.or(self.status) {
-            Some(401) => Class::Auth,
-            Some(402) => Class::NoCredits,
-            Some(403) => Class::Permission,
-            Some(300..=399 | 404 | 405 | 410) => Class::EndpointNotFound,
+            Some(401) => ErrorClass::Auth,
+            Some(402) => ErrorClass::NoCredits,
+            Some(403) => ErrorClass::Permission,
+            Some(300..=399 | 404 | 405 | 410) => ErrorClass::EndpointNotFound,
             // Timeouts and conflicts on the provider's side pass by themselves.
-            Some(408 | 409) => Class::Server,
-            Some(413) => Class::ContextTooLong,
-            Some(429) => Class::RateLimited,
-            Some(503 | 529) => Class::Overloaded,
-            Some(400..=499) => Class::BadRequest,
-            Some(500..=599) => Class::Server,
+            Some(408 | 409) => ErrorClass::Server,
+            Some(413) => ErrorClass::ContextTooLong,
+            Some(429) => ErrorClass::RateLimited,
+            Some(503 | 529) => ErrorClass::Overloaded,
+            Some(400..=499) => ErrorClass::BadRequest,
+            Some(500..=599) => ErrorClass::Server,
             // Without a status and a known code, the error counts as transient: retries are
             // limited, and failing for good at an unknown hiccup would be worse.
             _ if word(&[
@@ -235,15 +235,15 @@ impl Said {
                 "invalid_prompt",
             ]) =>
             {
-                Class::BadRequest
+                ErrorClass::BadRequest
             }
-            _ => Class::Server,
+            _ => ErrorClass::Server,
         }
     }
 }
 
 /// Shortens a message or an HTML page to one line without control characters.
-fn plain(text: &str) -> String {
+fn to_single_line(text: &str) -> String {
     const MOST: usize = 500;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
@@ -261,8 +261,8 @@ mod tests {
 
     use super::*;
 
-    fn class(status: u16, body: &Value) -> Class {
-        of_response(
+    fn class(status: u16, body: &Value) -> ErrorClass {
+        error_from_response(
             status,
             &Headers::default(),
             &body.to_string(),
@@ -289,7 +289,7 @@ mod tests {
                     "invalid_api_key",
                     "Incorrect API key",
                 ),
-                Class::Auth,
+                ErrorClass::Auth,
             ),
             (
                 429,
@@ -298,66 +298,74 @@ mod tests {
                     "insufficient_quota",
                     "You exceeded your current quota",
                 ),
-                Class::NoCredits,
+                ErrorClass::NoCredits,
             ),
             (
                 429,
                 openai("tokens", "rate_limit_exceeded", "Rate limit reached"),
-                Class::RateLimited,
+                ErrorClass::RateLimited,
             ),
             (
                 400,
                 openai("invalid_request_error", "context_length_exceeded", "…"),
-                Class::ContextTooLong,
+                ErrorClass::ContextTooLong,
             ),
             (
                 404,
                 openai("invalid_request_error", "model_not_found", "…"),
-                Class::EndpointNotFound,
+                ErrorClass::EndpointNotFound,
             ),
             (
                 400,
                 openai("invalid_request_error", "unsupported_value", "…"),
-                Class::BadRequest,
+                ErrorClass::BadRequest,
             ),
             (
                 400,
                 json!({"error": {"type": "exceed_context_size_error", "n_ctx": 8192}}),
-                Class::ContextTooLong,
+                ErrorClass::ContextTooLong,
             ),
             (
                 503,
                 json!({"error": {"type": "unavailable_error", "message": "Loading model"}}),
-                Class::Overloaded,
+                ErrorClass::Overloaded,
             ),
-            (529, anthropic("overloaded_error"), Class::Overloaded),
-            (429, anthropic("rate_limit_error"), Class::RateLimited),
-            (403, anthropic("permission_error"), Class::Permission),
+            (529, anthropic("overloaded_error"), ErrorClass::Overloaded),
+            (429, anthropic("rate_limit_error"), ErrorClass::RateLimited),
+            (403, anthropic("permission_error"), ErrorClass::Permission),
             (
                 400,
                 json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
-                Class::ContextTooLong,
+                ErrorClass::ContextTooLong,
             ),
             (
                 400,
                 json!({"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}),
-                Class::NoCredits,
+                ErrorClass::NoCredits,
             ),
-            (429, gemini(429, "RESOURCE_EXHAUSTED"), Class::RateLimited),
-            (503, gemini(503, "UNAVAILABLE"), Class::Overloaded),
-            (400, invalid_key, Class::Auth),
+            (
+                429,
+                gemini(429, "RESOURCE_EXHAUSTED"),
+                ErrorClass::RateLimited,
+            ),
+            (503, gemini(503, "UNAVAILABLE"), ErrorClass::Overloaded),
+            (400, invalid_key, ErrorClass::Auth),
             (
                 402,
                 json!({"error": {"code": 402, "message": "This request requires more credits"}}),
-                Class::NoCredits,
+                ErrorClass::NoCredits,
             ),
-            (422, json!({"detail": "field required"}), Class::BadRequest),
-            (500, json!({"error": "boom"}), Class::Server),
-            (502, Value::Null, Class::Server),
-            (408, Value::Null, Class::Server),
-            (409, Value::Null, Class::Server),
-            (413, Value::Null, Class::ContextTooLong),
-            (301, Value::Null, Class::EndpointNotFound),
+            (
+                422,
+                json!({"detail": "field required"}),
+                ErrorClass::BadRequest,
+            ),
+            (500, json!({"error": "boom"}), ErrorClass::Server),
+            (502, Value::Null, ErrorClass::Server),
+            (408, Value::Null, ErrorClass::Server),
+            (409, Value::Null, ErrorClass::Server),
+            (413, Value::Null, ErrorClass::ContextTooLong),
+            (301, Value::Null, ErrorClass::EndpointNotFound),
         ];
         for (status, body, expected) in table {
             assert_eq!(class(status, &body), expected, "{status} {body}");
@@ -366,21 +374,21 @@ mod tests {
 
     #[test]
     fn an_error_in_a_stream_keeps_its_class_and_its_wait() {
-        let error = in_stream(
+        let error = error_from_event(
             &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
         );
-        assert_eq!(error.class, Class::Overloaded);
+        assert_eq!(error.class, ErrorClass::Overloaded);
         let failed = json!({"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded",
             "message": "Please try again in 2s"}}});
-        let error = in_stream(&failed);
+        let error = error_from_event(&failed);
         assert_eq!(
             (error.class, error.retry_after.unwrap().as_secs()),
-            (Class::RateLimited, 2)
+            (ErrorClass::RateLimited, 2)
         );
         for code in [json!(429), json!("429")] {
             assert_eq!(
-                in_stream(&json!({"error": {"code": code, "message": "upstream"}})).class,
-                Class::RateLimited
+                error_from_event(&json!({"error": {"code": code, "message": "upstream"}})).class,
+                ErrorClass::RateLimited
             );
         }
     }
@@ -389,7 +397,7 @@ mod tests {
     fn the_message_says_what_happened_in_one_line() {
         let headers = Headers::default();
         let page = "<html>\n<body>502 Bad\u{7} Gateway</body></html>";
-        let error = of_response(502, &headers, page, "http://x/v1", SystemTime::UNIX_EPOCH);
+        let error = error_from_response(502, &headers, page, "http://x/v1", SystemTime::UNIX_EPOCH);
         assert_eq!(
             error.what,
             "http://x/v1 answered 502: <html> <body>502 Bad Gateway</body></html>"

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{Asked, Speech, number, set, text};
-use super::draft::Draft;
+use super::dialect::{DialectRequest, WireDialect, number_at, set_field, text_at};
+use super::draft::AnswerDraft;
 use super::{fault, schema};
-use crate::error::{Class, LlmError};
-use crate::outcome::{Stop, Usage};
+use crate::error::{ErrorClass, LlmError};
+use crate::outcome::{StopReason, TokenUsage};
 use crate::request::{Role, SchemaMode};
 use crate::secret::Secret;
 
 pub(crate) struct Gemini;
 
-impl Speech for Gemini {
-    fn endpoint(&self, model: &str, stream: bool) -> String {
+impl WireDialect for Gemini {
+    fn endpoint_path(&self, model: &str, stream: bool) -> String {
         // Google lists models as `models/NAME`, and names are often copied that way.
         let model = model.strip_prefix("models/").unwrap_or(model);
         if stream {
@@ -23,11 +23,11 @@ impl Speech for Gemini {
         }
     }
 
-    fn authorisation(&self, key: &Secret) -> (&'static str, String) {
+    fn api_key_header(&self, key: &Secret) -> (&'static str, String) {
         ("x-goog-api-key", key.reveal().to_owned())
     }
 
-    fn body(&self, asked: &Asked<'_>) -> Value {
+    fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value {
         let request = asked.request;
         let contents: Vec<Value> = request
             .messages
@@ -41,9 +41,9 @@ impl Speech for Gemini {
             })
             .collect();
         let mut settings = json!({"maxOutputTokens": request.max_output_tokens});
-        set(&mut settings, "temperature", request.temperature);
-        set(&mut settings, "seed", request.seed);
-        set(
+        set_field(&mut settings, "temperature", request.temperature);
+        set_field(&mut settings, "seed", request.seed);
+        set_field(
             &mut settings,
             "stopSequences",
             (!request.stop.is_empty()).then(|| json!(request.stop)),
@@ -53,7 +53,7 @@ impl Speech for Gemini {
             body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
         }
         if let Some(wanted) = &request.schema {
-            let schema = schema::sendable(&wanted.schema, asked.flavour).schema;
+            let schema = schema::convert_schema(&wanted.schema, asked.flavour).schema;
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
@@ -74,25 +74,29 @@ impl Speech for Gemini {
         body
     }
 
-    fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
+    fn parse_stream_event(
+        &self,
+        event: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
         if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(fault::in_stream(event));
+            return Err(fault::error_from_event(event));
         }
         // A blocked prompt has no candidates at all, and status 200.
-        if let Some(reason) = text(event, "/promptFeedback/blockReason") {
+        if let Some(reason) = text_at(event, "/promptFeedback/blockReason") {
             return Err(LlmError::new(
-                Class::ContentFilter,
+                ErrorClass::ContentFilter,
                 format!("the provider blocked the prompt: {reason}"),
             ));
         }
         draft.id = draft
             .id
             .take()
-            .or_else(|| text(event, "/responseId").map(str::to_owned));
+            .or_else(|| text_at(event, "/responseId").map(str::to_owned));
         draft.model = draft
             .model
             .take()
-            .or_else(|| text(event, "/modelVersion").map(str::to_owned));
+            .or_else(|| text_at(event, "/modelVersion").map(str::to_owned));
         for part in event
             .pointer("/candidates/0/content/parts")
             .and_then(Value::as_array)
@@ -103,51 +107,59 @@ impl Speech for Gemini {
             if part.get("thought").and_then(Value::as_bool) == Some(true) {
                 continue;
             }
-            draft.text.push_str(text(part, "/text").unwrap_or_default());
+            draft
+                .text
+                .push_str(text_at(part, "/text").unwrap_or_default());
             if let Some(arguments) = part.pointer("/functionCall/args") {
                 // Arguments come as a JSON object here, not as text.
                 draft.arguments.push_str(&arguments.to_string());
             }
         }
         if let Some(usage) = event.get("usageMetadata") {
-            let thoughts = number(usage, "/thoughtsTokenCount");
-            let said = number(usage, "/candidatesTokenCount");
-            draft.usage = draft.usage.updated(Usage {
-                input: number(usage, "/promptTokenCount"),
+            let thoughts = number_at(usage, "/thoughtsTokenCount");
+            let said = number_at(usage, "/candidatesTokenCount");
+            draft.usage = draft.usage.merged_with(TokenUsage {
+                input: number_at(usage, "/promptTokenCount"),
                 // Thoughts are billed as output but reported separately.
                 output: said
                     .or(thoughts)
                     .map(|_| said.unwrap_or(0) + thoughts.unwrap_or(0)),
-                cache_read: number(usage, "/cachedContentTokenCount"),
+                cache_read: number_at(usage, "/cachedContentTokenCount"),
                 cache_write: None,
                 reasoning: thoughts,
             });
         }
         // The stream has no end marker, and usage may follow the stop reason: it is read to its
         // end.
-        if let Some(reason) = text(event, "/candidates/0/finishReason") {
+        if let Some(reason) = text_at(event, "/candidates/0/finishReason") {
             draft.stop = Some(match reason {
-                "STOP" => Stop::End,
-                "MAX_TOKENS" => Stop::Length,
+                "STOP" => StopReason::End,
+                "MAX_TOKENS" => StopReason::Length,
                 "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-                | "LANGUAGE" => Stop::Filter,
+                | "LANGUAGE" => StopReason::Filter,
                 "MALFORMED_FUNCTION_CALL" => {
                     return Err(LlmError::new(
-                        Class::Malformed,
+                        ErrorClass::Malformed,
                         "the model made a malformed tool call",
                     ));
                 }
-                _ => Stop::Unknown,
+                _ => StopReason::Unknown,
             });
         }
         Ok(())
     }
 
-    fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
+    fn parse_whole_response(
+        &self,
+        answer: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
         // Without `alt=sse` a stream is a JSON array of events.
         match answer.as_array() {
-            Some(events) => events.iter().try_for_each(|event| self.event(event, draft)),
-            None => self.event(answer, draft),
+            Some(events) => events
+                .iter()
+                .try_for_each(|event| self.parse_stream_event(event, draft)),
+            None => self.parse_stream_event(answer, draft),
         }
     }
 }

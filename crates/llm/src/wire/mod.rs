@@ -23,30 +23,30 @@ use std::time::Instant;
 use reqwest::Url;
 use serde_json::Value;
 
-pub(crate) use self::dialect::speech;
-use self::dialect::{Asked, Speech};
-use self::draft::Draft;
+pub(crate) use self::dialect::wire_dialect;
+use self::dialect::{DialectRequest, WireDialect};
+use self::draft::AnswerDraft;
 use self::sse::{SseEvent, SseReader};
-use self::transport::{Incoming, Outgoing, Transport};
+use self::transport::{HttpRequest, HttpResponse, Transport};
 use crate::clock::Clock;
-use crate::error::{Class, LlmError};
-use crate::ledger::filed;
-use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::error::{ErrorClass, LlmError};
+use crate::ledger::attach_ledger_entry;
+use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::provider::ProviderSpec;
 use crate::recording::wire_tape::WireTape;
 use crate::request::Request;
 use crate::secret::Secret;
 
 /// Maximum size of a response.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_RESPONSE_BYTES: usize = 64 << 20;
 /// Maximum size of an error response that is read.
-const MOST_ERROR_BYTES: usize = 64 << 10;
+const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// One model of one provider, over HTTP.
 pub struct WireModel {
-    identity: Identity,
+    identity: ModelIdentity,
     spec: ProviderSpec,
-    speech: &'static dyn Speech,
+    speech: &'static dyn WireDialect,
     url: Url,
     key: Option<Secret>,
     transport: Transport,
@@ -66,8 +66,9 @@ impl WireModel {
         tape: Option<WireTape>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<LlmError>> {
-        let setup = |what: String, step: &str| LlmError::new(Class::Setup, what).first(step);
-        let speech = speech(spec.dialect).ok_or_else(|| {
+        let setup =
+            |what: String, step: &str| LlmError::new(ErrorClass::Setup, what).with_first_step(step);
+        let speech = wire_dialect(spec.dialect).ok_or_else(|| {
             setup(
                 format!("provider `{provider}` is a program, not a server"),
                 "use it as a command",
@@ -79,19 +80,21 @@ impl WireModel {
                 "set it, as in `http://127.0.0.1:8080/v1`",
             )
         })?;
-        let mut url = address(base, &speech.endpoint(model, spec.stream)).map_err(|problem| {
-            setup(
-                format!("the base URL `{base}` of `{provider}` is not valid: {problem}"),
-                "give it with `https://` or `http://`",
-            )
-        })?;
+        let mut url = build_endpoint_url(base, &speech.endpoint_path(model, spec.stream)).map_err(
+            |problem| {
+                setup(
+                    format!("the base URL `{base}` of `{provider}` is not valid: {problem}"),
+                    "give it with `https://` or `http://`",
+                )
+            },
+        )?;
         for (name, value) in &spec.query {
             url.query_pairs_mut().append_pair(name, value);
         }
         let transport = Transport::new(&url, spec.timeouts.connect, tape)?;
-        let identity = Identity {
+        let identity = ModelIdentity {
             provider: provider.to_owned(),
-            model: spec.model(model),
+            model: spec.model_spec(model),
         };
         Ok(Self {
             identity,
@@ -104,8 +107,8 @@ impl WireModel {
         })
     }
 
-    fn outgoing(&self, request: &Request) -> Outgoing {
-        let mut body = self.speech.body(&Asked {
+    fn build_request(&self, request: &Request) -> HttpRequest {
+        let mut body = self.speech.build_request_body(&DialectRequest {
             request,
             model: &self.identity.model.id,
             stream: self.spec.stream,
@@ -113,8 +116,8 @@ impl WireModel {
             output_limit_field: &self.spec.output_limit_field,
         });
         // The model's patch last, so that it wins over the provider's.
-        patch(&mut body, &self.spec.patch);
-        patch(&mut body, &self.identity.model.patch);
+        apply_merge_patch(&mut body, &self.spec.patch);
+        apply_merge_patch(&mut body, &self.identity.model.patch);
         if let Some(fields) = body.as_object_mut() {
             let omitted = |key: &String| {
                 self.spec.omit.contains(key) || self.identity.model.omit.contains(key)
@@ -128,10 +131,10 @@ impl WireModel {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         if let Some(key) = &self.key {
-            let (name, value) = self.speech.authorisation(key);
+            let (name, value) = self.speech.api_key_header(key);
             headers.push((name.to_owned(), value));
         }
-        Outgoing {
+        HttpRequest {
             url: self.url.clone(),
             headers,
             body,
@@ -140,12 +143,17 @@ impl WireModel {
 
     /// Sends the request and reads the answer into the draft. The draft is the caller's, because it
     /// has to survive cancellation, which drops this future.
-    async fn exchange(&self, request: &Request, call: &Call<'_>, draft: &Mutex<Draft>) -> Answer {
-        let outgoing = self.outgoing(request);
-        let mut incoming = self.transport.send(&outgoing).await?;
-        let mut answer = self.read(&mut incoming, call, draft).await;
+    async fn send_and_read(
+        &self,
+        request: &Request,
+        call: &Call<'_>,
+        draft: &Mutex<AnswerDraft>,
+    ) -> Answer {
+        let outgoing = self.build_request(request);
+        let mut incoming = self.transport.send_request(&outgoing).await?;
+        let mut answer = self.read_http_response(&mut incoming, call, draft).await;
         // A recording that cannot be written must not lose an answer that was paid for.
-        if let Err(problem) = self.transport.keep(&outgoing, incoming) {
+        if let Err(problem) = self.transport.record_exchange(&outgoing, incoming) {
             match &mut answer {
                 Ok(outcome) => outcome.notes.push(problem.what),
                 Err(error) => error.next.push(problem.what),
@@ -154,8 +162,13 @@ impl WireModel {
         answer
     }
 
-    async fn read(&self, incoming: &mut Incoming, call: &Call<'_>, draft: &Mutex<Draft>) -> Answer {
-        let alive = || call.tell(&Event::Alive);
+    async fn read_http_response(
+        &self,
+        incoming: &mut HttpResponse,
+        call: &Call<'_>,
+        draft: &Mutex<AnswerDraft>,
+    ) -> Answer {
+        let alive = || call.emit_event(&CallEvent::Alive);
         let request_id = ["x-request-id", "request-id"]
             .iter()
             .find_map(|name| incoming.headers.get(name));
@@ -163,12 +176,17 @@ impl WireModel {
         if !(200..300).contains(&incoming.status) {
             // If the body is cut off, status and headers still classify the error.
             let body = incoming
-                .rest(MOST_ERROR_BYTES, &alive)
+                .read_remaining_text(MAX_ERROR_BYTES, &alive)
                 .await
                 .unwrap_or_default();
             let (status, headers) = (incoming.status, &incoming.headers);
-            let mut error =
-                fault::of_response(status, headers, &body, &shown(&self.url), self.clock.now());
+            let mut error = fault::error_from_response(
+                status,
+                headers,
+                &body,
+                &display_without_secrets(&self.url),
+                self.clock.now(),
+            );
             error.request_id = request_id;
             return Err(error);
         }
@@ -180,48 +198,50 @@ impl WireModel {
         if streams {
             self.read_stream(incoming, call, draft).await?;
         } else {
-            let body = incoming.rest(MOST_BYTES, &alive).await?;
+            let body = incoming
+                .read_remaining_text(MAX_RESPONSE_BYTES, &alive)
+                .await?;
             self.read_whole(&body, call, draft)?;
         }
-        let mut draft = lock(draft);
+        let mut draft = lock_draft(draft);
         // The header's id wins, because errors carry the same one.
         draft.id = request_id.or(draft.id.take());
-        draft.finished()
+        draft.finish_answer()
     }
 
     async fn read_stream(
         &self,
-        incoming: &mut Incoming,
+        incoming: &mut HttpResponse,
         call: &Call<'_>,
-        draft: &Mutex<Draft>,
+        draft: &Mutex<AnswerDraft>,
     ) -> Result<(), Box<LlmError>> {
         let mut reader = SseReader::default();
-        while let Some(chunk) = incoming.chunk().await? {
-            call.tell(&Event::Alive);
-            let events = reader.push(&chunk).map_err(|_| {
+        while let Some(chunk) = incoming.next_chunk().await? {
+            call.emit_event(&CallEvent::Alive);
+            let events = reader.push_bytes(&chunk).map_err(|_| {
                 LlmError::new(
-                    Class::Malformed,
+                    ErrorClass::Malformed,
                     "the provider sent an event above the size limit",
                 )
             })?;
             for event in events {
-                self.hear(&event, call, draft)?;
+                self.handle_stream_event(&event, call, draft)?;
             }
             // Some servers keep the connection open after the end marker.
-            if lock(draft).closed {
+            if lock_draft(draft).closed {
                 return Ok(());
             }
         }
-        reader
-            .finish()
-            .map_or(Ok(()), |event| self.hear(&event, call, draft))
+        reader.finish_stream().map_or(Ok(()), |event| {
+            self.handle_stream_event(&event, call, draft)
+        })
     }
 
     fn read_whole(
         &self,
         body: &str,
         call: &Call<'_>,
-        draft: &Mutex<Draft>,
+        draft: &Mutex<AnswerDraft>,
     ) -> Result<(), Box<LlmError>> {
         // Some servers stream with the wrong content type.
         if ["data:", "event:", ":"]
@@ -229,39 +249,40 @@ impl WireModel {
             .any(|start| body.trim_start().starts_with(start))
         {
             let mut reader = SseReader::default();
-            let events = reader.push(body.as_bytes()).unwrap_or_default();
+            let events = reader.push_bytes(body.as_bytes()).unwrap_or_default();
             return events
                 .iter()
-                .chain(&reader.finish())
-                .try_for_each(|event| self.hear(event, call, draft));
+                .chain(&reader.finish_stream())
+                .try_for_each(|event| self.handle_stream_event(event, call, draft));
         }
         let value: Value = serde_json::from_str(body).map_err(|_| {
             let start: String = body.trim_start().chars().take(80).collect();
             let what = format!(
                 "{} returned something that is not JSON: `{start}`",
-                shown(&self.url)
+                display_without_secrets(&self.url)
             );
             // An HTML page means the wrong URL; a retry gets the same page.
             let class = if start.starts_with('<') {
-                Class::EndpointNotFound
+                ErrorClass::EndpointNotFound
             } else {
-                Class::Malformed
+                ErrorClass::Malformed
             };
-            LlmError::new(class, what).first("check that the base URL leads to a model server")
+            LlmError::new(class, what)
+                .with_first_step("check that the base URL leads to a model server")
         })?;
-        let mut draft = lock(draft);
-        self.speech.whole(&value, &mut draft)?;
-        show(&mut draft, call);
+        let mut draft = lock_draft(draft);
+        self.speech.parse_whole_response(&value, &mut draft)?;
+        emit_new_text(&mut draft, call);
         Ok(())
     }
 
-    fn hear(
+    fn handle_stream_event(
         &self,
         event: &SseEvent,
         call: &Call<'_>,
-        draft: &Mutex<Draft>,
+        draft: &Mutex<AnswerDraft>,
     ) -> Result<(), Box<LlmError>> {
-        let mut draft = lock(draft);
+        let mut draft = lock_draft(draft);
         if draft.closed || event.data.trim().is_empty() {
             return Ok(());
         }
@@ -273,7 +294,7 @@ impl WireModel {
         let value: Value = serde_json::from_str(&event.data).map_err(|_| {
             let start: String = event.data.chars().take(80).collect();
             LlmError::new(
-                Class::Malformed,
+                ErrorClass::Malformed,
                 format!("the provider sent an event that is not JSON: `{start}`"),
             )
         })?;
@@ -282,35 +303,35 @@ impl WireModel {
             && value.get("type").is_none()
             && value.get("error").is_none()
         {
-            return Err(fault::in_stream(&value));
+            return Err(fault::error_from_event(&value));
         }
-        self.speech.event(&value, &mut draft)?;
-        show(&mut draft, call);
+        self.speech.parse_stream_event(&value, &mut draft)?;
+        emit_new_text(&mut draft, call);
         Ok(())
     }
 }
 
 impl Model for WireModel {
-    fn identity(&self) -> &Identity {
+    fn model_identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+    fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer {
         let started = Instant::now();
         // Outside the future, so that a cancelled call still reports its partial text and usage.
-        let draft = Mutex::new(Draft::default());
+        let draft = Mutex::new(AnswerDraft::default());
         let answer: Answer = call
             .cancel
-            .run(self.exchange(request, call, &draft))
+            .run_future(self.send_and_read(request, call, &draft))
             .unwrap_or_else(|cancelled| Err(cancelled.into()))
-            .map_err(|error| kept(error, &lock(&draft)));
-        let cost = lock(&draft).cost;
-        filed(request, &self.identity, started.elapsed(), cost, answer)
+            .map_err(|error| with_partial_answer(error, &lock_draft(&draft)));
+        let cost = lock_draft(&draft).cost;
+        attach_ledger_entry(request, &self.identity, started.elapsed(), cost, answer)
     }
 }
 
 /// Attaches the partial answer and its usage to an error: it was received, and is billed.
-fn kept(mut error: Box<LlmError>, draft: &Draft) -> Box<LlmError> {
+fn with_partial_answer(mut error: Box<LlmError>, draft: &AnswerDraft) -> Box<LlmError> {
     error.text = if draft.arguments.is_empty() {
         draft.text.clone()
     } else {
@@ -321,20 +342,20 @@ fn kept(mut error: Box<LlmError>, draft: &Draft) -> Box<LlmError> {
     error
 }
 
-fn show(draft: &mut Draft, call: &Call<'_>) {
-    if let Some(news) = draft.news() {
-        call.tell(&Event::Text(news.to_owned()));
+fn emit_new_text(draft: &mut AnswerDraft, call: &Call<'_>) {
+    if let Some(news) = draft.take_new_text() {
+        call.emit_event(&CallEvent::Text(news.to_owned()));
     }
 }
 
-fn lock(draft: &Mutex<Draft>) -> std::sync::MutexGuard<'_, Draft> {
+fn lock_draft(draft: &Mutex<AnswerDraft>) -> std::sync::MutexGuard<'_, AnswerDraft> {
     draft
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Appends the endpoint to the base URL, which is used as given, unless it already ends with it.
-pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
+pub(crate) fn build_endpoint_url(base: &str, endpoint: &str) -> Result<Url, String> {
     let mut url = Url::parse(base.trim()).map_err(|error| error.to_string())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(format!("`{}` is not `http` or `https`", url.scheme()));
@@ -359,24 +380,24 @@ pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
 }
 
 /// Renders a URL for messages, without user, password and query, which may be secret.
-pub(crate) fn shown(url: &Url) -> String {
+pub(crate) fn display_without_secrets(url: &Url) -> String {
     format!(
         "{}://{}{}{}",
         url.scheme(),
         url.host_str().unwrap_or_default(),
-        port(url),
+        port_suffix(url),
         url.path()
     )
 }
 
-fn port(url: &Url) -> String {
+fn port_suffix(url: &Url) -> String {
     url.port()
         .map(|port| format!(":{port}"))
         .unwrap_or_default()
 }
 
 /// Applies a JSON merge patch (RFC 7396) to a body.
-fn patch(body: &mut Value, changes: &BTreeMap<String, Value>) {
+fn apply_merge_patch(body: &mut Value, changes: &BTreeMap<String, Value>) {
     fn merge(target: &mut Value, change: &Value) {
         let Value::Object(change) = change else {
             *target = change.clone();
@@ -404,7 +425,9 @@ mod tests {
 
     #[test]
     fn the_base_url_is_used_as_given() {
-        let join = |base: &str, endpoint: &str| address(base, endpoint).map(|url| url.to_string());
+        let join = |base: &str, endpoint: &str| {
+            build_endpoint_url(base, endpoint).map(|url| url.to_string())
+        };
         let chat = "chat/completions";
         assert_eq!(
             join("http://h:1/v1", chat).unwrap(),
@@ -441,7 +464,7 @@ mod tests {
     #[test]
     fn a_patch_changes_only_what_it_names() {
         let mut body = json!({"a": {"b": 1, "c": 2}, "d": 3});
-        patch(
+        apply_merge_patch(
             &mut body,
             &BTreeMap::from([
                 ("a".to_owned(), json!({"b": 9, "e": {"f": 1}})),
@@ -457,6 +480,6 @@ mod tests {
     #[test]
     fn an_address_in_a_message_has_no_secret() {
         let url = Url::parse("https://me:pw@h:8443/v1?key=abc").unwrap();
-        assert_eq!(shown(&url), "https://h:8443/v1");
+        assert_eq!(display_without_secrets(&url), "https://h:8443/v1");
     }
 }

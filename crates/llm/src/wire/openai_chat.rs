@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{Asked, Speech, number, role, set, text};
-use super::draft::Draft;
+use super::dialect::{DialectRequest, WireDialect, number_at, role_name, set_field, text_at};
+use super::draft::AnswerDraft;
 use super::{fault, schema};
 use crate::error::LlmError;
 use crate::ledger::Cost;
-use crate::outcome::{Stop, Usage};
+use crate::outcome::{StopReason, TokenUsage};
 use crate::request::SchemaMode;
 use crate::secret::Secret;
 
 pub(crate) struct OpenAiChat;
 
-impl Speech for OpenAiChat {
-    fn endpoint(&self, _: &str, _: bool) -> String {
+impl WireDialect for OpenAiChat {
+    fn endpoint_path(&self, _: &str, _: bool) -> String {
         "chat/completions".to_owned()
     }
 
-    fn authorisation(&self, key: &Secret) -> (&'static str, String) {
+    fn api_key_header(&self, key: &Secret) -> (&'static str, String) {
         ("authorization", format!("Bearer {}", key.reveal()))
     }
 
-    fn body(&self, asked: &Asked<'_>) -> Value {
+    fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value {
         let request = asked.request;
         let mut messages = Vec::new();
         if !request.system.is_empty() {
@@ -32,28 +32,28 @@ impl Speech for OpenAiChat {
             request
                 .messages
                 .iter()
-                .map(|message| json!({"role": role(message), "content": message.text})),
+                .map(|message| json!({"role": role_name(message), "content": message.text})),
         );
         let mut body = json!({"model": asked.model, "messages": messages, "stream": asked.stream});
         // Without it OpenAI reports no usage for streams, and the ledger would have no tokens.
         if asked.stream {
             body["stream_options"] = json!({"include_usage": true});
         }
-        set(
+        set_field(
             &mut body,
             asked.output_limit_field,
             Some(request.max_output_tokens),
         );
-        set(&mut body, "temperature", request.temperature);
-        set(&mut body, "seed", request.seed);
-        set(
+        set_field(&mut body, "temperature", request.temperature);
+        set_field(&mut body, "seed", request.seed);
+        set_field(
             &mut body,
             "stop",
             (!request.stop.is_empty()).then(|| json!(request.stop)),
         );
         if let Some(wanted) = &request.schema {
-            let schema::Sendable { schema, strict } =
-                schema::sendable(&wanted.schema, asked.flavour);
+            let schema::ProviderSchema { schema, strict } =
+                schema::convert_schema(&wanted.schema, asked.flavour);
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
@@ -72,41 +72,53 @@ impl Speech for OpenAiChat {
         body
     }
 
-    fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
-        read(event, "/delta", draft)
+    fn parse_stream_event(
+        &self,
+        event: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
+        parse_choice_message(event, "/delta", draft)
     }
 
-    fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
-        read(answer, "/message", draft)?;
+    fn parse_whole_response(
+        &self,
+        answer: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
+        parse_choice_message(answer, "/message", draft)?;
         draft.closed |= draft.stop.is_some();
         Ok(())
     }
 }
 
 /// Parses a chunk or a whole response; they differ only in the field that has the message.
-fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmError>> {
+fn parse_choice_message(
+    value: &Value,
+    speaker: &str,
+    draft: &mut AnswerDraft,
+) -> Result<(), Box<LlmError>> {
     // Some servers send `"error": null` with every chunk.
     if value.get("error").is_some_and(|error| !error.is_null()) {
-        return Err(fault::in_stream(value));
+        return Err(fault::error_from_event(value));
     }
     draft.id = draft
         .id
         .take()
-        .or_else(|| text(value, "/id").map(str::to_owned));
+        .or_else(|| text_at(value, "/id").map(str::to_owned));
     draft.model = draft
         .model
         .take()
-        .or_else(|| text(value, "/model").map(str::to_owned));
+        .or_else(|| text_at(value, "/model").map(str::to_owned));
     // Depending on the server, usage comes in a chunk without choices, in the last one, or in each.
     if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
-        draft.usage = draft.usage.updated(Usage {
-            input: number(usage, "/prompt_tokens"),
-            output: number(usage, "/completion_tokens"),
+        draft.usage = draft.usage.merged_with(TokenUsage {
+            input: number_at(usage, "/prompt_tokens"),
+            output: number_at(usage, "/completion_tokens"),
             // The second name is DeepSeek's.
-            cache_read: number(usage, "/prompt_tokens_details/cached_tokens")
-                .or_else(|| number(usage, "/prompt_cache_hit_tokens")),
+            cache_read: number_at(usage, "/prompt_tokens_details/cached_tokens")
+                .or_else(|| number_at(usage, "/prompt_cache_hit_tokens")),
             cache_write: None,
-            reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
+            reasoning: number_at(usage, "/completion_tokens_details/reasoning_tokens"),
         });
         if let Some(dollars) = usage
             // OpenRouter reports the price of the call here, in dollars.
@@ -127,14 +139,14 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
             Some(Value::Array(parts)) => {
                 parts
                     .iter()
-                    .filter_map(|part| text(part, "/text"))
+                    .filter_map(|part| text_at(part, "/text"))
                     .for_each(|text| draft.text.push_str(text));
             }
             _ => {}
         }
         draft
             .refusal
-            .push_str(text(said, "/refusal").unwrap_or_default());
+            .push_str(text_at(said, "/refusal").unwrap_or_default());
         for call in said
             .get("tool_calls")
             .and_then(Value::as_array)
@@ -143,17 +155,17 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
         {
             draft
                 .arguments
-                .push_str(text(call, "/function/arguments").unwrap_or_default());
+                .push_str(text_at(call, "/function/arguments").unwrap_or_default());
         }
     }
-    if let Some(reason) = text(choice, "/finish_reason") {
+    if let Some(reason) = text_at(choice, "/finish_reason") {
         draft.stop = Some(match reason {
-            "stop" | "tool_calls" | "function_call" | "eos" => Stop::End,
-            "length" | "max_tokens" => Stop::Length,
-            "content_filter" => Stop::Filter,
+            "stop" | "tool_calls" | "function_call" | "eos" => StopReason::End,
+            "length" | "max_tokens" => StopReason::Length,
+            "content_filter" => StopReason::Filter,
             // OpenRouter ends a stream this way when its upstream fails.
-            "error" => return Err(fault::in_stream(choice)),
-            _ => Stop::Unknown,
+            "error" => return Err(fault::error_from_event(choice)),
+            _ => StopReason::Unknown,
         });
     }
     Ok(())

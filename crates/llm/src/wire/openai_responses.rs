@@ -2,31 +2,31 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{Asked, Speech, number, role, set, text};
-use super::draft::Draft;
+use super::dialect::{DialectRequest, WireDialect, number_at, role_name, set_field, text_at};
+use super::draft::AnswerDraft;
 use super::{fault, schema};
 use crate::error::LlmError;
-use crate::outcome::{Stop, Usage};
+use crate::outcome::{StopReason, TokenUsage};
 use crate::request::SchemaMode;
 use crate::secret::Secret;
 
 pub(crate) struct OpenAiResponses;
 
-impl Speech for OpenAiResponses {
-    fn endpoint(&self, _: &str, _: bool) -> String {
+impl WireDialect for OpenAiResponses {
+    fn endpoint_path(&self, _: &str, _: bool) -> String {
         "responses".to_owned()
     }
 
-    fn authorisation(&self, key: &Secret) -> (&'static str, String) {
+    fn api_key_header(&self, key: &Secret) -> (&'static str, String) {
         ("authorization", format!("Bearer {}", key.reveal()))
     }
 
-    fn body(&self, asked: &Asked<'_>) -> Value {
+    fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value {
         let request = asked.request;
         let input: Vec<Value> = request
             .messages
             .iter()
-            .map(|message| json!({"role": role(message), "content": message.text}))
+            .map(|message| json!({"role": role_name(message), "content": message.text}))
             .collect();
         // `store: false`, so that the provider does not keep the conversation. This API has no stop
         // sequences and no seed.
@@ -37,15 +37,15 @@ impl Speech for OpenAiResponses {
             "stream": asked.stream,
             "store": false,
         });
-        set(
+        set_field(
             &mut body,
             "instructions",
             (!request.system.is_empty()).then(|| json!(request.system)),
         );
-        set(&mut body, "temperature", request.temperature);
+        set_field(&mut body, "temperature", request.temperature);
         if let Some(wanted) = &request.schema {
-            let schema::Sendable { schema, strict } =
-                schema::sendable(&wanted.schema, asked.flavour);
+            let schema::ProviderSchema { schema, strict } =
+                schema::convert_schema(&wanted.schema, asked.flavour);
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
@@ -64,39 +64,48 @@ impl Speech for OpenAiResponses {
         body
     }
 
-    fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
-        match text(event, "/type").unwrap_or_default() {
+    fn parse_stream_event(
+        &self,
+        event: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
+        match text_at(event, "/type").unwrap_or_default() {
             "response.output_text.delta" => draft
                 .text
-                .push_str(text(event, "/delta").unwrap_or_default()),
+                .push_str(text_at(event, "/delta").unwrap_or_default()),
             "response.refusal.delta" => draft
                 .refusal
-                .push_str(text(event, "/delta").unwrap_or_default()),
+                .push_str(text_at(event, "/delta").unwrap_or_default()),
             "response.function_call_arguments.delta" => {
                 draft
                     .arguments
-                    .push_str(text(event, "/delta").unwrap_or_default());
+                    .push_str(text_at(event, "/delta").unwrap_or_default());
             }
             "response.created" => {
                 note_identity(event.get("response").unwrap_or(&Value::Null), draft)
             }
             // The final event repeats the whole response, so it is parsed like one.
             "response.completed" | "response.incomplete" => {
-                return self.whole(event.get("response").unwrap_or(&Value::Null), draft);
+                return self
+                    .parse_whole_response(event.get("response").unwrap_or(&Value::Null), draft);
             }
-            "response.failed" | "error" => return Err(fault::in_stream(event)),
+            "response.failed" | "error" => return Err(fault::error_from_event(event)),
             // An error without a type, from servers that imitate this API.
             "" if event.get("error").is_some_and(|error| !error.is_null()) => {
-                return Err(fault::in_stream(event));
+                return Err(fault::error_from_event(event));
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
+    fn parse_whole_response(
+        &self,
+        answer: &Value,
+        draft: &mut AnswerDraft,
+    ) -> Result<(), Box<LlmError>> {
         if answer.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(fault::in_stream(answer));
+            return Err(fault::error_from_event(answer));
         }
         note_identity(answer, draft);
         // The final event may repeat the output, omit it, or be the only one that has it.
@@ -104,50 +113,50 @@ impl Speech for OpenAiResponses {
             read_output(answer, draft);
         }
         if let Some(usage) = answer.get("usage") {
-            draft.usage = draft.usage.updated(Usage {
-                input: number(usage, "/input_tokens"),
-                output: number(usage, "/output_tokens"),
-                cache_read: number(usage, "/input_tokens_details/cached_tokens"),
+            draft.usage = draft.usage.merged_with(TokenUsage {
+                input: number_at(usage, "/input_tokens"),
+                output: number_at(usage, "/output_tokens"),
+                cache_read: number_at(usage, "/input_tokens_details/cached_tokens"),
                 cache_write: None,
-                reasoning: number(usage, "/output_tokens_details/reasoning_tokens"),
+                reasoning: number_at(usage, "/output_tokens_details/reasoning_tokens"),
             });
         }
         draft.closed = true;
         draft.stop = Some(
             match (
-                text(answer, "/status"),
-                text(answer, "/incomplete_details/reason"),
+                text_at(answer, "/status"),
+                text_at(answer, "/incomplete_details/reason"),
             ) {
                 // The reason before the status: an incomplete response has both.
-                (_, Some("max_output_tokens")) => Stop::Length,
-                (_, Some("content_filter")) => Stop::Filter,
-                (Some("completed"), _) => Stop::End,
-                _ => Stop::Unknown,
+                (_, Some("max_output_tokens")) => StopReason::Length,
+                (_, Some("content_filter")) => StopReason::Filter,
+                (Some("completed"), _) => StopReason::End,
+                _ => StopReason::Unknown,
             },
         );
         Ok(())
     }
 }
 
-fn note_identity(response: &Value, draft: &mut Draft) {
+fn note_identity(response: &Value, draft: &mut AnswerDraft) {
     draft.id = draft
         .id
         .take()
-        .or_else(|| text(response, "/id").map(str::to_owned));
+        .or_else(|| text_at(response, "/id").map(str::to_owned));
     draft.model = draft
         .model
         .take()
-        .or_else(|| text(response, "/model").map(str::to_owned));
+        .or_else(|| text_at(response, "/model").map(str::to_owned));
 }
 
-fn read_output(answer: &Value, draft: &mut Draft) {
+fn read_output(answer: &Value, draft: &mut AnswerDraft) {
     for item in answer
         .get("output")
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
     {
-        match text(item, "/type") {
+        match text_at(item, "/type") {
             Some("message") => {
                 for part in item
                     .get("content")
@@ -155,15 +164,17 @@ fn read_output(answer: &Value, draft: &mut Draft) {
                     .into_iter()
                     .flatten()
                 {
-                    draft.text.push_str(text(part, "/text").unwrap_or_default());
+                    draft
+                        .text
+                        .push_str(text_at(part, "/text").unwrap_or_default());
                     draft
                         .refusal
-                        .push_str(text(part, "/refusal").unwrap_or_default());
+                        .push_str(text_at(part, "/refusal").unwrap_or_default());
                 }
             }
             Some("function_call") => draft
                 .arguments
-                .push_str(text(item, "/arguments").unwrap_or_default()),
+                .push_str(text_at(item, "/arguments").unwrap_or_default()),
             _ => {}
         }
     }

@@ -8,11 +8,11 @@ use super::transport::Headers;
 
 /// Returns the wait named in a rejected request's response; headers first, as they are more
 /// precise.
-pub(crate) fn asked(headers: &Headers, body: &str, now: SystemTime) -> Option<Duration> {
-    in_headers(headers, now).or_else(|| in_body(body))
+pub(crate) fn requested_wait(headers: &Headers, body: &str, now: SystemTime) -> Option<Duration> {
+    wait_in_headers(headers, now).or_else(|| wait_in_body(body))
 }
 
-fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
+fn wait_in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
     // OpenAI's header in milliseconds, more precise than the standard one beside it.
     if let Some(wait) = headers
         .get("retry-after-ms")
@@ -36,9 +36,9 @@ fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
 }
 
 /// Finds the wait in an error's body, or in an error event of a stream, which has no headers.
-pub(crate) fn in_body(body: &str) -> Option<Duration> {
+pub(crate) fn wait_in_body(body: &str) -> Option<Duration> {
     if let Ok(value) = serde_json::from_str::<Value>(body)
-        && let Some(wait) = in_value(&value)
+        && let Some(wait) = wait_in_json(&value)
     {
         return Some(wait);
     }
@@ -46,28 +46,32 @@ pub(crate) fn in_body(body: &str) -> Option<Duration> {
     // Last resort: some providers name the wait only in the message for people.
     ["try again in ", "retry in ", "retry after "]
         .iter()
-        .find_map(|words| lower.split_once(words).and_then(|(_, rest)| spelled(rest)))
+        .find_map(|words| {
+            lower
+                .split_once(words)
+                .and_then(|(_, rest)| parse_spelled_wait(rest))
+        })
 }
 
 /// Finds `retry_after_seconds`, `retry_after` or Google's `retryDelay` at any depth.
-fn in_value(value: &Value) -> Option<Duration> {
+fn wait_in_json(value: &Value) -> Option<Duration> {
     match value {
         Value::Object(fields) => fields.iter().find_map(|(key, value)| match key.as_str() {
             "retry_after_seconds" | "retry_after" | "retryDelay" => match value {
                 Value::Number(seconds) => Duration::try_from_secs_f64(seconds.as_f64()?).ok(),
-                Value::String(text) => spelled(text),
+                Value::String(text) => parse_spelled_wait(text),
                 _ => None,
             },
-            _ => in_value(value),
+            _ => wait_in_json(value),
         }),
-        Value::Array(items) => items.iter().find_map(in_value),
+        Value::Array(items) => items.iter().find_map(wait_in_json),
         _ => None,
     }
 }
 
 /// Parses `11.054s`, `28ms`, `1m2.5s` or `20 seconds` at the start of a text; a bare number is
 /// seconds.
-fn spelled(text: &str) -> Option<Duration> {
+fn parse_spelled_wait(text: &str) -> Option<Duration> {
     let mut rest = text.trim_start();
     let mut total = None;
     loop {
@@ -110,7 +114,7 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         );
         let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
-        asked(&headers, body, now).map(|wait| wait.as_secs_f64())
+        requested_wait(&headers, body, now).map(|wait| wait.as_secs_f64())
     }
 
     #[test]

@@ -13,57 +13,57 @@ pub(crate) const TOOL_PURPOSE: &str =
 
 /// A schema in the provider's subset.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Sendable {
+pub(crate) struct ProviderSchema {
     pub(crate) schema: Value,
     /// Whether it satisfies the rules of OpenAI's strict mode.
     pub(crate) strict: bool,
 }
 
-pub(crate) fn sendable(schema: &Value, flavour: SchemaFlavour) -> Sendable {
+pub(crate) fn convert_schema(schema: &Value, flavour: SchemaFlavour) -> ProviderSchema {
     match flavour {
-        SchemaFlavour::Full => Sendable {
+        SchemaFlavour::Full => ProviderSchema {
             schema: schema.clone(),
             strict: is_strict(schema),
         },
         SchemaFlavour::OpenAiStrict => {
-            let changed = changed(schema, &openai);
+            let changed = map_subschemas(schema, &restrict_for_openai);
             // Free-form objects and conditions have no strict form; the original schema still helps
             // in non-strict mode.
             let strict = is_strict(&changed);
-            Sendable {
+            ProviderSchema {
                 schema: if strict { changed } else { schema.clone() },
                 strict,
             }
         }
-        SchemaFlavour::Anthropic => Sendable {
-            schema: changed(schema, &anthropic),
+        SchemaFlavour::Anthropic => ProviderSchema {
+            schema: map_subschemas(schema, &restrict_for_anthropic),
             strict: false,
         },
         SchemaFlavour::Gemini => {
             // Gemini supports no references, so definitions are inlined and then dropped.
-            let mut whole = inlined(schema, schema, 0);
+            let mut whole = inline_local_references(schema, schema, 0);
             if let Some(fields) = whole.as_object_mut() {
                 fields.retain(|key, _| {
                     !matches!(key.as_str(), "$defs" | "definitions" | "$schema" | "$id")
                 });
             }
-            Sendable {
-                schema: changed(&whole, &gemini),
+            ProviderSchema {
+                schema: map_subschemas(&whole, &restrict_for_gemini),
                 strict: false,
             }
         }
     }
 }
 
-type Fields = Map<String, Value>;
+type SchemaFields = Map<String, Value>;
 
 /// Applies a change to every subschema, innermost first.
-fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
+fn map_subschemas(schema: &Value, change: &dyn Fn(&mut SchemaFields)) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
     };
-    let each = |value: &Value| changed(value, change);
-    let mut fields: Fields = fields
+    let each = |value: &Value| map_subschemas(value, change);
+    let mut fields: SchemaFields = fields
         .iter()
         .map(|(key, value)| {
             let value = match (key.as_str(), value) {
@@ -87,10 +87,10 @@ fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
     Value::Object(fields)
 }
 
-fn openai(fields: &mut Fields) {
+fn restrict_for_openai(fields: &mut SchemaFields) {
     one_of_as_any_of(fields);
     const_as_enum(fields);
-    told(
+    move_to_description(
         fields,
         &[
             "minLength",
@@ -102,7 +102,7 @@ fn openai(fields: &mut Fields) {
             "maxProperties",
         ],
     );
-    dropped(fields, &["default", "examples", "$schema", "$id", "title"]);
+    drop_keywords(fields, &["default", "examples", "$schema", "$id", "title"]);
     // Read before the property list below replaces it.
     let required: Vec<String> = fields
         .get("required")
@@ -119,7 +119,7 @@ fn openai(fields: &mut Fields) {
     };
     for (name, property) in properties.iter_mut() {
         if !required.contains(name) {
-            nullable(property);
+            make_property_nullable(property);
         }
     }
     let names: Vec<&String> = properties.keys().collect();
@@ -134,9 +134,9 @@ fn openai(fields: &mut Fields) {
     }
 }
 
-fn anthropic(fields: &mut Fields) {
+fn restrict_for_anthropic(fields: &mut SchemaFields) {
     one_of_as_any_of(fields);
-    told(
+    move_to_description(
         fields,
         &[
             "minLength",
@@ -158,19 +158,19 @@ fn anthropic(fields: &mut Fields) {
         .and_then(Value::as_u64)
         .is_some_and(|least| least > 1)
     {
-        told(fields, &["minItems"]);
+        move_to_description(fields, &["minItems"]);
     }
-    dropped(fields, &["default", "examples", "$schema", "$id"]);
+    drop_keywords(fields, &["default", "examples", "$schema", "$id"]);
     // Only with properties: a free-form object would be closed to an empty one.
     if fields.contains_key("properties") {
         fields.insert("additionalProperties".to_owned(), json!(false));
     }
 }
 
-fn gemini(fields: &mut Fields) {
+fn restrict_for_gemini(fields: &mut SchemaFields) {
     one_of_as_any_of(fields);
     const_as_enum(fields);
-    told(
+    move_to_description(
         fields,
         &[
             "minLength",
@@ -182,10 +182,10 @@ fn gemini(fields: &mut Fields) {
             "exclusiveMaximum",
         ],
     );
-    dropped(fields, &["default", "examples"]);
+    drop_keywords(fields, &["default", "examples"]);
 }
 
-fn one_of_as_any_of(fields: &mut Fields) {
+fn one_of_as_any_of(fields: &mut SchemaFields) {
     // `anyOf` accepts everything `oneOf` does; validation here still checks that exactly one
     // matches.
     if let Some(options) = fields.remove("oneOf") {
@@ -193,7 +193,7 @@ fn one_of_as_any_of(fields: &mut Fields) {
     }
 }
 
-fn const_as_enum(fields: &mut Fields) {
+fn const_as_enum(fields: &mut SchemaFields) {
     if let Some(value) = fields.remove("const") {
         // The constant implied its type; an enum has to state it.
         if !fields.contains_key("type") && value.is_string() {
@@ -203,12 +203,12 @@ fn const_as_enum(fields: &mut Fields) {
     }
 }
 
-fn dropped(fields: &mut Fields, keywords: &[&str]) {
+fn drop_keywords(fields: &mut SchemaFields, keywords: &[&str]) {
     fields.retain(|key, _| !keywords.contains(&key.as_str()));
 }
 
 /// Moves keywords into the description, in words.
-fn told(fields: &mut Fields, keywords: &[&str]) {
+fn move_to_description(fields: &mut SchemaFields, keywords: &[&str]) {
     let words: Vec<String> = keywords
         .iter()
         .filter_map(|keyword| fields.remove(*keyword).map(|limit| (keyword, limit)))
@@ -245,7 +245,7 @@ fn told(fields: &mut Fields, keywords: &[&str]) {
 }
 
 /// Makes a property nullable: strict mode's form of an optional property.
-fn nullable(property: &mut Value) {
+fn make_property_nullable(property: &mut Value) {
     let Some(fields) = property.as_object_mut() else {
         return;
     };
@@ -327,7 +327,7 @@ fn is_strict(schema: &Value) -> bool {
 }
 
 /// Inlines local references. A recursive schema keeps its innermost reference.
-fn inlined(schema: &Value, root: &Value, depth: usize) -> Value {
+fn inline_local_references(schema: &Value, root: &Value, depth: usize) -> Value {
     const DEEPEST: usize = 16;
     match schema {
         Value::Object(fields) => {
@@ -338,18 +338,20 @@ fn inlined(schema: &Value, root: &Value, depth: usize) -> Value {
                 .and_then(|pointer| root.pointer(pointer));
             match target {
                 // The depth is limited, because a recursive schema would be inlined forever.
-                Some(target) if depth < DEEPEST => inlined(target, root, depth + 1),
+                Some(target) if depth < DEEPEST => inline_local_references(target, root, depth + 1),
                 _ => Value::Object(
                     fields
                         .iter()
-                        .map(|(key, value)| (key.clone(), inlined(value, root, depth)))
+                        .map(|(key, value)| {
+                            (key.clone(), inline_local_references(value, root, depth))
+                        })
                         .collect(),
                 ),
             }
         }
         Value::Array(items) => items
             .iter()
-            .map(|item| inlined(item, root, depth))
+            .map(|item| inline_local_references(item, root, depth))
             .collect(),
         other => other.clone(),
     }
@@ -378,8 +380,8 @@ mod tests {
     #[test]
     fn all_of_it_where_all_of_it_is_taken() {
         assert_eq!(
-            sendable(&schema(), SchemaFlavour::Full),
-            Sendable {
+            convert_schema(&schema(), SchemaFlavour::Full),
+            ProviderSchema {
                 schema: schema(),
                 strict: false
             }
@@ -388,7 +390,8 @@ mod tests {
 
     #[test]
     fn strict_for_openai() {
-        let Sendable { schema, strict } = sendable(&schema(), SchemaFlavour::OpenAiStrict);
+        let ProviderSchema { schema, strict } =
+            convert_schema(&schema(), SchemaFlavour::OpenAiStrict);
         assert!(strict, "{schema:#}");
         assert_eq!(
             schema,
@@ -414,14 +417,14 @@ mod tests {
     fn what_has_no_strict_form_is_sent_loosely() {
         let free = json!({"type": "object", "required": ["args"], "properties": {"args": {"type": "object"}}});
         assert_eq!(
-            sendable(&free, SchemaFlavour::OpenAiStrict),
-            Sendable {
+            convert_schema(&free, SchemaFlavour::OpenAiStrict),
+            ProviderSchema {
                 schema: free.clone(),
                 strict: false
             }
         );
         // Closed, it would only allow the empty object.
-        let sent = sendable(&free, SchemaFlavour::Anthropic).schema;
+        let sent = convert_schema(&free, SchemaFlavour::Anthropic).schema;
         assert_eq!(
             sent.pointer("/properties/args"),
             Some(&json!({"type": "object"}))
@@ -430,7 +433,7 @@ mod tests {
 
     #[test]
     fn without_bounds_for_anthropic() {
-        let sent = sendable(&schema(), SchemaFlavour::Anthropic).schema;
+        let sent = convert_schema(&schema(), SchemaFlavour::Anthropic).schema;
         assert_eq!(
             sent.pointer("/properties/items"),
             Some(&json!({
@@ -448,7 +451,7 @@ mod tests {
 
     #[test]
     fn without_references_for_gemini() {
-        let sent = sendable(&schema(), SchemaFlavour::Gemini).schema;
+        let sent = convert_schema(&schema(), SchemaFlavour::Gemini).schema;
         assert_eq!(sent.get("$defs"), None);
         assert_eq!(
             sent.pointer("/properties/step/anyOf/0/properties/tool/enum"),
@@ -456,7 +459,7 @@ mod tests {
         );
         assert_eq!(sent.pointer("/properties/items/maxItems"), Some(&json!(4)));
         let recursive = json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}});
-        sendable(&recursive, SchemaFlavour::Gemini);
+        convert_schema(&recursive, SchemaFlavour::Gemini);
     }
 
     #[test]
@@ -469,7 +472,7 @@ mod tests {
             SchemaFlavour::Anthropic,
             SchemaFlavour::Gemini,
         ] {
-            let sent = sendable(&tricky, flavour).schema;
+            let sent = convert_schema(&tricky, flavour).schema;
             assert_eq!(
                 sent.get("properties"),
                 tricky.get("properties"),

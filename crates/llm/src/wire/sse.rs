@@ -23,14 +23,14 @@ pub(crate) struct SseReader {
 
 /// A line or an event that exceeds the maximum size.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub(crate) struct EventTooLong;
 
 /// Maximum size of an event: larger than any model's answer, but bounded.
-const LONGEST: usize = 32 << 20;
+const MAX_EVENT_BYTES: usize = 32 << 20;
 
 impl SseReader {
     /// Parses the next bytes and returns the events they complete.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, EventTooLong> {
         let mut events = Vec::new();
         for &byte in bytes {
             // CRLF may be split between two chunks, so the CR is remembered.
@@ -44,19 +44,19 @@ impl SseReader {
                 self.line.push(byte);
             }
             // A server that never ends its line would otherwise fill the memory.
-            if self.line.len() + self.event.data.len() > LONGEST {
-                return Err(TooLong);
+            if self.line.len() + self.event.data.len() > MAX_EVENT_BYTES {
+                return Err(EventTooLong);
             }
         }
         Ok(events)
     }
 
     /// Returns the pending event at the end of the stream: some servers omit the last empty line.
-    pub(crate) fn finish(&mut self) -> Option<SseEvent> {
+    pub(crate) fn finish_stream(&mut self) -> Option<SseEvent> {
         if !self.line.is_empty() {
             self.end_line();
         }
-        self.dispatch()
+        self.take_pending_event()
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {
@@ -68,7 +68,7 @@ impl SseReader {
             line = line.trim_start_matches('\u{feff}');
         }
         if line.is_empty() {
-            return self.dispatch();
+            return self.take_pending_event();
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         // Exactly one space belongs to the syntax; more are data.
@@ -86,7 +86,7 @@ impl SseReader {
         None
     }
 
-    fn dispatch(&mut self) -> Option<SseEvent> {
+    fn take_pending_event(&mut self) -> Option<SseEvent> {
         let event = std::mem::take(&mut self.event);
         // An event without a data field is not dispatched, even if it has a name.
         std::mem::take(&mut self.has_data).then_some(event)
@@ -103,9 +103,9 @@ mod tests {
         let mut reader = SseReader::default();
         let mut events: Vec<SseEvent> = pieces
             .into_iter()
-            .flat_map(|piece| reader.push(piece).unwrap())
+            .flat_map(|piece| reader.push_bytes(piece).unwrap())
             .collect();
-        events.extend(reader.finish());
+        events.extend(reader.finish_stream());
         events
             .into_iter()
             .map(|event| (event.name, event.data))
@@ -132,11 +132,13 @@ mod tests {
     #[test]
     fn a_line_without_end_is_refused() {
         let mut reader = SseReader::default();
-        let piece = vec![b'x'; LONGEST / 2];
-        assert!(reader.push(&piece).is_ok());
+        let piece = vec![b'x'; MAX_EVENT_BYTES / 2];
+        assert!(reader.push_bytes(&piece).is_ok());
         assert_eq!(
-            reader.push(&piece).and_then(|_| reader.push(b"x")),
-            Err(TooLong)
+            reader
+                .push_bytes(&piece)
+                .and_then(|_| reader.push_bytes(b"x")),
+            Err(EventTooLong)
         );
     }
 

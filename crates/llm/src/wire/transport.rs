@@ -8,8 +8,8 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::error::{Class, LlmError, Phase};
-use crate::recording::wire_tape::{Chunk, Exchange, WireTape};
+use crate::error::{ErrorClass, LlmError, TimeoutPhase};
+use crate::recording::wire_tape::{BodyChunk, HttpExchange, WireTape};
 
 /// HTTP headers with lower-case names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Headers {
     }
 }
 
-pub(crate) struct Outgoing {
+pub(crate) struct HttpRequest {
     pub(crate) url: Url,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
@@ -45,20 +45,20 @@ pub(crate) struct Transport {
 }
 
 /// A response as it arrives.
-pub(crate) struct Incoming {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: Headers,
-    source: Source,
+    source: BodySource,
     /// Chunks so far, when recording.
-    kept: Option<Vec<Chunk>>,
+    kept: Option<Vec<BodyChunk>>,
     begun: bool,
     broken: bool,
 }
 
-enum Source {
+enum BodySource {
     Live(Box<reqwest::Response>),
     Recorded {
-        chunks: VecDeque<Chunk>,
+        chunks: VecDeque<BodyChunk>,
         broken: bool,
     },
 }
@@ -71,7 +71,7 @@ impl Transport {
         tape: Option<WireTape>,
     ) -> Result<Self, Box<LlmError>> {
         // No client is built for a replay: without certificates or a proxy it must work as well.
-        if tape.as_ref().is_some_and(WireTape::replays) {
+        if tape.as_ref().is_some_and(WireTape::is_replaying) {
             return Ok(Self { client: None, tape });
         }
         // Process-wide; fails if it is already installed, which is the same provider.
@@ -89,10 +89,13 @@ impl Transport {
         }
         let client = builder.build().map_err(|error| {
             LlmError::new(
-                Class::Setup,
-                format!("cannot set up the HTTP client: {}", chain(&error)),
+                ErrorClass::Setup,
+                format!(
+                    "cannot set up the HTTP client: {}",
+                    render_error_chain(&error)
+                ),
             )
-            .first("check the certificates of the system and the proxy variables")
+            .with_first_step("check the certificates of the system and the proxy variables")
         })?;
         Ok(Self {
             client: Some(client),
@@ -100,9 +103,12 @@ impl Transport {
         })
     }
 
-    pub(crate) async fn send(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
+    pub(crate) async fn send_request(
+        &self,
+        outgoing: &HttpRequest,
+    ) -> Result<HttpResponse, Box<LlmError>> {
         let Some(client) = &self.client else {
-            return self.replayed(outgoing);
+            return self.replay_request(outgoing);
         };
         let mut request = client
             .post(outgoing.url.clone())
@@ -115,7 +121,7 @@ impl Transport {
         let response = request
             .send()
             .await
-            .map_err(|error| unsent(error, &outgoing.url))?;
+            .map_err(|error| classify_send_error(error, &outgoing.url))?;
         // Copied now, because reading the body consumes the response.
         let text = |value: &reqwest::header::HeaderValue| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
@@ -124,26 +130,26 @@ impl Transport {
             .headers()
             .iter()
             .map(|(name, value)| (name.to_string(), text(value)));
-        Ok(Incoming {
+        Ok(HttpResponse {
             status: response.status().as_u16(),
             headers: Headers::new(headers),
-            source: Source::Live(Box::new(response)),
+            source: BodySource::Live(Box::new(response)),
             kept: self.tape.as_ref().map(|_| Vec::new()),
             begun: false,
             broken: false,
         })
     }
 
-    fn replayed(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
+    fn replay_request(&self, outgoing: &HttpRequest) -> Result<HttpResponse, Box<LlmError>> {
         let tape = self
             .tape
             .as_ref()
             .expect("BUG: a transport has a client or a tape that replays");
-        let exchange = tape.find("POST", &place(&outgoing.url), &outgoing.body)?;
-        Ok(Incoming {
+        let exchange = tape.take_exchange("POST", &recorded_path(&outgoing.url), &outgoing.body)?;
+        Ok(HttpResponse {
             status: exchange.status,
             headers: Headers::new(exchange.headers),
-            source: Source::Recorded {
+            source: BodySource::Recorded {
                 chunks: exchange.chunks.into(),
                 broken: exchange.broken,
             },
@@ -154,17 +160,17 @@ impl Transport {
     }
 
     /// Appends an exchange to the tape, if one is recording.
-    pub(crate) fn keep(
+    pub(crate) fn record_exchange(
         &self,
-        outgoing: &Outgoing,
-        incoming: Incoming,
+        outgoing: &HttpRequest,
+        incoming: HttpResponse,
     ) -> Result<(), Box<LlmError>> {
         let (Some(tape), Some(chunks)) = (&self.tape, incoming.kept) else {
             return Ok(());
         };
-        tape.keep(Exchange {
+        tape.append_exchange(HttpExchange {
             method: "POST".to_owned(),
-            place: place(&outgoing.url),
+            place: recorded_path(&outgoing.url),
             body: outgoing.body.clone(),
             status: incoming.status,
             headers: incoming.headers.0,
@@ -174,16 +180,16 @@ impl Transport {
     }
 }
 
-impl Incoming {
+impl HttpResponse {
     /// Returns the next chunk; `None` at the end.
-    pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Box<LlmError>> {
+    pub(crate) async fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Box<LlmError>> {
         let next = match &mut self.source {
-            Source::Live(response) => response
+            BodySource::Live(response) => response
                 .chunk()
                 .await
                 .map(|chunk| chunk.map(|bytes| bytes.to_vec()))
-                .map_err(|error| chain(&error)),
-            Source::Recorded { chunks, broken } => match chunks.pop_front() {
+                .map_err(|error| render_error_chain(&error)),
+            BodySource::Recorded { chunks, broken } => match chunks.pop_front() {
                 Some(chunk) => Ok(Some(chunk.into_bytes())),
                 // A lost connection is part of the recording, so that tests can replay it.
                 None if *broken => Err("as recorded".to_owned()),
@@ -194,7 +200,7 @@ impl Incoming {
             Ok(chunk) => {
                 if let (Some(kept), Some(chunk)) = (&mut self.kept, &chunk) {
                     // Chunk by chunk, because the boundaries are what parsers get wrong.
-                    kept.push(Chunk::new(chunk));
+                    kept.push(BodyChunk::new(chunk));
                 }
                 // Decides about the class below: lost before the answer, or in the middle of it.
                 self.begun |= chunk.is_some();
@@ -203,9 +209,9 @@ impl Incoming {
             Err(why) => {
                 self.broken = true;
                 let (class, when) = if self.begun {
-                    (Class::StreamEndedEarly, "in the middle of the answer")
+                    (ErrorClass::StreamEndedEarly, "in the middle of the answer")
                 } else {
-                    (Class::Network, "before the answer began")
+                    (ErrorClass::Network, "before the answer began")
                 };
                 Err(LlmError::new(
                     class,
@@ -216,13 +222,13 @@ impl Incoming {
     }
 
     /// Returns the rest of the response as text, at most `most` bytes.
-    pub(crate) async fn rest(
+    pub(crate) async fn read_remaining_text(
         &mut self,
         most: usize,
         alive: &(dyn Fn() + Sync),
     ) -> Result<String, Box<LlmError>> {
         let mut bytes = Vec::new();
-        while let Some(chunk) = self.chunk().await? {
+        while let Some(chunk) = self.next_chunk().await? {
             alive();
             bytes.extend_from_slice(&chunk);
             if bytes.len() > most {
@@ -236,7 +242,7 @@ impl Incoming {
 
 /// Returns path and query for a recording. Without the host, so that it replays against any base
 /// URL, and without query parameters that may be keys.
-fn place(url: &Url) -> String {
+fn recorded_path(url: &Url) -> String {
     let open = |name: &str| {
         !["key", "token", "secret", "sig", "pass"]
             .iter()
@@ -263,33 +269,40 @@ fn is_local(url: &Url) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
+fn classify_send_error(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     let host = url.host_str().unwrap_or_default();
     // Asked before `without_url` consumes the error.
     let (builder, timeout) = (error.is_builder(), error.is_timeout());
     // The URL may carry a key in its query.
-    let why = chain(&error.without_url());
+    let why = render_error_chain(&error.without_url());
     if builder {
-        return LlmError::new(Class::Setup, format!("cannot build the request: {why}"))
-            .first("check the provider's `headers` and the key");
+        return LlmError::new(
+            ErrorClass::Setup,
+            format!("cannot build the request: {why}"),
+        )
+        .with_first_step("check the provider's `headers` and the key");
     }
     // Not a network failure: a retry would get the same certificate.
     if why.contains("certificate") {
-        return LlmError::new(Class::Setup, format!("`{host}` is not trusted: {why}")).first(
-            "check the system's certificates; a proxy that replaces them needs its own there",
-        );
+        return LlmError::new(ErrorClass::Setup, format!("`{host}` is not trusted: {why}"))
+            .with_first_step(
+                "check the system's certificates; a proxy that replaces them needs its own there",
+            );
     }
     if timeout {
         return LlmError::new(
-            Class::Timeout(Phase::Connect),
+            ErrorClass::Timeout(TimeoutPhase::Connect),
             format!("`{host}` could not be reached in time: {why}"),
         );
     }
-    LlmError::new(Class::Network, format!("`{host}` cannot be reached: {why}"))
+    LlmError::new(
+        ErrorClass::Network,
+        format!("`{host}` cannot be reached: {why}"),
+    )
 }
 
 /// Renders an error with its chain of causes, which reqwest's own message omits.
-fn chain(error: &reqwest::Error) -> String {
+fn render_error_chain(error: &reqwest::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -309,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_tape_learns_no_host_and_no_key() {
-        let at = |url: &str| place(&Url::parse(url).unwrap());
+        let at = |url: &str| recorded_path(&Url::parse(url).unwrap());
         assert_eq!(
             at("https://me:pw@h:1/v1/x?alt=sse&key=abc&api-version=3&X-Signature=d"),
             "/v1/x?alt=sse&api-version=3"

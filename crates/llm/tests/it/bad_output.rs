@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use llm::{Event, Request};
+use llm::{CallEvent, Request};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -73,8 +73,8 @@ fn every_bad_answer_is_handled_as_described() {
             Reply::stream((chat.events)(&[&good], Why::Done)),
         ]);
         let bench = Bench::new(chat, &server);
-        let request = Request::text("plan", "You plan.", "Plan the next scene.", 1_000)
-            .shaped("plan", schema());
+        let request = Request::text_request("plan", "You plan.", "Plan the next scene.", 1_000)
+            .with_schema("plan", schema());
         let outcome = bench
             .ask(&request)
             .unwrap_or_else(|error| panic!("{}: {error:?}", case.file));
@@ -122,7 +122,7 @@ fn every_bad_answer_is_handled_as_described() {
             .lock()
             .unwrap()
             .iter()
-            .any(|event| matches!(event, Event::AskingAgain { .. }));
+            .any(|event| matches!(event, CallEvent::AskingAgain { .. }));
         assert_eq!(asked_again, handling != "read", "{}", case.file);
     }
     let named: BTreeSet<&str> = cases.case.iter().map(|case| case.file.as_str()).collect();

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use llm::{
-    Answer, Call, Cancel, Catalogue, Class, Connection, Event, Phase, Request, Selection, connect,
+    Answer, Call, CallEvent, CancelToken, Catalogue, ConnectOptions, ErrorClass, ModelSelection,
+    Request, TimeoutPhase, connect_model,
 };
 use serde_json::json;
 
@@ -14,19 +15,19 @@ fn ask(
     script: &str,
     extra: &str,
     request: &Request,
-    cancel: &Cancel,
-    watch: &(dyn Fn(&Event) + Sync),
+    cancel: &CancelToken,
+    watch: &(dyn Fn(&CallEvent) + Sync),
 ) -> Answer {
     let text = format!(
         "[sh]\ndialect = 'command'\nretry = {{ attempts = 1 }}\n{extra}\n[sh.command]\nprogram = 'sh'\nkeep_environment = ['MINE']\n\
          arguments = ['-c', '''{script}''', 'sh', '{{model}}', '{{system_file}}', '{{prompt_file}}', '{{answer_file}}']\n\
          schema_arguments = ['--schema', '{{schema_file}}']\nset_environment = {{ ROOM = '{{max_output_tokens}}' }}\n"
     );
-    let catalogue = Catalogue::built_in().with(&text).unwrap();
-    let selection = Selection {
+    let catalogue = Catalogue::built_in().merge_toml(&text).unwrap();
+    let selection = ModelSelection {
         provider: "sh".to_owned(),
         model: Some("m1".to_owned()),
-        ..Selection::default()
+        ..ModelSelection::default()
     };
     let variables = [
         (
@@ -42,16 +43,16 @@ fn ask(
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
-    let model = connect(
+    let model = connect_model(
         &catalogue,
         &selection,
-        Connection {
+        ConnectOptions {
             environment,
-            ..Connection::default()
+            ..ConnectOptions::default()
         },
     )
     .unwrap();
-    model.complete(
+    model.complete_request(
         request,
         &Call {
             cancel,
@@ -65,8 +66,8 @@ fn run(script: &str) -> Answer {
     ask(
         script,
         "",
-        &Request::text("t", "the system", "the prompt", 77),
-        &Cancel::new(),
+        &Request::text_request("t", "the system", "the prompt", 77),
+        &CancelToken::new(),
         &|_| (),
     )
 }
@@ -123,8 +124,8 @@ fn the_directory_goes_with_the_call() {
 fn full_pipes_stop_nobody() {
     // More on both pipes than they hold, and an input that is never read.
     let script = "i=0; while [ $i -lt 4000 ]; do echo \"complaint $i ....................................\" >&2; echo \"word $i ..............\"; i=$((i+1)); done";
-    let request = Request::text("t", "", &"x".repeat(1 << 20), 9);
-    let outcome = ask(script, "", &request, &Cancel::new(), &|_| ()).unwrap();
+    let request = Request::text_request("t", "", &"x".repeat(1 << 20), 9);
+    let outcome = ask(script, "", &request, &CancelToken::new(), &|_| ()).unwrap();
     assert_eq!(outcome.text.lines().count(), 4000);
 }
 
@@ -147,9 +148,9 @@ fn a_cancelled_program_is_ended_with_all_it_started() {
         "trap \"\" TERM; sleep 1000 & echo \"$$ $!\" > \"{}\"; echo ready; wait; sleep 1000",
         note.display()
     );
-    let cancel = Cancel::new();
-    let watch = |event: &Event| {
-        if *event == Event::Alive
+    let cancel = CancelToken::new();
+    let watch = |event: &CallEvent| {
+        if *event == CallEvent::Alive
             && std::fs::read_to_string(&note).is_ok_and(|text| text.ends_with('\n'))
         {
             cancel.cancel();
@@ -158,12 +159,12 @@ fn a_cancelled_program_is_ended_with_all_it_started() {
     let error = ask(
         &script,
         "",
-        &Request::text("t", "", "x", 9),
+        &Request::text_request("t", "", "x", 9),
         &cancel,
         &watch,
     )
     .unwrap_err();
-    assert_eq!(error.class, Class::Cancelled);
+    assert_eq!(error.class, ErrorClass::Cancelled);
     for process in std::fs::read_to_string(&note).unwrap().split_whitespace() {
         wait_until_gone(process);
     }
@@ -175,14 +176,16 @@ fn a_program_that_takes_too_long_is_ended() {
     let error = ask(
         "sleep 1000",
         timeouts,
-        &Request::text("t", "", "x", 9),
-        &Cancel::new(),
+        &Request::text_request("t", "", "x", 9),
+        &CancelToken::new(),
         &|_| (),
     )
     .unwrap_err();
-    assert_eq!(error.class, Class::Timeout(Phase::Total));
+    assert_eq!(error.class, ErrorClass::Timeout(TimeoutPhase::Total));
     assert!(
-        error.what.contains("`m1` of sh did not finish within 300ms"),
+        error
+            .what
+            .contains("`m1` of sh did not finish within 300ms"),
         "{}",
         error.what
     );
@@ -206,7 +209,10 @@ fn failures_say_what_to_do() {
     let error = run("echo 'Please run /login first' >&2; exit 3").unwrap_err();
     assert_eq!(
         (error.class, error.what.as_str()),
-        (Class::Auth, "`sh` exited with code 3: Please run /login first")
+        (
+            ErrorClass::Auth,
+            "`sh` exited with code 3: Please run /login first"
+        )
     );
     assert!(
         error
@@ -218,29 +224,29 @@ fn failures_say_what_to_do() {
     let error = run("exit 0").unwrap_err();
     assert_eq!(
         (error.class, error.what.as_str()),
-        (Class::Malformed, "`sh` exited without an answer")
+        (ErrorClass::Malformed, "`sh` exited without an answer")
     );
     let error = run("kill -9 $$").unwrap_err();
     assert_eq!(error.what, "`sh` was killed by a signal: no output");
 
     let text = "[x]\ndialect = 'command'\n[x.command]\nprogram = 'no-such-program-here'";
-    let catalogue = Catalogue::built_in().with(text).unwrap();
-    let selection = Selection {
+    let catalogue = Catalogue::built_in().merge_toml(text).unwrap();
+    let selection = ModelSelection {
         provider: "x".to_owned(),
         model: Some("m".to_owned()),
-        ..Selection::default()
+        ..ModelSelection::default()
     };
-    let model = connect(&catalogue, &selection, Connection::default()).unwrap();
+    let model = connect_model(&catalogue, &selection, ConnectOptions::default()).unwrap();
     let error = model
-        .complete(
-            &Request::text("t", "", "x", 9),
-            &Call::unwatched(&Cancel::new()),
+        .complete_request(
+            &Request::text_request("t", "", "x", 9),
+            &Call::without_listener(&CancelToken::new()),
         )
         .unwrap_err();
     assert_eq!(
         (error.class, error.what.as_str()),
         (
-            Class::Setup,
+            ErrorClass::Setup,
             "the program `no-such-program-here` was not found"
         )
     );
@@ -249,34 +255,34 @@ fn failures_say_what_to_do() {
 #[test]
 fn any_program_can_be_named() {
     let program = ["sh", "-c", "tr a-z A-Z"].map(str::to_owned).to_vec();
-    let selection = Selection {
+    let selection = ModelSelection {
         provider: "command".to_owned(),
         program,
-        ..Selection::default()
+        ..ModelSelection::default()
     };
     let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
     let environment = BTreeMap::from([("PATH".to_owned(), path)]);
-    let connection = Connection {
+    let connection = ConnectOptions {
         environment,
-        ..Connection::default()
+        ..ConnectOptions::default()
     };
-    let model = connect(&Catalogue::built_in(), &selection, connection).unwrap();
-    let request = Request::text("t", "loudly", "say hello", 9);
+    let model = connect_model(&Catalogue::built_in(), &selection, connection).unwrap();
+    let request = Request::text_request("t", "loudly", "say hello", 9);
     let outcome = model
-        .complete(&request, &Call::unwatched(&Cancel::new()))
+        .complete_request(&request, &Call::without_listener(&CancelToken::new()))
         .unwrap();
     assert_eq!(outcome.text, "LOUDLY\n\nSAY HELLO");
 }
 
 #[test]
 fn a_shape_is_asked_for_and_checked() {
-    let request = Request::text("t", "", "a number", 9).shaped(
+    let request = Request::text_request("t", "", "a number", 9).with_schema(
         "answer",
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}),
     );
     // The schema is in the last argument, and the wrong first answer comes back in the prompt.
     let script = "for last; do :; done; if grep -q 'not accepted' \"$3\"; then grep -q integer \"$last\" && echo '{\"n\": 7}'; else echo nope; fi";
-    let outcome = ask(script, "", &request, &Cancel::new(), &|_| ()).unwrap();
+    let outcome = ask(script, "", &request, &CancelToken::new(), &|_| ()).unwrap();
     assert_eq!(outcome.json, Some(json!({"n": 7})));
     assert_eq!(outcome.ledger.len(), 2);
 }

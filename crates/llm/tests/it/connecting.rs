@@ -3,23 +3,29 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use llm::{Allowance, Catalogue, Class, Connection, LlmError, Selection, connect};
+use llm::{
+    Allowance, Catalogue, ConnectOptions, ErrorClass, LlmError, ModelSelection, connect_model,
+};
 
 use crate::server::{FaultServer, Reply};
 use crate::setup::Bench;
 use crate::speech::{SPEAKERS, Why};
 
-fn refused(selection: Selection) -> Box<LlmError> {
-    match connect(&Catalogue::built_in(), &selection, Connection::default()) {
+fn refused(selection: ModelSelection) -> Box<LlmError> {
+    match connect_model(
+        &Catalogue::built_in(),
+        &selection,
+        ConnectOptions::default(),
+    ) {
         Ok(_) => panic!("{selection:?} was accepted"),
         Err(error) => error,
     }
 }
 
-fn choose(provider: &str) -> Selection {
-    Selection {
+fn choose(provider: &str) -> ModelSelection {
+    ModelSelection {
         provider: provider.to_owned(),
-        ..Selection::default()
+        ..ModelSelection::default()
     }
 }
 
@@ -28,12 +34,12 @@ fn what_is_missing_is_named_with_the_next_step() {
     let error = refused(choose("antropic"));
     assert_eq!(
         (error.class, error.next.first().unwrap().as_str()),
-        (Class::Setup, "did you mean `anthropic`?")
+        (ErrorClass::Setup, "did you mean `anthropic`?")
     );
     let error = refused(choose("anthropic"));
     assert_eq!(
         (error.class, error.what.as_str()),
-        (Class::Auth, "no API key for `anthropic`")
+        (ErrorClass::Auth, "no API key for `anthropic`")
     );
     assert_eq!(
         error.next.first().unwrap(),
@@ -48,7 +54,7 @@ fn what_is_missing_is_named_with_the_next_step() {
         error.what,
         "no model is chosen for `openai-compatible`, and it has no default"
     );
-    let error = refused(Selection {
+    let error = refused(ModelSelection {
         model: Some("m".to_owned()),
         ..choose("openai-compatible")
     });
@@ -58,7 +64,7 @@ fn what_is_missing_is_named_with_the_next_step() {
         "no program is named for `command`"
     );
     let url = Some("127.0.0.1:8080/v1".to_owned());
-    let error = refused(Selection {
+    let error = refused(ModelSelection {
         model: Some("m".to_owned()),
         base_url: url,
         ..choose("openai-compatible")
@@ -74,26 +80,26 @@ fn what_is_missing_is_named_with_the_next_step() {
 fn a_chosen_address_goes_over_the_shipped_one() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([Reply::stream((chat.events)(&["hello"], Why::Done))]);
-    let selection = Selection {
+    let selection = ModelSelection {
         model: Some("any".to_owned()),
         base_url: Some(server.url()),
         ..choose("openai-compatible")
     };
     let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "  ".to_owned())]);
-    let model = connect(
+    let model = connect_model(
         &Catalogue::built_in(),
         &selection,
-        Connection {
+        ConnectOptions {
             environment,
-            ..Connection::default()
+            ..ConnectOptions::default()
         },
     )
     .unwrap();
-    let cancel = llm::Cancel::new();
+    let cancel = llm::CancelToken::new();
     let outcome = model
-        .complete(
-            &llm::Request::text("t", "", "hi", 9),
-            &llm::Call::unwatched(&cancel),
+        .complete_request(
+            &llm::Request::text_request("t", "", "hi", 9),
+            &llm::Call::without_listener(&cancel),
         )
         .unwrap();
     assert_eq!(outcome.text, "hello");
@@ -112,16 +118,16 @@ fn a_budget_is_kept_over_the_wire() {
         tokens: Some(110),
         ..Allowance::default()
     }));
-    let connection = Connection {
+    let connection = ConnectOptions {
         allowances: vec![run.clone()],
-        ..Connection::default()
+        ..ConnectOptions::default()
     };
     let bench = Bench::with(chat, &server.url(), "", connection);
     bench.ask_text().unwrap();
     let error = bench.ask_text().unwrap_err();
     assert_eq!(
         (error.class, server.seen().len()),
-        (Class::BudgetExceeded, 1)
+        (ErrorClass::BudgetExceeded, 1)
     );
     assert_eq!(run.lock().unwrap().spent_tokens, 15);
 }
@@ -137,7 +143,7 @@ fn a_model_is_tried_out() {
             )),
         ]);
         let bench = Bench::new(speaker, &server);
-        let trials = llm::check(&*bench.model, &llm::Call::unwatched(&bench.cancel));
+        let trials = llm::check_model(&*bench.model, &llm::Call::without_listener(&bench.cancel));
         let lines: Vec<String> = trials
             .iter()
             .map(|trial| format!("{} {}: {}", trial.works, trial.name, trial.detail))
@@ -158,7 +164,7 @@ fn a_model_is_tried_out() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([Reply::whole(401, &[], "{}")]);
     let bench = Bench::new(chat, &server);
-    let trials = llm::check(&*bench.model, &llm::Call::unwatched(&bench.cancel));
+    let trials = llm::check_model(&*bench.model, &llm::Call::without_listener(&bench.cancel));
     assert_eq!(
         (
             trials.len(),

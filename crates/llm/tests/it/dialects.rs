@@ -1,6 +1,6 @@
 //! Each dialect, both ways: what is asked, and what is understood of the answer.
 
-use llm::{Class, Connection, Message, Outcome, Request, Stop, Usage};
+use llm::{ConnectOptions, ErrorClass, Message, Outcome, Request, StopReason, TokenUsage};
 use serde_json::{Value, json};
 
 use crate::server::{FaultServer, Reply};
@@ -32,8 +32,8 @@ fn a_stream_is_understood() {
             },
             Outcome {
                 text: "Hello, wörld 日本".to_owned(),
-                stop: Stop::End,
-                usage: Usage {
+                stop: StopReason::End,
+                usage: TokenUsage {
                     input: Some(12),
                     output: Some(3),
                     cache_read: Some(4),
@@ -68,7 +68,7 @@ fn an_answer_in_one_piece_is_understood_too() {
         let outcome = Bench::new(speaker, &server).ask_text().unwrap();
         assert_eq!(
             (outcome.text.as_str(), outcome.stop),
-            ("Hello", Stop::End),
+            ("Hello", StopReason::End),
             "{}",
             speaker.dialect
         );
@@ -84,7 +84,7 @@ fn an_answer_in_one_piece_is_understood_too() {
             speaker,
             &server.url(),
             "stream = false",
-            Connection::default(),
+            ConnectOptions::default(),
         );
         assert_eq!(bench.ask_text().unwrap().text, "Hello");
         let seen = server.seen().remove(0);
@@ -107,7 +107,7 @@ fn why_it_stopped_is_told() {
         ))]);
         assert_eq!(
             Bench::new(speaker, &server).ask_text().unwrap().stop,
-            Stop::Length,
+            StopReason::Length,
             "{}",
             speaker.dialect
         );
@@ -115,7 +115,7 @@ fn why_it_stopped_is_told() {
         let error = Bench::new(speaker, &server).ask_text().unwrap_err();
         assert_eq!(
             (error.class, server.seen().len()),
-            (Class::ContentFilter, 1),
+            (ErrorClass::ContentFilter, 1),
             "{}",
             speaker.dialect
         );
@@ -125,13 +125,14 @@ fn why_it_stopped_is_told() {
 /// The request as the server sees it; the key is in its header and nowhere else.
 #[test]
 fn requests_have_the_form_of_the_dialect() {
-    let mut request = Request::text("test", "be brief", "say hello", 100).shaped(
+    let mut request = Request::text_request("test", "be brief", "say hello", 100).with_schema(
         "answer",
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}, "why": {"type": "string", "maxLength": 9}}}),
     );
-    request
-        .messages
-        .extend([Message::assistant("hello"), Message::user("again, as JSON")]);
+    request.messages.extend([
+        Message::from_assistant("hello"),
+        Message::from_user("again, as JSON"),
+    ]);
     request.temperature = Some(0.5);
     request.seed = Some(7);
     request.stop = vec!["END".to_owned()];
@@ -160,11 +161,11 @@ fn provider_data_shapes_the_request() {
     let server = FaultServer::start([Reply::stream((chat.events)(&["hello"], Why::Done))]);
     let extra = "output_limit_field = 'max_completion_tokens'\nomit = ['stream_options']\nheaders = { x-team = 'red' }\n\
                  query = { api-version = '3' }\npatch = { reasoning = { effort = 'low' }, top_p = 0.9 }";
-    let bench = Bench::with(chat, &server.url(), extra, Connection::default());
+    let bench = Bench::with(chat, &server.url(), extra, ConnectOptions::default());
     let outcome = bench
         .ask(&Request {
             temperature: Some(1.0),
-            ..Request::text("t", "", "hi", 50)
+            ..Request::text_request("t", "", "hi", 50)
         })
         .unwrap();
     assert_eq!(outcome.text, "hello");

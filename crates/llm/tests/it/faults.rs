@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use llm::{Call, Class, Connection, Event, LlmError, Phase, Request};
+use llm::{Call, CallEvent, ConnectOptions, ErrorClass, LlmError, Request, TimeoutPhase};
 use serde_json::json;
 
 use crate::server::{FaultServer, Reply};
@@ -24,13 +24,13 @@ fn begun(speaker: &Speaker) -> Reply {
 }
 
 /// Whatever the first reply is, the second attempt gets the answer, and the ledger tells of both.
-fn survives(speaker: &Speaker, first: Reply, class: Class) -> Vec<Duration> {
+fn survives(speaker: &Speaker, first: Reply, class: ErrorClass) -> Vec<Duration> {
     survives_with(speaker, "", first, class)
 }
 
-fn survives_with(speaker: &Speaker, extra: &str, first: Reply, class: Class) -> Vec<Duration> {
+fn survives_with(speaker: &Speaker, extra: &str, first: Reply, class: ErrorClass) -> Vec<Duration> {
     let server = FaultServer::start([first, good(speaker)]);
-    let bench = Bench::with(speaker, &server.url(), extra, Connection::default());
+    let bench = Bench::with(speaker, &server.url(), extra, ConnectOptions::default());
     let outcome = bench
         .ask_text()
         .unwrap_or_else(|error| panic!("{}: {error:?}", speaker.dialect));
@@ -51,7 +51,7 @@ fn survives_with(speaker: &Speaker, extra: &str, first: Reply, class: Class) -> 
         .lock()
         .unwrap()
         .iter()
-        .any(|event| matches!(event, Event::Retrying { attempt: 2, .. }));
+        .any(|event| matches!(event, CallEvent::Retrying { attempt: 2, .. }));
     assert!(told, "{}: nobody was told of the retry", speaker.dialect);
     bench.clock.waited()
 }
@@ -70,7 +70,11 @@ fn fails(speaker: &Speaker, reply: Reply) -> Box<LlmError> {
 fn a_server_that_is_not_ready_yet() {
     for speaker in &SPEAKERS {
         let loading = json!({"error": {"type": "unavailable_error", "message": "Loading model"}});
-        let waited = survives(speaker, Reply::whole(503, &[], loading), Class::Overloaded);
+        let waited = survives(
+            speaker,
+            Reply::whole(503, &[], loading),
+            ErrorClass::Overloaded,
+        );
         // Without a word from the server at least four seconds: limits count minutes.
         assert!(
             waited.iter().all(|wait| *wait >= Duration::from_secs(4)),
@@ -83,12 +87,12 @@ fn a_server_that_is_not_ready_yet() {
                 &[("content-type", "text/html")],
                 "<html>Bad Gateway</html>",
             ),
-            Class::Server,
+            ErrorClass::Server,
         );
         survives(
             speaker,
             Reply::whole(500, &[], json!({"error": "boom"})),
-            Class::Server,
+            ErrorClass::Server,
         );
     }
 }
@@ -135,7 +139,11 @@ fn every_form_of_please_wait() {
         ),
     ];
     for (headers, body, seconds) in cases {
-        let waited = survives(chat, Reply::whole(429, &headers, &body), Class::RateLimited);
+        let waited = survives(
+            chat,
+            Reply::whole(429, &headers, &body),
+            ErrorClass::RateLimited,
+        );
         assert_eq!(
             waited,
             [Duration::from_secs_f64(seconds)],
@@ -151,7 +159,7 @@ fn an_error_as_the_first_thing_in_a_stream() {
         let waited = survives(
             speaker,
             Reply::stream([(speaker.throttled)()]),
-            Class::RateLimited,
+            ErrorClass::RateLimited,
         );
         assert_eq!(waited, [Duration::from_secs(7)], "{}", speaker.dialect);
     }
@@ -171,7 +179,7 @@ fn an_error_in_the_middle_of_a_stream() {
             events = vec![events.concat().replace("\"stop\"", "null")];
         }
         events.push((speaker.throttled)());
-        survives(speaker, Reply::stream(events), Class::RateLimited);
+        survives(speaker, Reply::stream(events), ErrorClass::RateLimited);
     }
 }
 
@@ -181,15 +189,16 @@ fn a_server_that_goes_quiet() {
     let timeouts = "timeouts = { first_byte = 3, idle = 3 }";
     std::thread::scope(|scope| {
         for speaker in &SPEAKERS {
-            let quiet =
-                move |reply, phase| survives_with(speaker, timeouts, reply, Class::Timeout(phase));
-            scope.spawn(move || quiet(Reply::silence(), Phase::FirstByte));
-            scope.spawn(move || quiet(begun(speaker).then_stall(), Phase::Idle));
+            let quiet = move |reply, phase| {
+                survives_with(speaker, timeouts, reply, ErrorClass::Timeout(phase))
+            };
+            scope.spawn(move || quiet(Reply::silence(), TimeoutPhase::FirstByte));
+            scope.spawn(move || quiet(begun(speaker).then_stall(), TimeoutPhase::Idle));
             // Headers alone are no sign of life.
             scope.spawn(move || {
                 quiet(
                     Reply::begun(Vec::<String>::new()).then_stall(),
-                    Phase::FirstByte,
+                    TimeoutPhase::FirstByte,
                 )
             });
         }
@@ -201,12 +210,12 @@ fn a_stalled_connection_is_let_go() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([begun(chat).then_stall()]);
     let extra = "timeouts = { idle = 1 }\nretry = { attempts = 1 }";
-    let error = Bench::with(chat, &server.url(), extra, Connection::default())
+    let error = Bench::with(chat, &server.url(), extra, ConnectOptions::default())
         .ask_text()
         .unwrap_err();
     assert_eq!(
         (error.class, error.text.as_str()),
-        (Class::Timeout(Phase::Idle), "Hel")
+        (ErrorClass::Timeout(TimeoutPhase::Idle), "Hel")
     );
     server.wait_until_given_up();
 }
@@ -214,14 +223,14 @@ fn a_stalled_connection_is_let_go() {
 #[test]
 fn connections_that_break() {
     for speaker in &SPEAKERS {
-        survives(speaker, Reply::reset(), Class::Network);
+        survives(speaker, Reply::reset(), ErrorClass::Network);
         survives(
             speaker,
             begun(speaker).then_reset(),
-            Class::StreamEndedEarly,
+            ErrorClass::StreamEndedEarly,
         );
         // Closed without the end of the HTTP stream.
-        survives(speaker, begun(speaker), Class::StreamEndedEarly);
+        survives(speaker, begun(speaker), ErrorClass::StreamEndedEarly);
         // A stream that ends well as far as HTTP knows, but not as far as the dialect does.
         let mut events = (speaker.events)(&["Hel", "lo"], Why::Done);
         let said = events
@@ -229,7 +238,7 @@ fn connections_that_break() {
             .position(|event| event.contains("\"Hel\""))
             .unwrap();
         events.truncate(said + 1);
-        survives(speaker, Reply::stream(events), Class::StreamEndedEarly);
+        survives(speaker, Reply::stream(events), ErrorClass::StreamEndedEarly);
     }
 }
 
@@ -243,11 +252,11 @@ fn nobody_listens() {
         chat,
         &url,
         "retry = { attempts = 2 }",
-        Connection::default(),
+        ConnectOptions::default(),
     )
     .ask_text()
     .unwrap_err();
-    assert_eq!((error.class, error.ledger.len()), (Class::Network, 2));
+    assert_eq!((error.class, error.ledger.len()), (ErrorClass::Network, 2));
     assert!(
         error.what.starts_with("`127.0.0.1` cannot be reached:"),
         "{}",
@@ -271,11 +280,11 @@ fn a_server_that_speaks_no_tls() {
         chat,
         &url,
         "retry = { attempts = 1 }",
-        Connection::default(),
+        ConnectOptions::default(),
     )
     .ask_text()
     .unwrap_err();
-    assert_eq!(error.class, Class::Network, "{error:?}");
+    assert_eq!(error.class, ErrorClass::Network, "{error:?}");
     assert!(error.what.contains("tls"), "{}", error.what);
 }
 
@@ -335,43 +344,43 @@ fn nonsense() {
         survives(
             speaker,
             Reply::whole(200, &[], "Welcome to the router"),
-            Class::Malformed,
+            ErrorClass::Malformed,
         );
         survives(
             speaker,
             Reply::stream(["data: {\"half\": \n\n"]),
-            Class::Malformed,
+            ErrorClass::Malformed,
         );
         survives(
             speaker,
             Reply::stream([&b"data: \xff\xfe\x00\n\n"[..]]),
-            Class::Malformed,
+            ErrorClass::Malformed,
         );
         survives(
             speaker,
             Reply::raw(b"SSH-2.0-OpenSSH_9.6\r\n"),
-            Class::Network,
+            ErrorClass::Network,
         );
         // Words without meaning, and then the end.
         survives(
             speaker,
             Reply::stream(["data: {\"hello\": [1, 2]}\n\n"]),
-            Class::StreamEndedEarly,
+            ErrorClass::StreamEndedEarly,
         );
         survives(
             speaker,
             Reply::whole(200, &[], "{}"),
             if speaker.dialect == "openai-responses" {
-                Class::Malformed
+                ErrorClass::Malformed
             } else {
-                Class::StreamEndedEarly
+                ErrorClass::StreamEndedEarly
             },
         );
         // An answer without a word.
         survives(
             speaker,
             Reply::stream((speaker.events)(&[""], Why::Done)),
-            Class::Malformed,
+            ErrorClass::Malformed,
         );
     }
 }
@@ -388,17 +397,23 @@ fn what_trying_again_does_not_help() {
             "<!doctype html><p>Welcome to the router",
         );
         let table = [
-            (page, Class::EndpointNotFound),
-            (Reply::whole(401, &[], say("bad key")), Class::Auth),
+            (page, ErrorClass::EndpointNotFound),
+            (Reply::whole(401, &[], say("bad key")), ErrorClass::Auth),
             (
                 Reply::whole(403, &[], say("not for you")),
-                Class::Permission,
+                ErrorClass::Permission,
             ),
-            (Reply::whole(402, &[], say("pay first")), Class::NoCredits),
-            (Reply::whole(404, &[], "not found"), Class::EndpointNotFound),
-            (Reply::whole(400, &[], say("what?")), Class::BadRequest),
-            (Reply::whole(400, &[], overflow), Class::ContextTooLong),
-            (Reply::whole(413, &[], ""), Class::ContextTooLong),
+            (
+                Reply::whole(402, &[], say("pay first")),
+                ErrorClass::NoCredits,
+            ),
+            (
+                Reply::whole(404, &[], "not found"),
+                ErrorClass::EndpointNotFound,
+            ),
+            (Reply::whole(400, &[], say("what?")), ErrorClass::BadRequest),
+            (Reply::whole(400, &[], overflow), ErrorClass::ContextTooLong),
+            (Reply::whole(413, &[], ""), ErrorClass::ContextTooLong),
         ];
         for (reply, class) in table {
             assert_eq!(fails(speaker, reply).class, class, "{}", speaker.dialect);
@@ -412,7 +427,7 @@ fn a_wait_that_is_too_long_is_not_waited() {
     let error = fails(chat, Reply::whole(429, &[("retry-after", "7200")], "{}"));
     assert_eq!(
         (error.class, error.retry_after),
-        (Class::RateLimited, Some(Duration::from_secs(7200)))
+        (ErrorClass::RateLimited, Some(Duration::from_secs(7200)))
     );
     assert_eq!(
         error.next.first().unwrap(),
@@ -426,7 +441,7 @@ fn redirects_are_not_followed() {
     let [chat, ..] = &SPEAKERS;
     let other = FaultServer::start([good(chat)]);
     let error = fails(chat, Reply::whole(307, &[("location", &other.url())], ""));
-    assert_eq!(error.class, Class::EndpointNotFound);
+    assert_eq!(error.class, ErrorClass::EndpointNotFound);
     assert!(error.what.contains(&other.url()), "{}", error.what);
     assert_eq!(other.seen().len(), 0);
 }
@@ -436,8 +451,8 @@ fn a_call_that_is_cancelled_lets_go_at_once() {
     for speaker in &SPEAKERS {
         let server = FaultServer::start([begun(speaker).then_stall()]);
         let bench = Bench::new(speaker, &server);
-        let watch = |event: &Event| {
-            if matches!(event, Event::Text(_)) {
+        let watch = |event: &CallEvent| {
+            if matches!(event, CallEvent::Text(_)) {
                 bench.cancel.cancel();
             }
         };
@@ -448,18 +463,18 @@ fn a_call_that_is_cancelled_lets_go_at_once() {
         };
         let error = bench
             .model
-            .complete(&Request::text("t", "", "x", 9), &call)
+            .complete_request(&Request::text_request("t", "", "x", 9), &call)
             .unwrap_err();
         assert_eq!(
             (error.class, error.text.as_str()),
-            (Class::Cancelled, "Hel"),
+            (ErrorClass::Cancelled, "Hel"),
             "{}",
             speaker.dialect
         );
         assert_eq!(error.ledger.len(), 1);
         server.wait_until_given_up();
         // And nothing is asked afterwards.
-        assert_eq!(bench.ask_text().unwrap_err().class, Class::Cancelled);
+        assert_eq!(bench.ask_text().unwrap_err().class, ErrorClass::Cancelled);
         assert_eq!(server.seen().len(), 1);
     }
 }
@@ -476,10 +491,10 @@ fn an_interactive_stream_that_broke_is_not_started_again() {
     };
     let error = bench
         .model
-        .complete(&Request::text("t", "", "x", 9), &call)
+        .complete_request(&Request::text_request("t", "", "x", 9), &call)
         .unwrap_err();
     assert_eq!(
         (error.class, error.text.as_str(), server.seen().len()),
-        (Class::StreamEndedEarly, "Hel", 1)
+        (ErrorClass::StreamEndedEarly, "Hel", 1)
     );
 }

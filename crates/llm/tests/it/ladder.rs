@@ -1,6 +1,6 @@
 //! Answers of a shape, over the wire: the ladder of schemas in each dialect, and more room for an answer that was cut.
 
-use llm::{Class, Request};
+use llm::{ErrorClass, Request};
 use serde_json::{Value, json};
 
 use crate::server::{FaultServer, Reply};
@@ -10,7 +10,7 @@ use crate::speech::{SPEAKERS, Why};
 fn request() -> Request {
     let schema =
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
-    Request::text("test", "be brief", "a number", 100).shaped("answer", schema)
+    Request::text_request("test", "be brief", "a number", 100).with_schema("answer", schema)
 }
 
 /// What of a request says that a shape is wanted.
@@ -128,7 +128,7 @@ fn a_model_that_never_learns_fails_with_its_answer_kept() {
     let error = Bench::new(chat, &server).ask(&request()).unwrap_err();
     assert_eq!(
         (error.class, server.seen().len(), error.ledger.len()),
-        (Class::Shape, 3, 3)
+        (ErrorClass::Shape, 3, 3)
     );
     assert_eq!(error.text, "{\"m\": 1}");
     assert!(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use llm::{CassetteMode, Class, Connection, Outcome, Request, Scrubber, Secret, WireTape};
+use llm::{CassetteMode, ConnectOptions, ErrorClass, Outcome, Request, Scrubber, Secret, WireTape};
 
 use crate::server::{FaultServer, Reply};
 use crate::setup::{Bench, KEY};
@@ -19,10 +19,10 @@ fn scrubber() -> Scrubber {
     Scrubber::new(vec![Secret::new(KEY).unwrap()], str::to_owned)
 }
 
-fn taped(tape: WireTape) -> Connection {
-    Connection {
+fn taped(tape: WireTape) -> ConnectOptions {
+    ConnectOptions {
         wire_tape: Some(tape),
-        ..Connection::default()
+        ..ConnectOptions::default()
     }
 }
 
@@ -60,9 +60,9 @@ fn the_wire_comes_back_as_it_was() {
             speaker,
             &server.url(),
             "",
-            taped(WireTape::record(&path, scrubber())),
+            taped(WireTape::open_recording(&path, scrubber())),
         );
-        let request = Request::text("test", "be brief", &format!("say {KEY}"), 100);
+        let request = Request::text_request("test", "be brief", &format!("say {KEY}"), 100);
         let live = recorder.ask(&request).unwrap();
         let recorded = text(&path);
         assert!(
@@ -75,7 +75,7 @@ fn the_wire_comes_back_as_it_was() {
             speaker,
             NOWHERE,
             "",
-            taped(WireTape::replay(&path, scrubber()).unwrap()),
+            taped(WireTape::open_replay(&path, scrubber()).unwrap()),
         );
         let played = player.ask(&request).unwrap();
         assert_eq!(player.clock.waited(), recorder.clock.waited());
@@ -103,14 +103,14 @@ fn a_broken_connection_is_played_as_broken() {
         chat,
         &server.url(),
         "",
-        taped(WireTape::record(&path, scrubber())),
+        taped(WireTape::open_recording(&path, scrubber())),
     );
     let live = recorder.ask_text().unwrap();
     let player = Bench::with(
         chat,
         &server.url(),
         "",
-        taped(WireTape::replay(&path, scrubber()).unwrap()),
+        taped(WireTape::open_replay(&path, scrubber()).unwrap()),
     );
     let played = player.ask_text().unwrap();
     assert_eq!(without_time(played), without_time(live));
@@ -126,7 +126,7 @@ fn a_request_that_changed_its_form_is_a_miss_on_the_wire() {
         chat,
         &server.url(),
         "",
-        taped(WireTape::record(&path, scrubber())),
+        taped(WireTape::open_recording(&path, scrubber())),
     )
     .ask_text()
     .unwrap();
@@ -134,10 +134,10 @@ fn a_request_that_changed_its_form_is_a_miss_on_the_wire() {
         chat,
         &server.url(),
         "patch = { top_p = 0.5 }",
-        taped(WireTape::replay(&path, scrubber()).unwrap()),
+        taped(WireTape::open_replay(&path, scrubber()).unwrap()),
     );
     let error = player.ask_text().unwrap_err();
-    assert_eq!(error.class, Class::NotRecorded);
+    assert_eq!(error.class, ErrorClass::NotRecorded);
     assert!(error.what.contains("+    \"top_p\": 0.5"), "{}", error.what);
 }
 
@@ -146,12 +146,12 @@ fn questions_and_answers_come_back_without_a_key_or_a_server() {
     for speaker in &SPEAKERS {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("answers.jsonl");
-        let cassette = |mode| Connection {
+        let cassette = |mode| ConnectOptions {
             cassette: Some((path.clone(), mode)),
-            ..Connection::default()
+            ..ConnectOptions::default()
         };
         let server = FaultServer::start([Reply::whole(503, &[], ""), answer(speaker)]);
-        let prompt = Request::text("test", "be brief", &format!("my key is {KEY}"), 100);
+        let prompt = Request::text_request("test", "be brief", &format!("my key is {KEY}"), 100);
         let recorder = Bench::with(speaker, &server.url(), "", cassette(CassetteMode::Record));
         let live = recorder.ask(&prompt).unwrap();
         assert!(!text(&path).contains(KEY), "{}", text(&path));
@@ -166,7 +166,7 @@ fn questions_and_answers_come_back_without_a_key_or_a_server() {
         assert!(played.ledger.iter().all(|entry| entry.replayed));
         assert_eq!(without_time(played), without_time(live));
         let error = player.ask_text().unwrap_err();
-        assert_eq!(error.class, Class::NotRecorded);
+        assert_eq!(error.class, ErrorClass::NotRecorded);
         assert!(error.what.contains("say hello"), "{}", error.what);
     }
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use llm::{
-    Answer, Call, Cancel, Cancelled, Catalogue, Clock, Connection, Event, Model, Request,
-    Selection, connect,
+    Answer, Call, CallEvent, CancelToken, Cancelled, Catalogue, Clock, ConnectOptions, Model,
+    ModelSelection, Request, connect_model,
 };
 
 use crate::server::FaultServer;
@@ -29,7 +29,7 @@ impl Clock for QuickClock {
         SystemTime::UNIX_EPOCH
     }
 
-    fn wait(&self, duration: Duration, cancel: &Cancel) -> Result<(), Cancelled> {
+    fn wait_for(&self, duration: Duration, cancel: &CancelToken) -> Result<(), Cancelled> {
         self.0.lock().unwrap().push(duration);
         if cancel.is_cancelled() {
             Err(Cancelled)
@@ -42,13 +42,13 @@ impl Clock for QuickClock {
 pub(crate) struct Bench {
     pub(crate) model: Box<dyn Model>,
     pub(crate) clock: Arc<QuickClock>,
-    pub(crate) cancel: Cancel,
-    pub(crate) events: Mutex<Vec<Event>>,
+    pub(crate) cancel: CancelToken,
+    pub(crate) events: Mutex<Vec<CallEvent>>,
 }
 
 impl Bench {
     pub(crate) fn new(speaker: &Speaker, server: &FaultServer) -> Self {
-        Self::with(speaker, &server.url(), "", Connection::default())
+        Self::with(speaker, &server.url(), "", ConnectOptions::default())
     }
 
     /// `extra` are lines of TOML for the provider.
@@ -56,38 +56,38 @@ impl Bench {
         speaker: &Speaker,
         base_url: &str,
         extra: &str,
-        connection: Connection,
+        connection: ConnectOptions,
     ) -> Self {
         let text = format!(
             "[test]\ndialect = '{}'\nbase_url = '{base_url}'\nkey_env = ['TEST_KEY']\n{extra}\n[[test.models]]\nid = 'model-1'\n\
              max_output = 4000\nprice = {{ input = 1.0, output = 10.0 }}\n",
             speaker.dialect
         );
-        let catalogue = Catalogue::built_in().with(&text).unwrap();
+        let catalogue = Catalogue::built_in().merge_toml(&text).unwrap();
         let clock = Arc::new(QuickClock::default());
-        let selection = Selection {
+        let selection = ModelSelection {
             provider: "test".to_owned(),
             model: Some("model-1".to_owned()),
-            ..Selection::default()
+            ..ModelSelection::default()
         };
         let environment = BTreeMap::from([("TEST_KEY".to_owned(), KEY.to_owned())]);
-        let connection = Connection {
+        let connection = ConnectOptions {
             environment,
             clock: clock.clone(),
             ..connection
         };
-        let model = connect(&catalogue, &selection, connection).unwrap();
+        let model = connect_model(&catalogue, &selection, connection).unwrap();
         Self {
             model,
             clock,
-            cancel: Cancel::new(),
+            cancel: CancelToken::new(),
             events: Mutex::default(),
         }
     }
 
     pub(crate) fn ask(&self, request: &Request) -> Answer {
-        let watch = |event: &Event| self.events.lock().unwrap().push(event.clone());
-        self.model.complete(
+        let watch = |event: &CallEvent| self.events.lock().unwrap().push(event.clone());
+        self.model.complete_request(
             request,
             &Call {
                 cancel: &self.cancel,
@@ -98,7 +98,7 @@ impl Bench {
     }
 
     pub(crate) fn ask_text(&self) -> Answer {
-        self.ask(&Request::text("test", "be brief", "say hello", 100))
+        self.ask(&Request::text_request("test", "be brief", "say hello", 100))
     }
 
     /// The pieces of text that were shown.
@@ -107,7 +107,7 @@ impl Bench {
         events
             .iter()
             .filter_map(|event| match event {
-                Event::Text(text) => Some(text.clone()),
+                CallEvent::Text(text) => Some(text.clone()),
                 _ => None,
             })
             .collect()

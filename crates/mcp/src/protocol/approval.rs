@@ -158,7 +158,12 @@ pub(super) async fn approve(
     let Some(person) = server.deciding_person(ctx) else {
         return by_agent().await;
     };
-    let only_people = server.surface().workspace().policy().approval.only_people();
+    let only_people = server
+        .surface()
+        .workspace()
+        .policy()
+        .approval
+        .requires_person();
     if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
         return by_agent().await;
     }
@@ -205,7 +210,7 @@ pub(super) async fn approve(
             FailureKind::Refused,
             format!("`{}` was not approved: no yes was given", question.node),
         )
-        .step("call approve_entity again when the person has decided");
+        .with_step("call approve_entity again when the person has decided");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
     // The plan may have been edited while the person was reading.
@@ -221,7 +226,7 @@ pub(super) async fn approve(
                 question.node
             ),
         )
-        .step("call approve_entity again: the person is asked about the text as it is now");
+        .with_step("call approve_entity again: the person is asked about the text as it is now");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
     server.say(

@@ -231,7 +231,7 @@ impl Changes {
         Ok(self
             .surface
             .read(&Principal::System, uri)?
-            .map(|content| Digest32::of(content.text.as_bytes())))
+            .map(|content| Digest32::of_bytes(content.text.as_bytes())))
     }
 
     fn list_may_have_changed(&self, before: Option<u64>, now: Option<u64>) -> bool {
@@ -248,8 +248,8 @@ impl Changes {
         let look = &mut |ctx: &Context<'_>| {
             Ok(ctx
                 .store
-                .read()?
-                .operations(None, usize::try_from(new).unwrap_or(0))?)
+                .begin_read()?
+                .load_operations(None, usize::try_from(new).unwrap_or(0))?)
         };
         match self.surface.run(&Principal::System, look) {
             Ok(operations) => operations
@@ -266,7 +266,7 @@ fn changes_list(fact: &Fact) -> bool {
     match fact {
         Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::DescriptionChanged { .. } => true,
         Fact::ContentChanged { before, after, .. } => {
-            before.version().is_some() != after.version().is_some()
+            before.version_hash().is_some() != after.version_hash().is_some()
         }
         _ => false,
     }

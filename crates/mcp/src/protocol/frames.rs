@@ -186,7 +186,7 @@ fn is_given_up(method: &str, given: &str) -> bool {
 
 /// Returns the answer to a method nobody knows, with the nearest one we do know.
 pub(super) fn no_such_method(method: &str) -> ErrorData {
-    let near = domain::suggest::nearest(
+    let near = domain::suggest::nearest_words(
         method,
         METHODS.into_iter().filter(|known| *known != method),
         1,

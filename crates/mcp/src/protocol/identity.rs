@@ -1,7 +1,7 @@
 //! Identity and authorization of a request: the principal it acts as, and the scope its tool needs.
 
 use application::{Failure, FailureKind};
-use domain::access::{Admitted, Scope};
+use domain::authorization::{AuthenticatedPrincipal, Scope};
 use domain::ids::Principal;
 use domain::text::clean_line;
 use rmcp::service::{RequestContext, RoleServer};
@@ -14,7 +14,7 @@ use super::server::{Server, internal_error};
 use crate::surface::{Called, failure_value};
 
 /// Returns the principal that the server authenticated; none over stdio.
-pub(super) fn authenticated(ctx: &RequestContext<RoleServer>) -> Option<&Admitted> {
+pub(super) fn authenticated(ctx: &RequestContext<RoleServer>) -> Option<&AuthenticatedPrincipal> {
     ctx.extensions.get::<Parts>()?.extensions.get()
 }
 
@@ -28,7 +28,7 @@ impl Server {
     /// Returns the principal of a request: the token's, whatever the client says about itself, or an
     /// agent named after the client.
     pub(super) fn acting_principal(&self, ctx: &RequestContext<RoleServer>) -> Principal {
-        if let Some(Admitted {
+        if let Some(AuthenticatedPrincipal {
             principal,
             token: Some(_),
             ..
@@ -57,15 +57,15 @@ impl Server {
     /// own question.
     pub(super) fn deciding_person(&self, ctx: &RequestContext<RoleServer>) -> Option<Principal> {
         match authenticated(ctx) {
-            Some(Admitted {
+            Some(AuthenticatedPrincipal {
                 principal, scope, ..
             }) => Some(principal)
-                .filter(|who| who.is_human() && scope.covers(Scope::Approve))
+                .filter(|who| who.is_human() && scope.is_sufficient_for(Scope::Approve))
                 .cloned(),
             // Every HTTP request has a principal. Without one the check has failed, and the local
             // user must not be assumed.
             None if self.audit_log().is_some() => None,
-            None => Some(self.surface().workspace().person()),
+            None => Some(self.surface().workspace().local_person()),
         }
     }
 
@@ -84,14 +84,14 @@ impl Server {
         let Some(needed) = self.surface().needs(&who.principal, tool) else {
             return Ok(());
         };
-        if who.scope.covers(needed) {
+        if who.scope.is_sufficient_for(needed) {
             return Ok(());
         }
         let message = format!(
             "`{tool}` needs a token of the scope `{needed}`, and this one has `{}`",
             who.scope
         );
-        let failure = Failure::new(FailureKind::Refused, message).step(format!(
+        let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
             "ask for a token: tl token create NAME --as {} --scope {needed}",
             who.principal
         ));
@@ -110,7 +110,7 @@ impl Server {
             return;
         };
         let known = (
-            parts.extensions.get::<Admitted>(),
+            parts.extensions.get::<AuthenticatedPrincipal>(),
             parts.extensions.get::<RequestSource>(),
         );
         let (Some(audit_log), (Some(who), Some(source))) = (self.audit_log(), known) else {

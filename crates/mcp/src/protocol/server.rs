@@ -270,7 +270,7 @@ fn is_our_fault(result: &CallToolResult) -> bool {
         .and_then(|value| value["error"]["kind"].as_str());
     [FailureKind::Unavailable, FailureKind::Internal]
         .iter()
-        .any(|ours| kind == Some(ours.word()))
+        .any(|ours| kind == Some(ours.as_str()))
 }
 
 /// Refuses a cursor: the lists that fit on one page have given none.
@@ -350,7 +350,9 @@ impl ServerHandler for Server {
         let mut tools = self.shared.tools.clone();
         if let Some(who) = authenticated(&context) {
             let needs = |tool: &Tool| self.shared.surface.needs(&who.principal, &tool.name);
-            tools.retain(|tool| needs(tool).is_none_or(|needed| who.scope.covers(needed)));
+            tools.retain(|tool| {
+                needs(tool).is_none_or(|needed| who.scope.is_sufficient_for(needed))
+            });
         }
         let result = ListToolsResult::with_all_items(tools);
         // Older clients know nothing of how long a list may be believed.
@@ -492,7 +494,7 @@ impl ServerHandler for Server {
             .map_err(|failure| convert::error(&failure))?;
         let Some(text) = text else {
             let known = self.shared.surface.prompts();
-            let near = domain::suggest::nearest(
+            let near = domain::suggest::nearest_words(
                 &request.name,
                 known.iter().map(|prompt| prompt.name.as_str()),
                 1,

@@ -7,7 +7,10 @@ impl Surface {
     #[must_use]
     pub fn instructions(&self) -> String {
         let profiles = self.workspace().profiles();
-        let trees: Vec<String> = profiles.iter().map(|profile| profile.hierarchy()).collect();
+        let trees: Vec<String> = profiles
+            .iter()
+            .map(|profile| profile.render_hierarchy())
+            .collect();
         // Prompts are made for levels whose plans an agent writes: only those that are there are named.
         let prompts: Vec<String> = self
             .prompts()
@@ -25,13 +28,13 @@ impl Surface {
         };
         let tickets = if profiles
             .iter()
-            .any(|profile| profile.levels.iter().any(|level| level.lies_flat()))
+            .any(|profile| profile.levels.iter().any(|level| level.is_flat()))
         {
             " Before you edit code, `focus` enters the ticket or scenario you work on; commit often, a gate counts what is not."
         } else {
             ""
         };
-        let trail = if domain::trail::is_kept(profiles) {
+        let trail = if domain::trail::has_trail_profile(profiles) {
             " Say what you are after and where you are: `declare_intent`, then `map_context` whenever the work moves; `save_anchor` for \
              what must hold, `recall_mems` before deciding again, `think_back` when stuck."
         } else {

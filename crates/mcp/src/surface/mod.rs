@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub use application::Workspace;
 use application::{Context, Failure};
-use domain::access::Scope;
+use domain::authorization::Scope;
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::profile::Profile;
@@ -158,7 +158,7 @@ impl Surface {
     pub fn call(&self, actor: &Principal, name: &str, arguments: &Value) -> Called {
         let Some(tool) = self.named(name) else {
             let known = self.tools.iter().map(|tool| tool.name);
-            let near = domain::suggest::nearest(name, known, 1);
+            let near = domain::suggest::nearest_words(name, known, 1);
             let hint = near
                 .first()
                 .map(|near| format!("; did you mean `{near}`?"))
@@ -188,7 +188,7 @@ impl Surface {
     /// # Errors
     /// When the arguments are wrong or the state cannot be read.
     pub fn approval_question(&self, arguments: &Value) -> Result<Option<Question>, Failure> {
-        self.run(&self.workspace.person(), &mut |ctx| {
+        self.run(&self.workspace.local_person(), &mut |ctx| {
             tools::approval_question(ctx, arguments)
         })
     }
@@ -218,7 +218,7 @@ impl Surface {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.workspace.ask(Channel::Mcp, actor, use_case)
+        self.workspace.run_use_case(Channel::Mcp, actor, use_case)
     }
 }
 
@@ -227,7 +227,7 @@ impl Surface {
 pub fn failure_value(failure: &Failure) -> Value {
     let mut value = json!({
         "error": {
-            "kind": failure.kind.word(),
+            "kind": failure.kind.as_str(),
             "message": failure.message,
             "next_steps": failure.next_steps,
         }

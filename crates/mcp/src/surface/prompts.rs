@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use application::brief::brief;
-use application::explain::explain;
+use application::brief::compose_briefing;
+use application::explain::explain_status;
 use application::plan_node::{PlanRequest, plan_node};
-use application::revalidate::review;
+use application::revalidate::review_one;
 use application::show_node::show_node;
 use application::{Context, Failure, FailureKind};
 use domain::ids::Principal;
@@ -85,7 +85,7 @@ impl Surface {
                 "revalidate" => revalidate_text(ctx, given("node")?),
                 _ => Ok(format!(
                     "{}\n\nTake up the most urgent of these, or say what `next` offers.",
-                    brief(ctx, None)?
+                    compose_briefing(ctx, None)?
                 )),
             },
         })?;
@@ -183,8 +183,8 @@ fn approve_text(ctx: &Context<'_>, node: String) -> Result<String, Failure> {
 }
 
 fn revalidate_text(ctx: &Context<'_>, node: String) -> Result<String, Failure> {
-    let why = explain(ctx, std::slice::from_ref(&node))?;
-    let review = review(ctx, &[node])?;
+    let why = explain_status(ctx, std::slice::from_ref(&node))?;
+    let review = review_one(ctx, &[node])?;
     let changes = review
         .parent_changes
         .map(|diff| diff.unified)

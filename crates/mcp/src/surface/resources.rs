@@ -1,7 +1,7 @@
 //! Resources: states, trees, texts and the briefing, each under its URI.
 
-use application::brief::brief;
-use application::generation::view::generation;
+use application::brief::compose_briefing;
+use application::generation::view::show_generation;
 use application::show_node::show_node;
 use application::show_tree::show_tree;
 use application::{Failure, FailureKind};
@@ -123,7 +123,7 @@ impl Surface {
     pub fn read(&self, actor: &Principal, uri: &str) -> Result<Option<Content>, Failure> {
         let found = self.run(actor, &mut |ctx| {
             if uri == "plan://briefing" {
-                return Ok(Some(("text/plain", brief(ctx, None)?)));
+                return Ok(Some(("text/plain", compose_briefing(ctx, None)?)));
             }
             if let Some(top) = uri.strip_prefix("state://planning/hierarchy/") {
                 let tree = show_tree(ctx, &[top.to_owned()])?;
@@ -139,13 +139,13 @@ impl Surface {
             if let Some(scene) = uri.strip_prefix("state://generation/") {
                 return Ok(Some((
                     JSON,
-                    json!(generation(ctx, &[scene.to_owned()])?).to_string(),
+                    json!(show_generation(ctx, &[scene.to_owned()])?).to_string(),
                 )));
             }
             if let Some(path) = uri.strip_prefix("plan://node/") {
                 let node = show_node(ctx, &[path.to_owned()])?;
                 let text = match node.version_hash {
-                    Some(version) => ctx.store.read()?.text(version)?,
+                    Some(version) => ctx.store.begin_read()?.load_text(version)?,
                     None => None,
                 };
                 return Ok(text.map(|text| (MARKDOWN, text)));
@@ -201,7 +201,7 @@ impl Surface {
                 let written = |name: &str| {
                     profiles
                         .iter()
-                        .filter_map(|profile| profile.level(name))
+                        .filter_map(|profile| profile.find_level(name))
                         .any(|level| level.output.is_some())
                 };
                 let listing = self.listing(actor, &Age::Recent)?;

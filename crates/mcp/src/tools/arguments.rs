@@ -1,7 +1,7 @@
 //! Reading a tool's arguments: what is wrong is said with what is allowed.
 
 use application::{Failure, FailureKind};
-use domain::shown::{NotAShownVersion, Shown, ShownVersion};
+use domain::expected_version::{ExpectedVersion, ExpectedVersions, InvalidExpectedVersion};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure>
     T::deserialize(given).map_err(|error| {
         let message = domain::suggest::with_suggestion(&error.to_string());
         Failure::new(FailureKind::Invalid, format!("wrong arguments: {message}"))
-            .step("call the tool again with the arguments its schema names")
+            .with_step("call the tool again with the arguments its schema names")
     })
 }
 
@@ -68,17 +68,17 @@ pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
 }
 
 /// Reads the version a caller knows: a decision about another one is refused.
-pub(super) fn shown_version(hash: &str) -> Result<ShownVersion, Failure> {
-    hash.parse().map_err(|error: NotAShownVersion| {
+pub(super) fn shown_version(hash: &str) -> Result<ExpectedVersion, Failure> {
+    hash.parse().map_err(|error: InvalidExpectedVersion| {
         Failure::new(FailureKind::Invalid, error.to_string())
-            .step("get_entity_state   # says its version_hash")
+            .with_step("get_entity_state   # says its version_hash")
     })
 }
 
 /// Returns what a decision is bound to, where the caller names a version.
-pub(super) fn shown(hash: Option<&str>) -> Result<Option<Shown>, Failure> {
+pub(super) fn shown(hash: Option<&str>) -> Result<Option<ExpectedVersions>, Failure> {
     hash.map(|hash| {
-        Ok(Shown {
+        Ok(ExpectedVersions {
             version: shown_version(hash)?,
             parent: None,
         })

@@ -10,7 +10,7 @@ mod tickets_set;
 mod trail_set;
 
 use application::{Context, Failure, FailureKind};
-use domain::access::Scope;
+use domain::authorization::Scope;
 use domain::ids::Principal;
 use domain::profile::Profile;
 use serde_json::{Value, json};
@@ -246,20 +246,20 @@ pub(crate) fn chosen(
             FailureKind::Invalid,
             format!("there is no tool set `{unknown}`"),
         )
-        .step(format!("tool sets: {}", words.join(", "))));
+        .with_step(format!("tool sets: {}", words.join(", "))));
     }
     let wanted = |set: Toolset| match toolsets {
         Some(named) => named.iter().any(|name| name == set.word()),
         None => match set {
             Toolset::Core => true,
             Toolset::Story => story_profiles(profiles).next().is_some(),
-            Toolset::Trail => domain::trail::is_kept(profiles),
+            Toolset::Trail => domain::trail::has_trail_profile(profiles),
             Toolset::Tickets => profiles
                 .iter()
                 .any(|profile| !profile.work_phases.is_empty()),
             Toolset::Plans => profiles
                 .iter()
-                .any(|profile| profile.name == domain::plan_document::PROFILE),
+                .any(|profile| profile.name == domain::plan_document::MILESTONES_PROFILE),
             // Six more descriptions in every conversation are too many for who writes by hand.
             Toolset::Tick => false,
         },

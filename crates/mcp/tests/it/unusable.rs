@@ -60,7 +60,10 @@ impl Workspace for Unusable {
     ) -> Result<(), Failure> {
         assert!(!self.panics, "a mistake, on purpose");
         self.gate.iter().for_each(|gate| gate.pass());
-        Err(Failure::new(FailureKind::Unavailable, "the state cannot be used").step("try again"))
+        Err(
+            Failure::new(FailureKind::Unavailable, "the state cannot be used")
+                .with_step("try again"),
+        )
     }
 
     fn head(&self) -> Result<u64, Failure> {
@@ -75,7 +78,7 @@ impl Workspace for Unusable {
         &self.policy
     }
 
-    fn person(&self) -> Principal {
+    fn local_person(&self) -> Principal {
         Principal::Human("mara".to_owned())
     }
 }
@@ -92,7 +95,7 @@ pub(crate) fn surface_with_a_gate() -> (Surface, Arc<Gate>) {
 }
 
 fn offered(panics: bool, gate: Option<Arc<Gate>>) -> Surface {
-    let profiles = vec![profile::built_in("story").expect("the story profile")];
+    let profiles = vec![profile::built_in_profile("story").expect("the story profile")];
     let workspace = Unusable {
         profiles,
         policy: Policy::default(),

@@ -8,10 +8,10 @@ use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{Clock, Store};
-use domain::profile::{Profile, built_in};
+use domain::profile::{Profile, built_in_profile};
 use domain::settings::{Settings, Storage};
 use mcp::surface::Workspace;
-use store::{DiskCommands, DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskFiles, EngineSettings, KnownStores, Layout, ProcessRunner, SystemClock};
 
 /// A project on disk with its store open.
 pub(crate) struct World {
@@ -50,10 +50,10 @@ impl World {
     fn of(policy: Policy, profiles: &[&str]) -> Arc<Self> {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path(), &Settings::default());
-        let known = KnownStores::in_directory(&folder.path().join("user"));
-        store::create(&layout, Storage::Sqlite, &known).unwrap();
+        let known = KnownStores::in_state_directory(&folder.path().join("user"));
+        store::create_store(&layout, Storage::Sqlite, &known).unwrap();
         let settings = EngineSettings::default();
-        let (store, _) = store::open(
+        let (store, _) = store::open_store(
             &layout,
             Storage::Sqlite,
             &settings,
@@ -64,7 +64,7 @@ impl World {
         .unwrap();
         let profiles = profiles
             .iter()
-            .map(|name| built_in(name).unwrap())
+            .map(|name| built_in_profile(name).unwrap())
             .collect();
         Arc::new(Self {
             folder,
@@ -94,7 +94,7 @@ impl Workspace for World {
     ) -> Result<(), Failure> {
         let store = self.store.lock().unwrap();
         let files = DiskFiles::open(self.folder.path()).unwrap();
-        let (clock, commands) = (SystemClock, DiskCommands::new(self.folder.path()));
+        let (clock, commands) = (SystemClock, ProcessRunner::new(self.folder.path()));
         let ctx = Context::new(
             &**store,
             &files,
@@ -104,11 +104,17 @@ impl Workspace for World {
             actor.clone(),
             channel,
         );
-        use_case(&ctx.running(&commands))
+        use_case(&ctx.with_commands(&commands))
     }
 
     fn head(&self) -> Result<u64, Failure> {
-        Ok(self.store.lock().unwrap().read()?.head()?.0)
+        Ok(self
+            .store
+            .lock()
+            .unwrap()
+            .begin_read()?
+            .last_operation_id()?
+            .0)
     }
 
     fn profiles(&self) -> &[Profile] {
@@ -119,7 +125,7 @@ impl Workspace for World {
         &self.policy
     }
 
-    fn person(&self) -> Principal {
+    fn local_person(&self) -> Principal {
         Principal::Human("mara".to_owned())
     }
 }

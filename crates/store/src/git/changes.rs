@@ -11,8 +11,8 @@ use std::time::Duration;
 use domain::ports::RepositoryChanges;
 use domain::time::Timestamp;
 
-use super::place::Place;
 use super::process;
+use super::repository_paths::RepositoryPaths;
 
 /// The git repository that contains a project.
 #[derive(Clone, Debug)]
@@ -21,23 +21,24 @@ pub struct GitChanges {
 }
 
 /// Files hashed per `git hash-object` process; keeps the command line below the system's limit.
-const AT_ONCE: usize = 400;
+const FILES_PER_HASH_PROCESS: usize = 400;
 
 /// Time limit of one git process here. Generous, because a person waits for `tl reconcile` and a
 /// large repository is hashed completely.
-const MAX_SECONDS: Duration = Duration::from_secs(60);
+const HASH_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl GitChanges {
     /// Returns the repository that contains the project directory `root`.
     #[must_use]
-    pub fn around(root: PathBuf) -> Self {
+    pub fn in_project(root: PathBuf) -> Self {
         Self { root }
     }
 
-    fn git(&self, arguments: &[&str]) -> Result<String, String> {
-        let place = Place::find(&self.root).map_err(|fault| fault.to_string())?;
+    fn run_git(&self, arguments: &[&str]) -> Result<String, String> {
+        let place =
+            RepositoryPaths::find_repository(&self.root).map_err(|fault| fault.to_string())?;
         let place = place.ok_or_else(|| "not a git repository".to_owned())?;
-        let ended = process::run_within(&place, arguments, MAX_SECONDS, process::text)
+        let ended = process::run_git_within(&place, arguments, HASH_TIMEOUT, process::read_to_text)
             .map_err(|fault| fault.to_string())?;
         if ended.code == 0 {
             return Ok(ended.said);
@@ -53,8 +54,8 @@ impl GitChanges {
     }
 
     /// Returns the regular files of a commit with their blob hashes.
-    fn committed(&self, commit: &str) -> Result<BTreeMap<String, String>, String> {
-        let listed = self.git(&["ls-tree", "-r", "-z", commit, "--", "."])?;
+    fn hash_committed_files(&self, commit: &str) -> Result<BTreeMap<String, String>, String> {
+        let listed = self.run_git(&["ls-tree", "-r", "-z", commit, "--", "."])?;
         let entries = listed
             .split('\0')
             .filter_map(|entry| entry.split_once('\t'));
@@ -73,8 +74,8 @@ impl GitChanges {
 
     /// Returns the regular files of the working tree with their blob hashes: tracked files, and
     /// untracked ones that are not ignored.
-    fn present(&self) -> Result<BTreeMap<String, String>, String> {
-        let listed = self.git(&[
+    fn hash_working_files(&self) -> Result<BTreeMap<String, String>, String> {
+        let listed = self.run_git(&[
             "ls-files",
             "-z",
             "--cached",
@@ -99,10 +100,10 @@ impl GitChanges {
             .collect();
         let paths: Vec<&str> = paths.into_iter().collect();
         let mut files = BTreeMap::new();
-        for some in paths.chunks(AT_ONCE) {
+        for some in paths.chunks(FILES_PER_HASH_PROCESS) {
             let mut arguments = vec!["hash-object", "--no-filters", "--"];
             arguments.extend(some);
-            let hashes = self.git(&arguments)?;
+            let hashes = self.run_git(&arguments)?;
             files.extend(
                 some.iter()
                     .zip(hashes.lines())
@@ -117,7 +118,7 @@ impl RepositoryChanges for GitChanges {
     fn commit_before(&self, moment: Timestamp) -> Result<String, String> {
         // Git counts whole seconds; a commit made in the second of the freeze came before it.
         let seconds = moment.as_millis().div_euclid(1_000);
-        let found = self.git(&[
+        let found = self.run_git(&[
             "rev-list",
             "-1",
             &format!("--before={seconds}"),
@@ -131,13 +132,16 @@ impl RepositoryChanges for GitChanges {
         Ok(commit.to_owned())
     }
 
-    fn changed_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
+    fn changed_files_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
         // The name comes from the user and goes onto a command line: one that starts with `-` would
         // be an option of `git ls-tree`.
         if commit.is_empty() || commit.starts_with('-') || commit.contains(char::is_whitespace) {
             return Err(format!("`{commit}` is not a commit"));
         }
-        let (before, now) = (self.committed(commit)?, self.present()?);
+        let (before, now) = (
+            self.hash_committed_files(commit)?,
+            self.hash_working_files()?,
+        );
         let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
         Ok(all
             .into_iter()

@@ -25,8 +25,8 @@ use std::sync::OnceLock;
 
 use domain::ports::StoreFault;
 
-use super::fault;
-use super::place::Place;
+use super::git_fault;
+use super::repository_paths::RepositoryPaths;
 
 /// Object id of the empty tree; git knows it without an object in the repository.
 const EMPTY_TREE_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
@@ -35,7 +35,7 @@ const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b
 const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
 
 /// Global options that override configured programs and nested repositories.
-const SETTINGS: &[&str] = &[
+const HARDENING_OPTIONS: &[&str] = &[
     "--no-pager",
     "-c",
     "core.fsmonitor=false",
@@ -50,7 +50,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Git's `GIT_*` environment: no index lock, no network, no prompts, paths taken literally.
-const ENVIRONMENT: &[(&str, &str)] = &[
+const GIT_ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_ATTR_NOSYSTEM", "1"),
     // No context lines: hunk headers then count exactly the changed lines.
@@ -96,7 +96,7 @@ pub(super) enum Filters<'a> {
     reason = "only git can compare the index and the files with HEAD"
 )]
 pub(super) fn git_command(
-    place: &Place,
+    place: &RepositoryPaths,
     filters: Filters<'_>,
     arguments: &[&str],
 ) -> Result<Command, StoreFault> {
@@ -109,7 +109,9 @@ pub(super) fn git_command(
             command.env_remove(name);
         }
     }
-    command.envs(ENVIRONMENT.iter().copied()).args(SETTINGS);
+    command
+        .envs(GIT_ENVIRONMENT.iter().copied())
+        .args(HARDENING_OPTIONS);
     if !matches!(filters, Filters::Empty(_)) {
         command.arg(format!("--attr-source={}", empty_tree(place)));
     }
@@ -133,7 +135,7 @@ pub(super) fn git_command(
 }
 
 /// Whether `.git/info/attributes` may give files attributes in spite of `--attr-source`.
-pub(super) fn has_own_attributes(place: &Place) -> bool {
+pub(super) fn has_own_attributes(place: &RepositoryPaths) -> bool {
     // An unreadable file counts as present: the slower path with overridden filters is always safe.
     match place.common.join("info/attributes").metadata() {
         Ok(found) => !found.is_file() || found.len() > 0,
@@ -164,7 +166,7 @@ pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
             let why = format!(
                 "the filter `{name}` in git's settings cannot be switched off: its name contains `=`"
             );
-            Err(fault("`git` was not started", why))
+            Err(git_fault("`git` was not started", why))
         }
         None => Ok(names),
     }
@@ -174,7 +176,7 @@ pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
 ///
 /// Only `.git/config` itself is searched: git follows no include for `extensions.objectFormat`. A
 /// wrong guess is safe: the id names no tree, git refuses, and nothing runs.
-pub(super) fn empty_tree(place: &Place) -> &'static str {
+pub(super) fn empty_tree(place: &RepositoryPaths) -> &'static str {
     let mut settings = String::new();
     let read = File::open(place.common.join("config"));
     let _ = read.and_then(|file| file.take(MAX_SETTINGS_BYTES).read_to_string(&mut settings));
@@ -190,7 +192,7 @@ pub(super) fn empty_tree(place: &Place) -> &'static str {
 }
 
 /// Returns the first git in PATH that is not inside the project or its repository.
-fn git_program(place: &Place) -> Result<&'static Path, StoreFault> {
+fn git_program(place: &RepositoryPaths) -> Result<&'static Path, StoreFault> {
     // Searched once per process: it costs several system calls for every entry of PATH.
     static INSTALLED: OnceLock<Vec<InstalledGit>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| installed_gits(std::env::var_os("PATH").as_deref()));
@@ -199,7 +201,7 @@ fn git_program(place: &Place) -> Result<&'static Path, StoreFault> {
         .find(|git| !git.is_inside(&place.top) && !git.is_inside(&place.common));
     found
         .map(|git| git.path.as_path())
-        .ok_or_else(|| fault("cannot start `git`", "no `git` in PATH outside the project"))
+        .ok_or_else(|| git_fault("cannot start `git`", "no `git` in PATH outside the project"))
 }
 
 /// A git program found in PATH.

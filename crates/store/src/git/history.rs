@@ -3,19 +3,22 @@
 //! The graph shows the result, not the commands: an amended commit looks like a commit, and after a
 //! reset nothing is known.
 
-use domain::ports::{HeadMove, MoveKind, StoreFault};
+use domain::ports::{HeadMove, HeadMoveKind, StoreFault};
 
-use super::place::Place;
-use super::{is_hash, is_none, process};
+use super::repository_paths::RepositoryPaths;
+use super::{is_null_hash, is_object_hash, process};
 
 /// Limit of the walk; more commits than that between two hooks are not the work of one session.
-const MOST_COMMITS: &str = "--max-count=1000";
+const MAX_COUNT_OPTION: &str = "--max-count=1000";
 
 /// Returns the commits between `since` and HEAD; `None` if `since` is not a first-parent ancestor
 /// of HEAD.
-pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
-    let from_start = is_none(since);
-    if !from_start && !is_hash(since) {
+pub(super) fn read_head_moves(
+    place: &RepositoryPaths,
+    since: &str,
+) -> Result<Option<Vec<HeadMove>>, StoreFault> {
+    let from_start = is_null_hash(since);
+    if !from_start && !is_object_hash(since) {
         return Ok(None);
     }
     let range = if from_start {
@@ -24,7 +27,7 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
         format!("{since}..HEAD")
     };
     // First parents only: commits that a merge brings in were made on another branch.
-    let ended = process::run(
+    let ended = process::run_git(
         place,
         &[
             "log",
@@ -35,17 +38,21 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
             "--encoding=UTF-8",
             "-z",
             "--format=%H%n%P%n%s",
-            MOST_COMMITS,
+            MAX_COUNT_OPTION,
             &range,
             "--",
         ],
-        process::text,
+        process::read_to_text,
     )?;
     if ended.code != 0 {
         // Usually `since` was garbage-collected.
         return Ok(None);
     }
-    let moves: Option<Vec<HeadMove>> = ended.said.split_terminator('\0').map(one).collect();
+    let moves: Option<Vec<HeadMove>> = ended
+        .said
+        .split_terminator('\0')
+        .map(parse_commit)
+        .collect();
     // `A..HEAD` also lists commits when A is on another branch; then the first one has another
     // parent, and these commits are not moves from A.
     let starts_there = |moves: &Vec<HeadMove>| {
@@ -60,15 +67,15 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
 }
 
 /// Parses one record: hash, parents and subject, one line each.
-fn one(record: &str) -> Option<HeadMove> {
+fn parse_commit(record: &str) -> Option<HeadMove> {
     let mut lines = record.splitn(3, '\n');
     let (to, parents, subject) = (lines.next()?, lines.next()?, lines.next()?);
     let mut parents = parents.split(' ').filter(|parent| !parent.is_empty());
     let from = parents.next().map(str::to_owned);
     let kind = if parents.next().is_some() {
-        MoveKind::Merge
+        HeadMoveKind::Merge
     } else {
-        MoveKind::Commit
+        HeadMoveKind::Commit
     };
     Some(HeadMove {
         from,

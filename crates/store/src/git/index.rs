@@ -4,7 +4,7 @@
 //! index (`sdir`) are not parsed; the result is `None`, and callers fall back to a git process.
 
 /// One index entry: a tracked file.
-pub(super) struct Entry<'i> {
+pub(super) struct IndexEntry<'i> {
     /// Relative to the top of the working tree.
     pub(super) name: &'i [u8],
     /// The entry's stat data, as in the file: ten big-endian 32-bit numbers.
@@ -15,7 +15,7 @@ pub(super) struct Entry<'i> {
 
 /// The fields of `stat` that the index records, truncated to 32 bits as git does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct IndexStat {
     pub(super) changed: (u32, u32),
     pub(super) modified: (u32, u32),
     pub(super) inode: u32,
@@ -23,9 +23,9 @@ pub(super) struct Seen {
     pub(super) size: u32,
 }
 
-impl Entry<'_> {
+impl IndexEntry<'_> {
     /// Returns the stat data of the last time git compared the file.
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn recorded_stat(&self) -> IndexStat {
         // The slice always has forty bytes (see the parser below), so the default is never used.
         // Device, user and group (16, 28, 32) are skipped: git ignores the device by default, and
         // the owner changes no content.
@@ -36,7 +36,7 @@ impl Entry<'_> {
                 .and_then(|bytes| bytes.try_into().ok());
             bytes.map_or(0, u32::from_be_bytes)
         };
-        Seen {
+        IndexStat {
             changed: (number(0), number(4)),
             modified: (number(8), number(12)),
             inode: number(20),
@@ -48,7 +48,7 @@ impl Entry<'_> {
 
 /// Parses the entries, in index order; `hash` is the length of an object id in bytes. `None` for a
 /// format that is not supported.
-pub(super) fn entries(index: &[u8], hash: usize) -> Option<Vec<Entry<'_>>> {
+pub(super) fn parse_index_entries(index: &[u8], hash: usize) -> Option<Vec<IndexEntry<'_>>> {
     let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
     if index.get(..4)? != b"DIRC" || !matches!(number(4)?, 2 | 3) {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn entries(index: &[u8], hash: usize) -> Option<Vec<Entry<'_>>> {
             0x0fff => index.get(start..)?.iter().position(|byte| *byte == 0)?,
             known => known,
         };
-        found.push(Entry {
+        found.push(IndexEntry {
             name: index.get(start..start + length)?,
             seen: index.get(at..at + 40)?,
             // `assume-unchanged` and `skip-worktree`: git does not compare these files either.

@@ -7,24 +7,24 @@
 
 mod changes;
 mod command;
-mod counted;
+mod commit_search;
 mod head;
 mod history;
 mod index;
-mod named;
-mod naming;
-mod place;
+mod line_count_cache;
+mod named_files;
 mod process;
 mod reflog;
+mod repository_paths;
 mod uncommitted;
 
 use std::path::{Path, PathBuf};
 
-use domain::ports::{ChangedLines, Git, Head, HeadMove, NamedCommit, StoreFault};
+use domain::ports::{ChangedLines, Git, GitHead, HeadMove, NamedCommit, StoreFault};
 
 pub use changes::GitChanges;
-use counted::TakenUp;
-use place::Place;
+use line_count_cache::CacheLookup;
+use repository_paths::RepositoryPaths;
 
 /// The repository of one project, located again on every call: it may appear or vanish while a
 /// server runs.
@@ -45,19 +45,21 @@ impl DiskGit {
 }
 
 impl Git for DiskGit {
-    fn head(&self) -> Result<Head, StoreFault> {
-        Place::find(&self.root)?.map_or(Ok(Head::NoRepository), |place| head::head(&place))
+    fn read_head(&self) -> Result<GitHead, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(GitHead::NoRepository), |place| {
+            head::resolve_head(&place)
+        })
     }
 
-    fn under_way(&self) -> Option<&'static str> {
-        head::under_way(&Place::find(&self.root).ok()??)
+    fn operation_in_progress(&self) -> Option<&'static str> {
+        head::operation_in_progress(&RepositoryPaths::find_repository(&self.root).ok()??)
     }
 
-    fn moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
-        let Some(place) = Place::find(&self.root)? else {
+    fn head_moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
+        let Some(place) = RepositoryPaths::find_repository(&self.root)? else {
             return Ok(None);
         };
-        let Head::At(now) = head::head(&place)? else {
+        let GitHead::At(now) = head::resolve_head(&place)? else {
             return Ok(None);
         };
         if now == since {
@@ -65,44 +67,45 @@ impl Git for DiskGit {
         }
         // The reflog first: it names amends, resets and rebases, which the commit graph cannot tell
         // apart, and it costs no process. `core.logAllRefUpdates=false` leaves only the graph.
-        match reflog::moves(&place, since, &now)? {
+        match reflog::read_head_moves(&place, since, &now)? {
             Some(told) => Ok(told),
-            None => history::moves(&place, since),
+            None => history::read_head_moves(&place, since),
         }
     }
 
-    fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
-        let Some(place) = Place::find(&self.root)? else {
+    fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+        let Some(place) = RepositoryPaths::find_repository(&self.root)? else {
             return Ok(Vec::new());
         };
         if !paths.is_empty() {
             // Stat before counting: a file written in between then has another stamp than the
             // cached one and is counted again. The other order would cache a stale count as valid.
-            let before = counted::looks_of(&place, paths)?;
-            let found = match named::uncommitted(&place, paths)? {
+            let before = line_count_cache::stat_files(&place, paths)?;
+            let found = match named_files::count_uncommitted_lines(&place, paths)? {
                 Some(found) => found,
-                None => uncommitted::uncommitted(&place, paths)?.lines,
+                None => uncommitted::count_uncommitted_lines(&place, paths)?.lines,
             };
-            counted::correct(&place, paths, &before, &found);
+            line_count_cache::update_cached_counts(&place, paths, &before, &found);
             return Ok(found);
         }
-        let unlike = match counted::take_up(&place)? {
-            TakenUp::Stands(lines) => return Ok(lines),
-            TakenUp::Not { unlike } => unlike,
+        let unlike = match line_count_cache::look_up_cached_counts(&place)? {
+            CacheLookup::Stands(lines) => return Ok(lines),
+            CacheLookup::Not { unlike } => unlike,
         };
-        let found = uncommitted::uncommitted(&place, paths)?;
-        counted::remember(&place, &found, &unlike)?;
+        let found = uncommitted::count_uncommitted_lines(&place, paths)?;
+        line_count_cache::cache_line_counts(&place, &found, &unlike)?;
         Ok(found.lines)
     }
 
-    fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
-        Place::find(&self.root)?
-            .map_or(Ok(Vec::new()), |place| naming::commits_naming(&place, word))
+    fn find_commits_mentioning(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+            commit_search::find_commits_naming(&place, word)
+        })
     }
 }
 
 /// Builds the fault for a failed `action` on the repository.
-fn fault(
+fn git_fault(
     action: impl Into<String>,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> StoreFault {
@@ -113,7 +116,7 @@ fn fault(
 }
 
 /// Whether `text` is a full SHA-1 or SHA-256 in lower-case hex.
-fn is_hash(text: &str) -> bool {
+fn is_object_hash(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text
             .bytes()
@@ -121,6 +124,6 @@ fn is_hash(text: &str) -> bool {
 }
 
 /// Whether `hash` is git's null object id (all zeros), which stands for "no commit".
-fn is_none(hash: &str) -> bool {
+fn is_null_hash(hash: &str) -> bool {
     hash.bytes().all(|byte| byte == b'0')
 }

@@ -6,18 +6,18 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use domain::ports::{HeadMove, MoveKind, StoreFault};
+use domain::ports::{HeadMove, HeadMoveKind, StoreFault};
 
-use super::place::{Place, is_absent};
-use super::{fault, is_hash, is_none};
+use super::repository_paths::{RepositoryPaths, is_absent};
+use super::{git_fault, is_null_hash, is_object_hash};
 
 /// Sizes of the tail that is read, one after the other, until `since` is found.
-const LOOKS: &[u64] = &[16 * 1024, 128 * 1024, 1024 * 1024];
+const TAIL_SIZES_BYTES: &[u64] = &[16 * 1024, 128 * 1024, 1024 * 1024];
 
 /// Returns the moves since `since`. `None` without a usable reflog, so that another source has to
 /// be asked; `Some(None)` if the reflog is valid but does not reach back to `since`.
-pub(super) fn moves(
-    place: &Place,
+pub(super) fn read_head_moves(
+    place: &RepositoryPaths,
     since: &str,
     now: &str,
 ) -> Result<Option<Option<Vec<HeadMove>>>, StoreFault> {
@@ -26,16 +26,17 @@ pub(super) fn moves(
     let mut file = match File::open(&path) {
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(fault(action(), error)),
+        Err(error) => return Err(git_fault(action(), error)),
     };
-    for most in LOOKS {
-        let (text, whole) = ending(&mut file, *most).map_err(|error| fault(action(), error))?;
-        let entries = || text.lines().rev().filter_map(Entry::read);
+    for most in TAIL_SIZES_BYTES {
+        let (text, whole) =
+            read_file_tail(&mut file, *most).map_err(|error| git_fault(action(), error))?;
+        let entries = || text.lines().rev().filter_map(ReflogEntry::parse);
         if entries().next().is_none_or(|last| last.to != now) {
             // HEAD was moved without a reflog entry (another tool, or the log is switched off).
             return Ok(None);
         }
-        if let Some(moves) = back_to(since, entries()) {
+        if let Some(moves) = collect_moves_back_to(since, entries()) {
             return Ok(Some(Some(moves)));
         }
         if whole {
@@ -46,7 +47,7 @@ pub(super) fn moves(
 }
 
 /// Reads the complete lines in the last `most` bytes of a file, and whether that is the whole file.
-fn ending(file: &mut File, most: u64) -> io::Result<(String, bool)> {
+fn read_file_tail(file: &mut File, most: u64) -> io::Result<(String, bool)> {
     let length = file.seek(SeekFrom::End(0))?;
     let start = length.saturating_sub(most);
     file.seek(SeekFrom::Start(start))?;
@@ -64,7 +65,10 @@ fn ending(file: &mut File, most: u64) -> io::Result<(String, bool)> {
 
 /// Collects the moves back to `since` from entries in reverse order; `None` if `since` is not among
 /// them.
-fn back_to<'log>(since: &str, entries: impl Iterator<Item = Entry<'log>>) -> Option<Vec<HeadMove>> {
+fn collect_moves_back_to<'log>(
+    since: &str,
+    entries: impl Iterator<Item = ReflogEntry<'log>>,
+) -> Option<Vec<HeadMove>> {
     let mut moves = Vec::new();
     let mut found = false;
     for entry in entries {
@@ -74,7 +78,7 @@ fn back_to<'log>(since: &str, entries: impl Iterator<Item = Entry<'log>>) -> Opt
             break;
         }
         // HEAD was at `since` before this entry, so it is the first of the wanted moves.
-        found = entry.from == since || (is_none(since) && entry.starts_history());
+        found = entry.from == since || (is_null_hash(since) && entry.starts_history());
         moves.extend(entry.into_move());
         if found {
             break;
@@ -85,20 +89,20 @@ fn back_to<'log>(since: &str, entries: impl Iterator<Item = Entry<'log>>) -> Opt
 }
 
 /// One line: `OLD NEW NAME <MAIL> SECONDS ZONE<TAB>ACTION: DETAIL`.
-struct Entry<'log> {
+struct ReflogEntry<'log> {
     from: &'log str,
     to: &'log str,
     action: &'log str,
     what: &'log str,
 }
 
-impl<'log> Entry<'log> {
-    fn read(line: &'log str) -> Option<Self> {
+impl<'log> ReflogEntry<'log> {
+    fn parse(line: &'log str) -> Option<Self> {
         let (who, message) = line.split_once('\t').unwrap_or((line, ""));
         let mut words = who.splitn(3, ' ');
         let (from, to) = (words.next()?, words.next()?);
         let (action, what) = message.split_once(": ").unwrap_or((message, ""));
-        (is_hash(from) && is_hash(to)).then_some(Self {
+        (is_object_hash(from) && is_object_hash(to)).then_some(Self {
             from,
             to,
             action,
@@ -108,7 +112,7 @@ impl<'log> Entry<'log> {
 
     /// Whether this is the first commit. Renaming a branch also logs a null hash, but as `Branch`.
     fn starts_history(&self) -> bool {
-        is_none(self.from) && self.action != "Branch"
+        is_null_hash(self.from) && self.action != "Branch"
     }
 
     /// Converts to a move; `None` if HEAD kept its commit: a switch to a branch at the same commit,
@@ -117,14 +121,14 @@ impl<'log> Entry<'log> {
         if self.from == self.to || self.action == "Branch" {
             return None;
         }
-        let kind = kind(self.action, self.what);
+        let kind = classify_head_move(self.action, self.what);
         // For these the detail is not the commit's subject: a branch name, `Fast-forward`, a
         // target.
-        let has_no_subject = kind == MoveKind::Other
+        let has_no_subject = kind == HeadMoveKind::Other
             || self.action.starts_with("merge ")
             || self.action.ends_with("(start)");
         Some(HeadMove {
-            from: (!is_none(self.from)).then(|| self.from.to_owned()),
+            from: (!is_null_hash(self.from)).then(|| self.from.to_owned()),
             to: self.to.to_owned(),
             kind,
             subject: if has_no_subject {
@@ -137,23 +141,23 @@ impl<'log> Entry<'log> {
 }
 
 /// Classifies a reflog message. Messages of other programs are [`MoveKind::Other`].
-fn kind(action: &str, what: &str) -> MoveKind {
+fn classify_head_move(action: &str, what: &str) -> HeadMoveKind {
     // `merge topic`, `rebase (pick)`, `pull --rebase origin main (pick)`: the command, then
     // arguments or the step it was at.
     let (command, rest) = action.split_once(' ').unwrap_or((action, ""));
     let made_nothing = matches!(what, "Fast-forward" | "fast-forward");
     match (command, rest) {
-        ("commit", "(amend)") => MoveKind::Amend,
-        ("commit", "(merge)") => MoveKind::Merge,
-        ("commit", "(cherry-pick)") => MoveKind::CherryPick,
-        ("commit", "(rebase)") | ("rebase", _) => MoveKind::Rebase,
-        ("pull", step) if step.ends_with(')') => MoveKind::Rebase,
-        ("commit", _) => MoveKind::Commit,
-        ("merge" | "cherry-pick", _) if made_nothing => MoveKind::Other,
-        ("merge", _) => MoveKind::Merge,
+        ("commit", "(amend)") => HeadMoveKind::Amend,
+        ("commit", "(merge)") => HeadMoveKind::Merge,
+        ("commit", "(cherry-pick)") => HeadMoveKind::CherryPick,
+        ("commit", "(rebase)") | ("rebase", _) => HeadMoveKind::Rebase,
+        ("pull", step) if step.ends_with(')') => HeadMoveKind::Rebase,
+        ("commit", _) => HeadMoveKind::Commit,
+        ("merge" | "cherry-pick", _) if made_nothing => HeadMoveKind::Other,
+        ("merge", _) => HeadMoveKind::Merge,
         // `git am` applies a commit made elsewhere, like a cherry-pick.
-        ("cherry-pick" | "am", _) => MoveKind::CherryPick,
-        ("revert", _) => MoveKind::Revert,
-        _ => MoveKind::Other,
+        ("cherry-pick" | "am", _) => HeadMoveKind::CherryPick,
+        ("revert", _) => HeadMoveKind::Revert,
+        _ => HeadMoveKind::Other,
     }
 }

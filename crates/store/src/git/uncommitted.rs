@@ -18,21 +18,21 @@ use std::time::Instant;
 use domain::ports::{ChangedLines, StoreFault};
 use rustix::fs::{Mode, OFlags};
 
-use super::place::Place;
-use super::{fault, named, process};
+use super::repository_paths::RepositoryPaths;
+use super::{git_fault, named_files, process};
 
 /// A larger file counts as binary, both in git (`core.bigFileThreshold`, set below) and here.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
+const MAX_TEXT_FILE_BYTES: u64 = 8 * 1024 * 1024;
 /// Number of leading bytes in which a NUL marks a file as binary, as in git.
-const LOOKED_AT: usize = 8000;
+const BINARY_PROBE_BYTES: usize = 8000;
 /// Our own folder is never counted: in a large project its mirror would be most of the count.
-const OURS: &str = ".throughline";
-const NOT_OURS: &str = ":(exclude,literal).throughline";
+const OWN_FOLDER: &str = ".throughline";
+const EXCLUDE_OWN_FOLDER: &str = ":(exclude,literal).throughline";
 /// Width of the labels before unmerged paths (`both modified:   `), padded by git.
-const CONFLICT_LABEL: usize = 17;
+const CONFLICT_LABEL_BYTES: usize = 17;
 
 /// Arguments of `git status`; every user setting that changes the output we parse is fixed here.
-const STATUS: &[&str] = &[
+const STATUS_ARGUMENTS: &[&str] = &[
     // Overrides GIT_LITERAL_PATHSPECS: our own folder is excluded by a pathspec with magic. Named
     // paths carry `:(literal)`.
     "--no-literal-pathspecs",
@@ -82,60 +82,66 @@ const STATUS: &[&str] = &[
 ];
 
 /// Makes the long format print staged and unstaged patches.
-const WITH_PATCHES: &[&str] = &["-v", "-v"];
+const PATCH_OPTIONS: &[&str] = &["-v", "-v"];
 
 /// A path relative to the top of the working tree, in bytes as git has it.
-type Name = Vec<u8>;
+type PathBytes = Vec<u8>;
 
 /// Parsed output of `git status`.
 #[derive(Default)]
-struct Told {
+struct StatusOutput {
     /// Added and removed lines.
-    changed: BTreeMap<Name, (u64, u64)>,
-    new: Vec<Name>,
+    changed: BTreeMap<PathBytes, (u64, u64)>,
+    new: Vec<PathBytes>,
     /// Completely ignored folders.
-    ignored: Vec<Name>,
+    ignored: Vec<PathBytes>,
     /// Changed files with CRLF line endings on one side of the patch and LF on the other.
-    other_endings: BTreeSet<Name>,
+    other_endings: BTreeSet<PathBytes>,
 }
 
 /// Uncommitted lines, with the ignored folders the cache needs.
-pub(super) struct Found {
+pub(super) struct UncommittedLines {
     pub(super) lines: Vec<ChangedLines>,
     /// Completely ignored folders below the project.
     pub(super) ignored: Vec<String>,
 }
 
 /// Counts all files below the project, or only `paths`; the result is sorted by path.
-pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, StoreFault> {
-    let deadline = Instant::now() + process::PATIENCE;
+pub(super) fn count_uncommitted_lines(
+    place: &RepositoryPaths,
+    paths: &[String],
+) -> Result<UncommittedLines, StoreFault> {
+    let deadline = Instant::now() + process::GIT_TIMEOUT;
     let named: Vec<String> = paths
         .iter()
         .map(|path| format!(":(literal){path}"))
         .collect();
     let wanted: Vec<&str> = match paths {
-        [] => vec![".", NOT_OURS],
+        [] => vec![".", EXCLUDE_OWN_FOLDER],
         _ => named.iter().map(String::as_str).collect(),
     };
-    let status = |more: &[&'static str]| [STATUS, more, &["--"], &wanted].concat();
-    let (ended, apart) = match process::run_without_attributes(place, &status(WITH_PATCHES), told)?
-    {
+    let status = |more: &[&'static str]| [STATUS_ARGUMENTS, more, &["--"], &wanted].concat();
+    let (ended, apart) = match process::run_without_attributes(
+        place,
+        &status(PATCH_OPTIONS),
+        parse_status_output,
+    )? {
         Some(ended) => (ended, None),
         // Patches of `git status` may come from a `textconv` program that an attribute names;
         // `git diff-index --no-textconv` runs none.
         None => (
-            process::run(place, &status(&[]), told)?,
-            Some(changed_apart(place, paths)?),
+            process::run_git(place, &status(&[]), parse_status_output)?,
+            Some(count_tracked_with_diff(place, paths)?),
         ),
     };
     if ended.code != 0 {
-        return Err(ended.fault("cannot count uncommitted lines"));
+        return Err(ended.to_fault("cannot count uncommitted lines"));
     }
     let inside = |name: &[u8]| {
         let path = Path::new(OsStr::from_bytes(name))
             .strip_prefix(&place.prefix)
             .ok()?;
-        (!path.as_os_str().is_empty() && !path.starts_with(OURS)).then(|| path.to_owned())
+        (!path.as_os_str().is_empty() && !path.starts_with(OWN_FOLDER)).then(|| path.to_owned())
     };
     let mut lines = Vec::new();
     for (name, (added, removed)) in &ended.said.changed {
@@ -150,7 +156,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
         }
     }
     match apart {
-        None => leave_out_line_endings(place, &ended.said.other_endings, &mut lines)?,
+        None => recount_without_line_endings(place, &ended.said.other_endings, &mut lines)?,
         Some(counted) => {
             lines.retain(|file| !counted.iter().any(|other| other.path == file.path));
             lines.extend(counted);
@@ -159,12 +165,12 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     for path in ended.said.new.iter().filter_map(|name| inside(name)) {
         // These files are read here, not by git, so the time limit is checked here as well.
         if Instant::now() > deadline {
-            return Err(fault(
+            return Err(git_fault(
                 "cannot count uncommitted lines",
                 "too many untracked files",
             ));
         }
-        let added = lines_of(&place.project.join(&path));
+        let added = count_file_lines(&place.project.join(&path));
         lines.push(ChangedLines {
             path: path.to_string_lossy().into_owned(),
             added,
@@ -176,7 +182,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
     lines.sort_by(|one, other| one.path.cmp(&other.path));
     let ignored = ended.said.ignored.iter().filter_map(|name| inside(name));
-    Ok(Found {
+    Ok(UncommittedLines {
         lines,
         ignored: ignored
             .map(|path| path.to_string_lossy().into_owned())
@@ -185,19 +191,23 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
 }
 
 /// Counts tracked files with `git diff-index`: staged and unstaged changes together.
-fn changed_apart(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+fn count_tracked_with_diff(
+    place: &RepositoryPaths,
+    paths: &[String],
+) -> Result<Vec<ChangedLines>, StoreFault> {
     let here = [".".to_owned()];
-    let counted = named::changed(place, if paths.is_empty() { &here } else { paths })?;
+    let counted =
+        named_files::count_tracked_lines(place, if paths.is_empty() { &here } else { paths })?;
     let mut counted = counted
-        .ok_or_else(|| fault("cannot count uncommitted lines", "`git diff-index` failed"))?;
-    counted.retain(|file| !Path::new(&file.path).starts_with(OURS));
+        .ok_or_else(|| git_fault("cannot count uncommitted lines", "`git diff-index` failed"))?;
+    counted.retain(|file| !Path::new(&file.path).starts_with(OWN_FOLDER));
     Ok(counted)
 }
 
 /// Recounts files with changed line endings, ignoring the endings; `git status` has no such option.
-fn leave_out_line_endings(
-    place: &Place,
-    others: &BTreeSet<Name>,
+fn recount_without_line_endings(
+    place: &RepositoryPaths,
+    others: &BTreeSet<PathBytes>,
     lines: &mut Vec<ChangedLines>,
 ) -> Result<(), StoreFault> {
     let is_other =
@@ -210,7 +220,7 @@ fn leave_out_line_endings(
     if paths.is_empty() {
         return Ok(());
     }
-    if let Some(counted) = named::changed(place, &paths)? {
+    if let Some(counted) = named_files::count_tracked_lines(place, &paths)? {
         lines.retain(|file| !is_other(file));
         lines.extend(counted);
     }
@@ -219,7 +229,7 @@ fn leave_out_line_endings(
 
 /// Section of the long status output.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum StatusSection {
     Other,
     Conflicts,
     New,
@@ -229,14 +239,14 @@ enum Part {
 
 /// Which line endings the removed and the added lines of a file have: LF (0), CRLF (1).
 #[derive(Default)]
-struct Endings {
+struct LineEndings {
     removed: [bool; 2],
     added: [bool; 2],
 }
 
-impl Endings {
+impl LineEndings {
     /// Records a line of a patch; whether the other side has a line with the other ending.
-    fn differ_with(&mut self, line: &[u8]) -> bool {
+    fn record_line(&mut self, line: &[u8]) -> bool {
         let returns = usize::from(line.ends_with(b"\r"));
         let (own, other) = match line.first() {
             Some(b'-') => (&mut self.removed, &self.added),
@@ -249,11 +259,11 @@ impl Endings {
 }
 
 /// Parses the output of `git status` line by line; a patch may be long and is not kept.
-fn told(mut answer: BufReader<ChildStdout>) -> Told {
-    let mut told = Told::default();
-    let mut part = Part::Other;
-    let mut current: Option<Name> = None;
-    let mut endings: Option<Endings> = None;
+fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
+    let mut told = StatusOutput::default();
+    let mut part = StatusSection::Other;
+    let mut current: Option<PathBytes> = None;
+    let mut endings: Option<LineEndings> = None;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -265,15 +275,15 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         if let Some(names) = text.strip_prefix(b"diff --git ") {
-            part = Part::Patches;
-            current = patched(names);
+            part = StatusSection::Patches;
+            current = parse_patch_path(names);
             endings = None;
             if let Some(name) = &current {
                 told.changed.entry(name.clone()).or_default();
             }
-        } else if part == Part::Patches {
+        } else if part == StatusSection::Patches {
             let Some(name) = &current else { continue };
-            if let Some((removed, added)) = hunk(text) {
+            if let Some((removed, added)) = parse_hunk_header(text) {
                 // Line endings are compared from the first hunk on: `--- a/x` and `+++ b/x` before
                 // it only look like lines of the file.
                 endings.get_or_insert_default();
@@ -282,7 +292,7 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
                 count.1 += removed;
             } else if endings
                 .as_mut()
-                .is_some_and(|endings| endings.differ_with(text))
+                .is_some_and(|endings| endings.record_line(text))
             {
                 told.other_endings.insert(name.clone());
                 // One difference is enough to recount the file.
@@ -291,38 +301,40 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
         } else if let Some(entry) = text.strip_prefix(b"\t") {
             match part {
                 // A trailing slash marks a nested repository, which has no lines of its own.
-                Part::New => told
+                StatusSection::New => told
                     .new
-                    .extend(Some(plain(entry)).filter(|name| !name.ends_with(b"/"))),
+                    .extend(Some(unquote_path(entry)).filter(|name| !name.ends_with(b"/"))),
                 // Only folders (trailing slash): the cache skips them. Single ignored files are in
                 // folders that it scans anyway.
-                Part::Ignored => told
+                StatusSection::Ignored => told
                     .ignored
-                    .extend(plain(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
+                    .extend(unquote_path(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
                 // Unmerged files are listed with no lines: their combined diff (`diff --cc`) is not
                 // counted.
-                Part::Conflicts => {
+                StatusSection::Conflicts => {
                     told.changed
-                        .entry(plain(entry.get(CONFLICT_LABEL..).unwrap_or_default()))
+                        .entry(unquote_path(
+                            entry.get(CONFLICT_LABEL_BYTES..).unwrap_or_default(),
+                        ))
                         .or_default();
                 }
-                Part::Other | Part::Patches => {}
+                StatusSection::Other | StatusSection::Patches => {}
             }
         } else {
             part = match text {
-                b"Untracked files:" => Part::New,
-                b"Ignored files:" => Part::Ignored,
-                b"Unmerged paths:" => Part::Conflicts,
-                _ => Part::Other,
+                b"Untracked files:" => StatusSection::New,
+                b"Ignored files:" => StatusSection::Ignored,
+                b"Unmerged paths:" => StatusSection::Conflicts,
+                _ => StatusSection::Other,
             };
         }
     }
 }
 
 /// Parses the path in `a/PATH b/PATH`; both halves are equal, because renames are not detected.
-fn patched(names: &[u8]) -> Option<Name> {
+fn parse_patch_path(names: &[u8]) -> Option<PathBytes> {
     let name = if names.starts_with(b"\"") {
-        plain(names)
+        unquote_path(names)
     } else {
         names.get(..names.len() / 2)?.to_vec()
     };
@@ -330,7 +342,7 @@ fn patched(names: &[u8]) -> Option<Name> {
 }
 
 /// Parses a hunk header `@@ -1,2 +3 @@` into the numbers of removed and added lines.
-fn hunk(line: &[u8]) -> Option<(u64, u64)> {
+fn parse_hunk_header(line: &[u8]) -> Option<(u64, u64)> {
     let rest = line.strip_prefix(b"@@ -")?;
     let end = rest.windows(3).position(|window| window == b" @@")?;
     let (removed, added) = std::str::from_utf8(rest.get(..end)?)
@@ -346,7 +358,7 @@ fn hunk(line: &[u8]) -> Option<(u64, u64)> {
 
 /// Unquotes a C-style quoted path; stops at the closing quote. Unquoted paths are returned as they
 /// are.
-fn plain(quoted: &[u8]) -> Name {
+fn unquote_path(quoted: &[u8]) -> PathBytes {
     let Some(rest) = quoted.strip_prefix(b"\"") else {
         return quoted.to_vec();
     };
@@ -377,7 +389,7 @@ fn plain(quoted: &[u8]) -> Name {
 }
 
 /// Counts the lines of an untracked file as git will once it is added. A vanished file has none.
-pub(super) fn lines_of(path: &Path) -> u64 {
+pub(super) fn count_file_lines(path: &Path) -> u64 {
     let Ok(found) = fs::symlink_metadata(path) else {
         return 0;
     };
@@ -385,7 +397,7 @@ pub(super) fn lines_of(path: &Path) -> u64 {
         // Git stores a symlink's target as one line.
         return 1;
     }
-    if !found.is_file() || found.len() > MOST_BYTES {
+    if !found.is_file() || found.len() > MAX_TEXT_FILE_BYTES {
         return 0;
     }
     // The file may have been replaced since the `stat`: NOFOLLOW for a link, NONBLOCK for a FIFO,
@@ -396,13 +408,13 @@ pub(super) fn lines_of(path: &Path) -> u64 {
     };
     let mut bytes = Vec::new();
     if File::from(file)
-        .take(MOST_BYTES)
+        .take(MAX_TEXT_FILE_BYTES)
         .read_to_end(&mut bytes)
         .is_err()
     {
         return 0;
     }
-    if bytes.iter().take(LOOKED_AT).any(|byte| *byte == 0) {
+    if bytes.iter().take(BINARY_PROBE_BYTES).any(|byte| *byte == 0) {
         return 0;
     }
     let ends = bytes.iter().filter(|byte| **byte == b'\n').count();

@@ -17,7 +17,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// A parsed database URL.
 #[derive(Clone)]
-pub(super) struct Address {
+pub(super) struct DatabaseAddress {
     config: Config,
     /// PEM file with the trusted root certificates (`sslrootcert`); without it the system's are
     /// used.
@@ -26,11 +26,11 @@ pub(super) struct Address {
     pub(super) shown: String,
 }
 
-impl Address {
+impl DatabaseAddress {
     /// Parses a database URL.
-    pub(super) fn read(url: &DatabaseUrl) -> Result<Self, StoreFault> {
+    pub(super) fn parse(url: &DatabaseUrl) -> Result<Self, StoreFault> {
         let shown = url.to_string();
-        let (given, root_certificates, is_set) = sort_out(url.reveal());
+        let (given, root_certificates, is_set) = split_tls_parameters(url.reveal_url());
         // The driver's reason is dropped: it quotes parts of the URL, and one of them is the
         // password.
         let unreadable = |_| StoreFault::Unreachable {
@@ -41,7 +41,7 @@ impl Address {
         let mut config: Config = given.parse().map_err(unreadable)?;
         // The driver's default is `prefer`, which silently falls back to plain text.
         if !is_set {
-            config.ssl_mode(if is_near(&config) {
+            config.ssl_mode(if is_local_host(&config) {
                 SslMode::Disable
             } else {
                 SslMode::Require
@@ -56,7 +56,7 @@ impl Address {
     }
 
     /// Connects, with `within` as the time limit unless the URL sets `connect_timeout`.
-    pub(super) fn connect(&self, within: Duration) -> Result<Client, StoreFault> {
+    pub(super) fn connect_within(&self, within: Duration) -> Result<Client, StoreFault> {
         let mut config = self.config.clone();
         // A `connect_timeout` in the URL is the user's explicit choice.
         if config.get_connect_timeout().is_none() {
@@ -64,13 +64,13 @@ impl Address {
         }
         let connected = match config.get_ssl_mode() {
             SslMode::Disable => config.connect(NoTls),
-            _ => config.connect(self.encryption()?),
+            _ => config.connect(self.build_tls_connector()?),
         };
-        connected.map_err(|error| self.unreachable(&error))
+        connected.map_err(|error| self.unreachable_fault(&error))
     }
 
     /// Converts a driver error into the fault for an unusable database.
-    pub(super) fn unreachable(&self, error: &postgres::Error) -> StoreFault {
+    pub(super) fn unreachable_fault(&self, error: &postgres::Error) -> StoreFault {
         let why = match (error.as_db_error(), std::error::Error::source(error)) {
             // The server's own message, without the driver's prefix.
             (Some(told), _) => told.message().to_owned(),
@@ -83,7 +83,7 @@ impl Address {
         }
     }
 
-    fn encryption(&self) -> Result<MakeRustlsConnect, StoreFault> {
+    fn build_tls_connector(&self) -> Result<MakeRustlsConnect, StoreFault> {
         let refuse = |why: String| StoreFault::Unreachable {
             at: self.shown.clone(),
             why,
@@ -115,7 +115,7 @@ impl Address {
 
 /// Splits off the TLS parameters the driver does not support. Returns the URL for the driver, the
 /// root certificate file, and whether `sslmode` is set.
-fn sort_out(url: &str) -> (String, Option<String>, bool) {
+fn split_tls_parameters(url: &str) -> (String, Option<String>, bool) {
     let Some((place, query)) = url.split_once('?') else {
         return (url.to_owned(), None, false);
     };
@@ -144,7 +144,7 @@ fn sort_out(url: &str) -> (String, Option<String>, bool) {
 }
 
 /// Whether all hosts are on this machine, so that TLS protects nothing.
-fn is_near(config: &Config) -> bool {
+fn is_local_host(config: &Config) -> bool {
     config.get_hosts().iter().all(|host| match host {
         Host::Unix(_) => true,
         Host::Tcp(name) => {
@@ -161,7 +161,7 @@ mod tests {
     use domain::settings::DatabaseUrl;
     use postgres::config::SslMode;
 
-    use super::Address;
+    use super::DatabaseAddress;
 
     #[test]
     fn other_machines_are_spoken_to_in_secret() {
@@ -179,7 +179,7 @@ mod tests {
                 SslMode::Require,
             ),
         ] {
-            let address = Address::read(&DatabaseUrl::new(url)).unwrap();
+            let address = DatabaseAddress::parse(&DatabaseUrl::new(url)).unwrap();
             assert_eq!(address.config.get_ssl_mode(), expected, "{url}");
         }
     }
@@ -191,7 +191,7 @@ mod tests {
             "geheim",
             "postgres://tl:ge@heim@h/x?sslmode=geheim",
         ] {
-            let told = Address::read(&DatabaseUrl::new(url))
+            let told = DatabaseAddress::parse(&DatabaseUrl::new(url))
                 .map(|address| address.shown)
                 .map_err(|fault| fault.to_string());
             let told = told.unwrap_or_else(|told| told);

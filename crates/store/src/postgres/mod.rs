@@ -6,7 +6,7 @@
 //! machines must agree on come from the database's clock.
 
 mod address;
-mod link;
+mod connection;
 mod migrate;
 mod search;
 mod values;
@@ -19,37 +19,39 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding,
-    StoreFindingKind, Transaction,
+    ChildName, FileStamp, HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding,
+    StoreFindingKind, TokenStore, Transaction,
 };
-use domain::status::Footing;
-use domain::tree::Misfit;
+use domain::status::StatusInputs;
+use domain::tree::FactMismatch;
 use domain::version::Version;
 use rusqlite::params;
 
-use self::address::Address;
-use self::link::{Link, Purpose};
-use self::migrate::{FORMAT, PROJECT_ID};
+use self::address::DatabaseAddress;
+use self::connection::{PostgresConnection, TransactionMode};
+use self::migrate::{CURRENT_FORMAT, PROJECT_ID_FORMAT};
 pub(crate) use self::values::PostgresRow;
-use crate::engine::{EngineSettings, Recorded, io_fault};
+use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal;
-use crate::layout::{Layout, Shared};
+use crate::layout::{Layout, SharedProject};
 use crate::memory::{MemoryState, delegate_snapshot};
 use crate::mirror::Mirror;
-use crate::tables::MADE_FROM_OPERATIONS;
-use crate::tables::access::{Book, BookContents, Desk, put_book};
-use crate::tables::sql::Sql;
-use crate::tables::verify::{finding, same_state, tables};
-use crate::tables::view::{StoreRow, View, read_store_row};
-use crate::tables::write::{Keeper, TableTransaction, places};
-use crate::transfer::Cargo;
+use crate::store_dump::StoreDump;
+use crate::tables::DERIVED_TABLES;
+use crate::tables::access::{
+    AccessContents, AccessTables, AccessTransactions, insert_access_contents,
+};
+use crate::tables::sql::SqlConnection;
+use crate::tables::verify::{compare_replayed_state, store_finding, verify_tables};
+use crate::tables::view::{StoreRow, TableView, read_store_row};
+use crate::tables::write::{TableTransaction, TransactionOwner, as_sql_params};
 
 /// Poll interval while waiting for notifications, which are lost with a connection.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// An open project in a shared database.
 pub(crate) struct PostgresStore {
-    link: Link,
+    link: PostgresConnection,
     layout: Layout,
     mirror: Mirror,
     settings: EngineSettings,
@@ -57,12 +59,12 @@ pub(crate) struct PostgresStore {
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
     /// How the history compares with the head this user saw last.
-    history: Cell<History>,
+    history: Cell<HistoryState>,
     warnings: RefCell<Vec<String>>,
 }
 
 /// A project's row and the state of the database around it.
-struct Found {
+struct FoundProject {
     project: Option<i64>,
     format: i64,
     sees_all: bool,
@@ -71,10 +73,10 @@ struct Found {
 impl PostgresStore {
     /// Opens a project in the shared database; [`StoreFault::Missing`] if it does not exist.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
-        let (shared, link) = connect(layout, settings)?;
-        let found = find(&link, shared)?;
+        let (shared, link) = connect_shared_database(layout, settings)?;
+        let found = find_project(&link, shared)?;
         let project = found.project.ok_or(StoreFault::Missing)?;
-        link.choose(project, found.sees_all);
+        link.select_project(project, found.sees_all);
         let store = Self {
             link,
             mirror: Mirror::new(&layout.mirror),
@@ -88,13 +90,16 @@ impl PostgresStore {
         };
         // A newer schema is readable unless its `min_reader` says otherwise: a team upgrades one
         // machine at a time.
-        if found.format > FORMAT {
-            let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
+        if found.format > CURRENT_FORMAT {
+            let newer = store
+                .begin_transaction(TransactionMode::Reading)?
+                .min_reader
+                > CURRENT_FORMAT;
             store.link.roll_back();
             if newer {
                 return Err(StoreFault::Newer {
                     found: found.format,
-                    known: FORMAT,
+                    known: CURRENT_FORMAT,
                 });
             }
         }
@@ -102,21 +107,21 @@ impl PostgresStore {
     }
 
     /// Creates a project in the shared database, with the schema if needed; `false` if it exists.
-    pub(crate) fn create(
+    pub(crate) fn create_project(
         layout: &Layout,
         store: &StoreId,
-        recorded: &[Recorded],
+        recorded: &[ChainedOperation],
     ) -> Result<bool, StoreFault> {
         let settings = EngineSettings {
             mirror: false,
             ..EngineSettings::default()
         };
-        let (shared, link) = connect(layout, &settings)?;
-        migrate::apply(&link)?;
-        link.run("BEGIN")?;
-        let made = Self::lay(&link, shared, store, recorded);
+        let (shared, link) = connect_shared_database(layout, &settings)?;
+        migrate::apply_migrations(&link)?;
+        link.run_sql_batch("BEGIN")?;
+        let made = Self::insert_project(&link, shared, store, recorded);
         match made {
-            Ok(true) => link.run("COMMIT").map(|()| true),
+            Ok(true) => link.run_sql_batch("COMMIT").map(|()| true),
             other => {
                 link.roll_back();
                 other
@@ -125,82 +130,84 @@ impl PostgresStore {
     }
 
     /// Inserts the project with its operations, in the current transaction; `false` if it exists.
-    fn lay(
-        link: &Link,
-        shared: &Shared,
+    fn insert_project(
+        link: &PostgresConnection,
+        shared: &SharedProject,
         store: &StoreId,
-        recorded: &[Recorded],
+        recorded: &[ChainedOperation],
     ) -> Result<bool, StoreFault> {
         let mut id: Option<i64> = None;
         let sql = "INSERT INTO throughline.project (name, uid) VALUES (?1, ?2) ON CONFLICT DO NOTHING RETURNING id";
-        link.rows(sql, params![shared.project, shared.id], &mut |row| {
+        link.query_rows(sql, params![shared.project, shared.id], &mut |row| {
             id = Some(row.get(0)?);
             Ok(())
         })?;
         let Some(id) = id else { return Ok(false) };
-        let found = find(link, shared)?;
-        link.choose(id, found.sees_all);
+        let found = find_project(link, shared)?;
+        link.select_project(id, found.sees_all);
         // The transaction began before the project was known, so its settings are applied only now.
-        link.run(&link.beginning())?;
-        let row = empty_row(store);
-        link.execute(
+        link.run_sql_batch(&link.transaction_prologue())?;
+        let row = empty_store_row(store);
+        link.execute_statement(
             "INSERT INTO store (store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, \
              sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            &places(&row.values()),
+            &as_sql_params(&row.column_values()),
         )?;
-        replay(link, row, recorded)?;
+        replay_operations(link, row, recorded)?;
         Ok(true)
     }
 
     /// Replaces the project's state in one transaction. The present state is sealed and kept under
     /// another name, which is returned. The new one is verified against its source before the
     /// commit.
-    pub(crate) fn replace(
+    pub(crate) fn replace_project_state(
         layout: &Layout,
-        cargo: &Cargo,
-        book: &BookContents,
+        cargo: &StoreDump,
+        book: &AccessContents,
         when: &str,
     ) -> Result<Option<String>, StoreFault> {
         let settings = EngineSettings {
             mirror: false,
             ..EngineSettings::default()
         };
-        let (shared, link) = connect(layout, &settings)?;
+        let (shared, link) = connect_shared_database(layout, &settings)?;
         // Creates the schema in an empty database; one of a newer program is refused below by
         // `check_writer`.
-        migrate::apply(&link)?;
-        let found = find(&link, shared)?;
+        migrate::apply_migrations(&link)?;
+        let found = find_project(&link, shared)?;
         if let Some(project) = found.project {
-            link.choose(project, found.sees_all);
+            link.select_project(project, found.sees_all);
         }
-        link.begin(Purpose::Writing)?;
-        let replaced = Self::replace_within(&link, shared, found.project, cargo, book, when)
-            .and_then(|aside| link.run("COMMIT").map(|()| aside));
+        link.begin_transaction(TransactionMode::Writing)?;
+        let replaced =
+            Self::replace_in_transaction(&link, shared, found.project, cargo, book, when)
+                .and_then(|aside| link.run_sql_batch("COMMIT").map(|()| aside));
         if replaced.is_err() {
             link.roll_back();
         }
         replaced
     }
 
-    fn replace_within(
-        link: &Link,
-        shared: &Shared,
+    fn replace_in_transaction(
+        link: &PostgresConnection,
+        shared: &SharedProject,
         present: Option<i64>,
-        cargo: &Cargo,
-        book: &BookContents,
+        cargo: &StoreDump,
+        book: &AccessContents,
         when: &str,
     ) -> Result<Option<String>, StoreFault> {
         // Replaying a large state keeps this side busy for longer than an idle writer is given.
-        link.run("SET LOCAL idle_in_transaction_session_timeout = 0")?;
+        link.run_sql_batch("SET LOCAL idle_in_transaction_session_timeout = 0")?;
         let mut aside = None;
         if let Some(project) = present {
             match read_store_row(link, " FOR UPDATE") {
                 Ok(row) => {
                     if !row.is_sealed() {
-                        row.check_writer(FORMAT)?;
+                        row.check_writer(CURRENT_FORMAT)?;
                     }
-                    let mut transaction = TableTransaction::new(&LeftOpen, View::new(link, row));
-                    transaction.view.store.seal();
+                    let mut transaction =
+                        TableTransaction::new(&CallerCommits, TableView::new(link, row));
+                    transaction.view.store.mark_sealed();
                     transaction.write_store_row(0)?;
                 }
                 // A damaged row cannot be sealed, and does not need to be: no client can open it.
@@ -210,19 +217,19 @@ impl PostgresStore {
             let kept_as = format!("{} (put aside {when})", shared.project);
             // Back to the login role: `find_project` below asks whether `current_user` bypasses
             // row-level security.
-            link.run("SET LOCAL ROLE NONE")?;
+            link.run_sql_batch("SET LOCAL ROLE NONE")?;
             // The id is cleared, because the new state takes it over.
             let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
-            link.execute(sql, params![project, kept_as])?;
+            link.execute_statement(sql, params![project, kept_as])?;
             aside = Some(kept_as);
         }
-        if !Self::lay(link, shared, &cargo.store, &cargo.recorded)? {
+        if !Self::insert_project(link, shared, &cargo.store, &cargo.recorded)? {
             return Err(StoreFault::Locked { holder: None });
         }
-        put_book(link, book)?;
-        let view = View::new(link, read_store_row(link, "")?);
+        insert_access_contents(link, book)?;
+        let view = TableView::new(link, read_store_row(link, "")?);
         let mut findings = Vec::new();
-        tables(&view, &mut findings);
+        verify_tables(&view, &mut findings);
         // A missing text was missing before: it must not keep a damaged state from being replaced.
         let lost = findings
             .into_iter()
@@ -232,22 +239,24 @@ impl PostgresStore {
                 what: first.message,
             });
         }
-        Cargo::new(view.store.store.clone(), view.entries()?).check_copy_of(cargo)?;
+        StoreDump::new(view.store.store.clone(), view.load_all_entries()?).check_copy_of(cargo)?;
         Ok(aside)
     }
 
     /// Quarantines a project: seals it and renames it, so that its name is free. Returns the new
     /// name; clients that have it open get an error at their next operation.
-    pub(crate) fn put_aside(layout: &Layout, when: &str) -> Result<Option<String>, StoreFault> {
-        match Self::open(layout, &EngineSettings::default())
-            .and_then(|store| store.close_for_good())
+    pub(crate) fn quarantine_project(
+        layout: &Layout,
+        when: &str,
+    ) -> Result<Option<String>, StoreFault> {
+        match Self::open(layout, &EngineSettings::default()).and_then(|store| store.retire_state())
         {
             // A damaged state cannot be sealed, and does not need to be: no client can open it.
             Ok(()) | Err(StoreFault::Missing | StoreFault::Damaged { .. }) => {}
             Err(fault) => return Err(fault),
         }
-        let (shared, link) = connect(layout, &EngineSettings::default())?;
-        let found = match find(&link, shared) {
+        let (shared, link) = connect_shared_database(layout, &EngineSettings::default())?;
+        let found = match find_project(&link, shared) {
             Err(StoreFault::Missing) => return Ok(None),
             found => found?,
         };
@@ -255,61 +264,61 @@ impl PostgresStore {
             return Ok(None);
         };
         // The update below needs the column `uid`.
-        if found.format < PROJECT_ID {
-            migrate::apply(&link)?;
+        if found.format < PROJECT_ID_FORMAT {
+            migrate::apply_migrations(&link)?;
         }
         let aside = format!("{} (put aside {when})", shared.project);
         // The id is cleared, because the project's replacement takes it over.
         let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
-        Ok((link.execute(sql, params![project, aside])? > 0).then_some(aside))
+        Ok((link.execute_statement(sql, params![project, aside])? > 0).then_some(aside))
     }
 
     /// Returns the id of the project with this one's name in the shared database; `None` if there
     /// is no such project or it was created before projects had ids.
-    pub(crate) fn id_by_name(layout: &Layout) -> Result<Option<String>, StoreFault> {
-        let (shared, link) = connect(layout, &EngineSettings::default())?;
-        match find_by_name(&link, &shared.project) {
+    pub(crate) fn project_id_by_name(layout: &Layout) -> Result<Option<String>, StoreFault> {
+        let (shared, link) = connect_shared_database(layout, &EngineSettings::default())?;
+        match find_project_by_name(&link, &shared.project) {
             Err(StoreFault::Missing) => Ok(None),
             found => Ok(found?.1.and_then(|(_, id)| id)),
         }
     }
 
     /// Assigns an id to the project with this one's name if it has none; returns whether it did.
-    pub(crate) fn give_id(layout: &Layout, id: &str) -> Result<bool, StoreFault> {
-        let (shared, link) = connect(layout, &EngineSettings::default())?;
-        if find_by_name(&link, &shared.project)?.0.format < PROJECT_ID {
-            migrate::apply(&link)?;
+    pub(crate) fn assign_project_id(layout: &Layout, id: &str) -> Result<bool, StoreFault> {
+        let (shared, link) = connect_shared_database(layout, &EngineSettings::default())?;
+        if find_project_by_name(&link, &shared.project)?.0.format < PROJECT_ID_FORMAT {
+            migrate::apply_migrations(&link)?;
         }
         let sql = "UPDATE throughline.project SET uid = ?2 WHERE name = ?1 AND uid IS NULL";
-        Ok(link.execute(sql, params![shared.project, id])? > 0)
+        Ok(link.execute_statement(sql, params![shared.project, id])? > 0)
     }
 
     /// Reads the `store` row: identity, format and head.
-    pub(crate) fn row(&self) -> Result<StoreRow, StoreFault> {
-        let row = self.begin(Purpose::Reading)?;
+    pub(crate) fn read_store_row(&self) -> Result<StoreRow, StoreFault> {
+        let row = self.begin_transaction(TransactionMode::Reading)?;
         self.link.roll_back();
         Ok(row)
     }
 
     /// Returns the store's id.
-    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
-        Ok(self.row()?.store)
+    pub(crate) fn read_store_id(&self) -> Result<StoreId, StoreFault> {
+        Ok(self.read_store_row()?.store)
     }
 
     /// Lets `accept` check the store's id, then compares its history with the head this user saw
     /// last.
-    pub(crate) fn compare_history(
+    pub(crate) fn compare_known_history(
         &self,
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        let reading = self.reading()?;
+        let reading = self.begin_read_transaction()?;
         let row = &reading.view.store;
         row.check_reader()?;
         accept(&row.store)?;
         let Some(heads) = &self.settings.heads else {
             return Ok(());
         };
-        let compared = heads.compare(&row.store, (row.head, row.head_hash), &|number| {
+        let compared = heads.compare_head(&row.store, (row.head, row.head_hash), &|number| {
             reading.view.chain_hash(number)
         });
         self.history.set(compared?);
@@ -317,77 +326,80 @@ impl PostgresStore {
     }
 
     /// Returns every operation with its texts.
-    pub(crate) fn entries(&self) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
-        let reading = self.reading()?;
-        Ok((reading.view.store.store.clone(), reading.view.entries()?))
+    pub(crate) fn load_all_entries(&self) -> Result<(StoreId, Vec<ChainedOperation>), StoreFault> {
+        let reading = self.begin_read_transaction()?;
+        Ok((
+            reading.view.store.store.clone(),
+            reading.view.load_all_entries()?,
+        ))
     }
 
     /// Takes the write lock, keeps it, and returns every operation with its texts.
-    pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
-        let row = self.begin(Purpose::Writing)?;
-        row.check_writer(FORMAT)
+    pub(crate) fn lock_and_load(&self) -> Result<(StoreRow, Vec<ChainedOperation>), StoreFault> {
+        let row = self.begin_transaction(TransactionMode::Writing)?;
+        row.check_writer(CURRENT_FORMAT)
             .inspect_err(|_| self.link.roll_back())?;
         // Copying a large state elsewhere leaves this transaction idle for long.
         let held = self
             .link
-            .run("SET LOCAL idle_in_transaction_session_timeout = 0");
-        let held = held.and_then(|()| View::new(&self.link, row.clone()).entries());
+            .run_sql_batch("SET LOCAL idle_in_transaction_session_timeout = 0");
+        let held = held.and_then(|()| TableView::new(&self.link, row.clone()).load_all_entries());
         held.map(|entries| (row, entries))
             .inspect_err(|_| self.link.roll_back())
     }
 
     /// Seals this state under a new write lock: no machine can use it any more.
-    pub(crate) fn close_for_good(&self) -> Result<(), StoreFault> {
-        let row = self.begin(Purpose::Writing)?;
-        self.seal(row)
+    pub(crate) fn retire_state(&self) -> Result<(), StoreFault> {
+        let row = self.begin_transaction(TransactionMode::Writing)?;
+        self.seal_state(row)
     }
 
     /// Seals this state, with the write lock held, and commits.
-    pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
-        let mut transaction = TableTransaction::new(self, View::new(&self.link, row));
-        transaction.view.store.seal();
+    pub(crate) fn seal_state(&self, row: StoreRow) -> Result<(), StoreFault> {
+        let mut transaction = TableTransaction::new(self, TableView::new(&self.link, row));
+        transaction.view.store.mark_sealed();
         transaction.write_store_row(0)?;
-        self.link.run("COMMIT")?;
+        self.link.run_sql_batch("COMMIT")?;
         transaction.finished = true;
         Ok(())
     }
 
     /// Makes a sealed state usable again; returns whether it was sealed.
-    pub(crate) fn unseal(&self) -> Result<bool, StoreFault> {
-        let row = self.begin(Purpose::Writing)?;
+    pub(crate) fn unseal_state(&self) -> Result<bool, StoreFault> {
+        let row = self.begin_transaction(TransactionMode::Writing)?;
         if !row.is_sealed() {
             self.link.roll_back();
             return Ok(false);
         }
-        let mut transaction = TableTransaction::new(self, View::new(&self.link, row));
-        transaction.view.store.unseal(FORMAT);
+        let mut transaction = TableTransaction::new(self, TableView::new(&self.link, row));
+        transaction.view.store.mark_unsealed(CURRENT_FORMAT);
         transaction.write_store_row(0)?;
-        self.link.run("COMMIT")?;
+        self.link.run_sql_batch("COMMIT")?;
         transaction.finished = true;
         Ok(true)
     }
 
     /// Rebuilds the tables from the operations, if these are intact. Returns their number.
     pub(crate) fn rebuild_tables(&self) -> Result<usize, StoreFault> {
-        let row = self.begin_writing()?;
+        let row = self.begin_write_transaction()?;
         let rebuilt = (|| {
             // Loaded completely before anything is deleted; a damaged operation fails here.
-            let entries = View::new(&self.link, row.clone()).entries()?;
-            for table in MADE_FROM_OPERATIONS {
+            let entries = TableView::new(&self.link, row.clone()).load_all_entries()?;
+            for table in DERIVED_TABLES {
                 self.link
-                    .execute(&format!("DELETE FROM {table}"), params![])?;
+                    .execute_statement(&format!("DELETE FROM {table}"), params![])?;
             }
             let row = StoreRow {
                 min_reader: row.min_reader,
                 min_writer: row.min_writer,
-                ..empty_row(&row.store)
+                ..empty_store_row(&row.store)
             };
-            let values = row.values();
+            let values = row.column_values();
             let sql = "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
                        journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9";
-            self.link.execute(sql, &places(&values))?;
-            replay(&self.link, row, &entries)?;
-            self.link.run("COMMIT")?;
+            self.link.execute_statement(sql, &as_sql_params(&values))?;
+            replay_operations(&self.link, row, &entries)?;
+            self.link.run_sql_batch("COMMIT")?;
             Ok(entries.len())
         })();
         if rebuilt.is_err() {
@@ -396,9 +408,9 @@ impl PostgresStore {
         rebuilt
     }
 
-    fn begin(&self, purpose: Purpose) -> Result<StoreRow, StoreFault> {
-        self.link.begin(purpose)?;
-        let locking = if purpose == Purpose::Writing {
+    fn begin_transaction(&self, purpose: TransactionMode) -> Result<StoreRow, StoreFault> {
+        self.link.begin_transaction(purpose)?;
+        let locking = if purpose == TransactionMode::Writing {
             " FOR UPDATE"
         } else {
             ""
@@ -407,22 +419,22 @@ impl PostgresStore {
     }
 
     /// Begins a write transaction and takes the write lock.
-    fn begin_writing(&self) -> Result<StoreRow, StoreFault> {
-        if self.format < FORMAT {
-            migrate::apply(&self.link)?;
+    fn begin_write_transaction(&self) -> Result<StoreRow, StoreFault> {
+        if self.format < CURRENT_FORMAT {
+            migrate::apply_migrations(&self.link)?;
         }
-        let row = self.begin(Purpose::Writing)?;
+        let row = self.begin_transaction(TransactionMode::Writing)?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
-        row.check_writer(FORMAT)
+        row.check_writer(CURRENT_FORMAT)
             .inspect_err(|_| self.link.roll_back())?;
         Ok(row)
     }
 
-    fn reading(&self) -> Result<ReadView<'_>, StoreFault> {
-        let row = self.begin(Purpose::Reading)?;
+    fn begin_read_transaction(&self) -> Result<ReadView<'_>, StoreFault> {
+        let row = self.begin_transaction(TransactionMode::Reading)?;
         row.check_reader().inspect_err(|_| self.link.roll_back())?;
         Ok(ReadView {
-            view: View::for_reading(&self.link, row),
+            view: TableView::for_reading(&self.link, row),
             link: &self.link,
         })
     }
@@ -433,12 +445,12 @@ impl PostgresStore {
     /// too, and PostgreSQL reuses transaction ids after a crash.
     fn was_committed(&self, head: OperationId, writer: &str) -> Result<bool, StoreFault> {
         // Waiting for the write lock also waits until that transaction is committed or rolled back.
-        self.begin(Purpose::Writing)?;
+        self.begin_transaction(TransactionMode::Writing)?;
         let mut found = false;
         let sql = "SELECT 1 FROM operation WHERE id = ?1 AND writer = ?2";
         let looked = self
             .link
-            .rows(sql, params![head.0.cast_signed(), writer], &mut |_| {
+            .query_rows(sql, params![head.0.cast_signed(), writer], &mut |_| {
                 found = true;
                 Ok(())
             });
@@ -446,27 +458,29 @@ impl PostgresStore {
         looked.map(|()| found)
     }
 
-    fn channel(&self) -> String {
+    fn notification_channel(&self) -> String {
         format!("throughline_{}", self.project)
     }
 
     /// Writes changed nodes to the mirror, including changes of other machines. Best effort: the
     /// operation is committed, and the next export catches up.
-    fn after_commit(&self, operations: &[Operation]) {
+    fn update_mirror(&self, operations: &[Operation]) {
         if self.settings.mirror
-            && let Ok(reading) = self.reading()
+            && let Ok(reading) = self.begin_read_transaction()
         {
-            let _ = self
-                .mirror
-                .catch_up(&reading.view, operations, self.settings.mirror_interval);
+            let _ = self.mirror.catch_up_after_commit(
+                &reading.view,
+                operations,
+                self.settings.mirror_interval,
+            );
         }
     }
 }
 
-fn connect<'l>(
+fn connect_shared_database<'l>(
     layout: &'l Layout,
     settings: &EngineSettings,
-) -> Result<(&'l Shared, Link), StoreFault> {
+) -> Result<(&'l SharedProject, PostgresConnection), StoreFault> {
     let shared = layout
         .shared
         .as_ref()
@@ -474,10 +488,10 @@ fn connect<'l>(
             at: "of this project".to_owned(),
             why: "its address is not configured".to_owned(),
         })?;
-    let link = Link::connect(
-        Address::read(&shared.url)?,
+    let link = PostgresConnection::connect(
+        DatabaseAddress::parse(&shared.url)?,
         settings.patience,
-        layout.working_copy()?,
+        layout.load_working_copy_name()?,
     )?;
     Ok((shared, link))
 }
@@ -486,11 +500,14 @@ fn connect<'l>(
 ///
 /// [`StoreFault::AnotherProject`] if the name belongs to a project with another id, or only one of
 /// the two has an id.
-fn find(link: &Link, shared: &Shared) -> Result<Found, StoreFault> {
-    let (found, named) = find_by_name(link, &shared.project)?;
+fn find_project(
+    link: &PostgresConnection,
+    shared: &SharedProject,
+) -> Result<FoundProject, StoreFault> {
+    let (found, named) = find_project_by_name(link, &shared.project)?;
     let project = match (&named, &shared.id) {
         (Some((project, id)), own) if id == own => Some(*project),
-        (_, Some(own)) if found.format >= PROJECT_ID => find_by_id(link, own)?,
+        (_, Some(own)) if found.format >= PROJECT_ID_FORMAT => find_project_by_id(link, own)?,
         _ => None,
     };
     if project.is_none() && named.is_some() {
@@ -499,29 +516,29 @@ fn find(link: &Link, shared: &Shared) -> Result<Found, StoreFault> {
             at: shared.url.to_string(),
         });
     }
-    Ok(Found { project, ..found })
+    Ok(FoundProject { project, ..found })
 }
 
 /// Returns the state of the database, and the project with this name and its id.
 #[expect(clippy::type_complexity, reason = "a row of one statement")]
-fn find_by_name(
-    link: &Link,
+fn find_project_by_name(
+    link: &PostgresConnection,
     name: &str,
-) -> Result<(Found, Option<(i64, Option<String>)>), StoreFault> {
+) -> Result<(FoundProject, Option<(i64, Option<String>)>), StoreFault> {
     // `uid` through JSON, because a database before migration 2 has no such column. One statement,
     // because every hook runs it and a round trip to another machine is the main cost.
     let sql = "SELECT (SELECT max(number) FROM throughline.migration), \
                (SELECT (rolsuper OR rolbypassrls)::INT FROM pg_roles WHERE rolname = current_user), \
                named.id, to_jsonb(named)->>'uid' \
                FROM (SELECT 1) AS one LEFT JOIN throughline.project AS named ON named.name = ?1";
-    let mut found = Found {
+    let mut found = FoundProject {
         project: None,
         format: 0,
         // The safe assumption: the restricted role keeps projects separate in any case.
         sees_all: true,
     };
     let mut named = None;
-    link.rows(sql, params![name], &mut |row| {
+    link.query_rows(sql, params![name], &mut |row| {
         found.format = row.get::<Option<i64>>(0)?.unwrap_or_default();
         found.sees_all = row
             .get::<Option<i64>>(1)?
@@ -533,9 +550,9 @@ fn find_by_name(
     Ok((found, named))
 }
 
-fn find_by_id(link: &Link, id: &str) -> Result<Option<i64>, StoreFault> {
+fn find_project_by_id(link: &PostgresConnection, id: &str) -> Result<Option<i64>, StoreFault> {
     let mut project = None;
-    link.rows(
+    link.query_rows(
         "SELECT id FROM throughline.project WHERE uid = ?1",
         params![id],
         &mut |row| {
@@ -546,13 +563,13 @@ fn find_by_id(link: &Link, id: &str) -> Result<Option<i64>, StoreFault> {
     Ok(project)
 }
 
-fn empty_row(store: &StoreId) -> StoreRow {
+fn empty_store_row(store: &StoreId) -> StoreRow {
     StoreRow {
         store: store.clone(),
         min_reader: 1,
         min_writer: 1,
         head: OperationId(0),
-        head_hash: journal::chain_start(store),
+        head_hash: journal::chain_start_hash(store),
         journal_size: 0,
         next_node: 1,
         node_total: 0,
@@ -560,8 +577,12 @@ fn empty_row(store: &StoreId) -> StoreRow {
 }
 
 /// Applies operations to empty tables, in the current transaction.
-fn replay(link: &Link, row: StoreRow, recorded: &[Recorded]) -> Result<(), StoreFault> {
-    let mut transaction = TableTransaction::new(&LeftOpen, View::new(link, row));
+fn replay_operations(
+    link: &PostgresConnection,
+    row: StoreRow,
+    recorded: &[ChainedOperation],
+) -> Result<(), StoreFault> {
+    let mut transaction = TableTransaction::new(&CallerCommits, TableView::new(link, row));
     for one in recorded {
         transaction.apply_recorded(one)?;
     }
@@ -569,22 +590,25 @@ fn replay(link: &Link, row: StoreRow, recorded: &[Recorded]) -> Result<(), Store
 }
 
 /// Owner of a table transaction nested in one that the caller commits or rolls back.
-struct LeftOpen;
+struct CallerCommits;
 
-impl Keeper for LeftOpen {
-    fn commit(&self, _transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
+impl TransactionOwner for CallerCommits {
+    fn commit_transaction(
+        &self,
+        _transaction: &mut TableTransaction<'_>,
+    ) -> Result<(), StoreFault> {
         Ok(())
     }
 
     fn roll_back(&self) {}
 
-    fn warn(&self, _warnings: Vec<String>) {}
+    fn add_warnings(&self, _warnings: Vec<String>) {}
 }
 
 /// A view that ends its read transaction when dropped.
 struct ReadView<'s> {
-    view: View<'s>,
-    link: &'s Link,
+    view: TableView<'s>,
+    link: &'s PostgresConnection,
 }
 
 impl Drop for ReadView<'_> {
@@ -595,22 +619,23 @@ impl Drop for ReadView<'_> {
 
 delegate_snapshot!(ReadView<'_>, view);
 
-impl Keeper for PostgresStore {
-    fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
+impl TransactionOwner for PostgresStore {
+    fn commit_transaction(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
         transaction.write_store_row(0)?;
         let head = transaction.view.store.head;
         if transaction.operations.is_empty() {
-            self.link.run("COMMIT")?;
+            self.link.run_sql_batch("COMMIT")?;
             transaction.finished = true;
             return Ok(());
         }
         // NOTIFY in the same message as COMMIT, but after it: inside the transaction it takes a
         // lock of the whole database until the commit, which serialises the writers of all
         // projects.
-        let writer = self.link.writer();
-        let told = self
-            .link
-            .run(&format!("COMMIT; NOTIFY {}, '{head}'", self.channel()));
+        let writer = self.link.writer_id();
+        let told = self.link.run_sql_batch(&format!(
+            "COMMIT; NOTIFY {}, '{head}'",
+            self.notification_channel()
+        ));
         transaction.finished = true;
         if let Err(fault) = told {
             match self.was_committed(head, &writer) {
@@ -618,7 +643,7 @@ impl Keeper for PostgresStore {
                 Ok(false) => return Err(fault),
                 Err(_) => {
                     return Err(StoreFault::Unreachable {
-                        at: self.link.shown().to_owned(),
+                        at: self.link.display_address().to_owned(),
                         why: format!(
                             "the connection was lost while operation {head} was committed; \
                              `tl log` shows whether it was"
@@ -632,14 +657,14 @@ impl Keeper for PostgresStore {
             // Other machines commit between two of our operations; their part of the chain is
             // verified when the store is next opened.
             let unknown = |_| Ok(None);
-            heads.advance(
+            heads.advance_head(
                 &now.store,
                 (found.head, found.head_hash),
                 (now.head, now.head_hash),
                 &unknown,
             );
         }
-        self.after_commit(&transaction.operations);
+        self.update_mirror(&transaction.operations);
         Ok(())
     }
 
@@ -647,28 +672,28 @@ impl Keeper for PostgresStore {
         self.link.roll_back();
     }
 
-    fn warn(&self, warnings: Vec<String>) {
+    fn add_warnings(&self, warnings: Vec<String>) {
         self.warnings.borrow_mut().extend(warnings);
     }
 }
 
-impl Desk for PostgresStore {
-    fn look(
+impl AccessTransactions for PostgresStore {
+    fn run_read_transaction(
         &self,
-        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+        work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        self.link.begin(Purpose::Reading)?;
+        self.link.begin_transaction(TransactionMode::Reading)?;
         let looked = work(&self.link);
         self.link.roll_back();
         looked
     }
 
-    fn write_down(
+    fn run_write_transaction(
         &self,
-        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+        work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        self.link.begin(Purpose::Writing)?;
-        let written = work(&self.link).and_then(|()| self.link.run("COMMIT"));
+        self.link.begin_transaction(TransactionMode::Writing)?;
+        let written = work(&self.link).and_then(|()| self.link.run_sql_batch("COMMIT"));
         if written.is_err() {
             self.link.roll_back();
         }
@@ -677,62 +702,72 @@ impl Desk for PostgresStore {
 }
 
 impl Store for PostgresStore {
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        Ok(Box::new(self.reading()?))
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        Ok(Box::new(self.begin_read_transaction()?))
     }
 
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        let row = self.begin_writing()?;
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        let row = self.begin_write_transaction()?;
         Ok(Box::new(TableTransaction::new(
             self,
-            View::new(&self.link, row),
+            TableView::new(&self.link, row),
         )))
     }
 
-    fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
+    fn wait_for_change(
+        &self,
+        known: OperationId,
+        most: Duration,
+    ) -> Result<OperationId, StoreFault> {
         let begun = Instant::now();
         loop {
             // LISTEN before reading the head, so that no commit in between is missed; in every
             // round, because a new connection does not listen yet.
-            let _ = self.link.run(&format!("LISTEN {}", self.channel()));
-            let head = self.begin(Purpose::Reading)?.head;
+            let _ = self
+                .link
+                .run_sql_batch(&format!("LISTEN {}", self.notification_channel()));
+            let head = self.begin_transaction(TransactionMode::Reading)?.head;
             self.link.roll_back();
             let left = most.saturating_sub(begun.elapsed());
             if head != known || left.is_zero() {
                 return Ok(head);
             }
             // Errors are ignored: the next round reconnects.
-            let _ = self.link.await_told(&self.channel(), left.min(LOOK));
+            let _ = self
+                .link
+                .await_notification(&self.notification_channel(), left.min(POLL_INTERVAL));
         }
     }
 
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
-        let reading = self.reading()?;
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        let reading = self.begin_read_transaction()?;
         let view = &reading.view;
         let mut findings = Vec::new();
-        let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
-        tables(view, &mut findings);
+        let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
+        verify_tables(view, &mut findings);
         // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
         let mut state = MemoryState::new(view.store.store.clone());
-        match view.entries() {
+        match view.load_all_entries() {
             Err(fault) => findings.push(damaged(fault.to_string())),
             Ok(entries) => {
-                let misfit = entries.iter().find_map(|entry| match state.apply(entry) {
-                    Err(Misfit(what)) => Some(format!(
-                        "operation {} cannot be replayed: {what}",
-                        entry.operation.id
-                    )),
-                    Ok(()) => None,
-                });
+                let misfit = entries
+                    .iter()
+                    .find_map(|entry| match state.apply_operation(entry) {
+                        Err(FactMismatch(what)) => Some(format!(
+                            "operation {} cannot be replayed: {what}",
+                            entry.operation.id
+                        )),
+                        Ok(()) => None,
+                    });
                 findings.extend(
                     misfit
-                        .or_else(|| same_state(view, &state).err())
+                        .or_else(|| compare_replayed_state(view, &state).err())
                         .map(damaged),
                 );
             }
         }
         if self.settings.mirror {
-            let mirror = self.mirror.verify(view);
+            let mirror = self.mirror.verify_against(view);
             findings.extend(
                 mirror.map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?,
             );
@@ -742,11 +777,11 @@ impl Store for PostgresStore {
 
     fn finish_mirror(&self) {
         if self.settings.mirror
-            && let Ok(reading) = self.reading()
+            && let Ok(reading) = self.begin_read_transaction()
         {
             let _ = self
                 .mirror
-                .finish(&reading.view, self.settings.mirror_interval);
+                .write_backlog(&reading.view, self.settings.mirror_interval);
         }
     }
 
@@ -754,9 +789,9 @@ impl Store for PostgresStore {
         if !self.settings.mirror {
             return Ok(0);
         }
-        let reading = self.reading()?;
+        let reading = self.begin_read_transaction()?;
         self.mirror
-            .sync(&reading.view)
+            .sync_all(&reading.view)
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 
@@ -764,7 +799,7 @@ impl Store for PostgresStore {
         self.recoveries.take()
     }
 
-    fn history(&self) -> History {
+    fn history_state(&self) -> HistoryState {
         self.history.get()
     }
 
@@ -772,7 +807,7 @@ impl Store for PostgresStore {
         self.warnings.take()
     }
 
-    fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
-        Some(Box::new(Book(self)))
+    fn token_store(&self) -> Option<Box<dyn TokenStore + '_>> {
+        Some(Box::new(AccessTables(self)))
     }
 }

@@ -5,40 +5,42 @@
 
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
-use domain::search::{Corpus, Matching, Query, SEARCHED_KINDS, rank_in, text_of, words};
+use domain::search::{
+    Corpus, MatchMode, SEARCHED_KINDS, SearchQuery, rank_in_corpus, searchable_text, split_words,
+};
 use rusqlite::ToSql;
 use serde_json::Value;
 
-use crate::tables::sql::{Sql, params};
-use crate::tables::view::View;
+use crate::tables::sql::{SqlConnection, params};
+use crate::tables::view::TableView;
 
 /// Updates the search index for a record; `after` is `None` if it was deleted.
-pub(super) fn replace(
-    sql: &dyn Sql,
+pub(super) fn index_record(
+    sql: &dyn SqlConnection,
     record: &RecordKey,
     after: Option<&Value>,
 ) -> Result<(), StoreFault> {
     let RecordKey { kind, key } = record;
-    sql.execute(
+    sql.execute_statement(
         "DELETE FROM searched WHERE kind = ?1 AND key = ?2",
         params![kind, key],
     )?;
     let Some(after) = after else { return Ok(()) };
-    let words = words(&text_of(kind, after));
+    let words = split_words(&searchable_text(kind, after));
     let length = i64::try_from(words.len()).unwrap_or(i64::MAX);
     // A blank before every word, so that `strpos` with " word" matches only at the start of a word.
     let text: String = words.iter().map(|word| format!(" {word}")).collect();
     let insert = "INSERT INTO searched (kind, key, words, length) VALUES (?1, ?2, ?3, ?4)";
-    sql.execute(insert, params![kind, key, text, length])
+    sql.execute_statement(insert, params![kind, key, text, length])
         .map(drop)
 }
 
 /// Returns the best `most` matches among records of these kinds, best first.
-pub(super) fn search(
-    view: &View<'_>,
+pub(super) fn search_records(
+    view: &TableView<'_>,
     kinds: &[&str],
-    query: &Query,
-    matching: Matching,
+    query: &SearchQuery,
+    matching: MatchMode,
     most: usize,
 ) -> Result<Vec<RecordKey>, StoreFault> {
     let kinds: Vec<&str> = kinds
@@ -51,7 +53,7 @@ pub(super) fn search(
         return Ok(Vec::new());
     }
     let sql = "SELECT count(*), coalesce(sum(length), 0)::BIGINT FROM searched";
-    let counted = view.rows(sql, params![], |row| {
+    let counted = view.query_rows(sql, params![], |row| {
         Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))
     })?;
     let (texts, all_words) = counted.first().copied().unwrap_or_default();
@@ -69,7 +71,7 @@ pub(super) fn search(
         any.join(" OR ")
     );
     let values: Vec<&dyn ToSql> = phrases.iter().map(|phrase| phrase as &dyn ToSql).collect();
-    let found = view.rows(&sql, &values, |row| {
+    let found = view.query_rows(&sql, &values, |row| {
         let words: Vec<String> = row
             .get::<String>(2)?
             .split_whitespace()
@@ -89,7 +91,7 @@ pub(super) fn search(
         words: all_words as f64,
     };
     let wanted = |index: usize| kinds.contains(&records[index].kind.as_str());
-    let best = rank_in(corpus, &words, query, matching, &wanted);
+    let best = rank_in_corpus(corpus, &words, query, matching, &wanted);
     Ok(best
         .into_iter()
         .take(most)

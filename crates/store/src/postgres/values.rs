@@ -13,69 +13,69 @@ use crate::tables::rows::BadRow;
 
 /// Escape character for NUL bytes, which PostgreSQL's `TEXT` rejects and plan texts may contain: a
 /// noncharacter, followed by `0` for NUL or `1` for itself.
-const MARK: char = '\u{10fffe}';
-const MARK_BYTES: [u8; 4] = [0xf4, 0x8f, 0xbf, 0xbe];
+const ESCAPE_CHAR: char = '\u{10fffe}';
+const ESCAPE_BYTES: [u8; 4] = [0xf4, 0x8f, 0xbf, 0xbe];
 
 /// A parameter of a statement.
 #[derive(Debug)]
-pub(super) enum Given<'v> {
+pub(super) enum BoundValue<'v> {
     Null,
     Number(i64),
     Text(std::borrow::Cow<'v, [u8]>),
     Bytes(std::borrow::Cow<'v, [u8]>),
 }
 
-impl<'v> Given<'v> {
+impl<'v> BoundValue<'v> {
     /// Converts a parameter; texts without NUL are borrowed.
-    pub(super) fn of(value: &'v dyn rusqlite::ToSql) -> Self {
+    pub(super) fn from_sql_value(value: &'v dyn rusqlite::ToSql) -> Self {
         match value.to_sql() {
-            Ok(ToSqlOutput::Borrowed(value)) => Self::borrowed(value),
-            Ok(ToSqlOutput::Owned(value)) => Self::owned(value),
+            Ok(ToSqlOutput::Borrowed(value)) => Self::from_borrowed(value),
+            Ok(ToSqlOutput::Owned(value)) => Self::from_owned(value),
             // Conversion fails only for types with custom `ToSql`; all parameters are plain values.
             _ => Self::Null,
         }
     }
 
-    fn borrowed(value: ValueRef<'v>) -> Self {
+    fn from_borrowed(value: ValueRef<'v>) -> Self {
         match value {
             ValueRef::Null | ValueRef::Real(_) => Self::Null,
             ValueRef::Integer(number) => Self::Number(number),
-            ValueRef::Text(text) => Self::Text(without_zero(text)),
+            ValueRef::Text(text) => Self::Text(escape_nul_bytes(text)),
             ValueRef::Blob(bytes) => Self::Bytes(bytes.into()),
         }
     }
 
-    fn owned(value: Value) -> Self {
+    fn from_owned(value: Value) -> Self {
         match value {
             Value::Null | Value::Real(_) => Self::Null,
             Value::Integer(number) => Self::Number(number),
-            Value::Text(text) => Self::Text(without_zero(text.as_bytes()).into_owned().into()),
+            Value::Text(text) => Self::Text(escape_nul_bytes(text.as_bytes()).into_owned().into()),
             Value::Blob(bytes) => Self::Bytes(bytes.into()),
         }
     }
 }
 
-fn holds(text: &[u8], wanted: &[u8]) -> bool {
+fn contains_bytes(text: &[u8], wanted: &[u8]) -> bool {
     text.windows(wanted.len()).any(|window| window == wanted)
 }
 
-fn without_zero(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
-    if !text.contains(&0) && !holds(text, &MARK_BYTES) {
+fn escape_nul_bytes(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+    if !text.contains(&0) && !contains_bytes(text, &ESCAPE_BYTES) {
         return text.into();
     }
     // The escape character first, or the escapes of NUL would be escaped again.
     let text = String::from_utf8_lossy(text)
-        .replace(MARK, &format!("{MARK}1"))
-        .replace('\0', &format!("{MARK}0"));
+        .replace(ESCAPE_CHAR, &format!("{ESCAPE_CHAR}1"))
+        .replace('\0', &format!("{ESCAPE_CHAR}0"));
     text.into_bytes().into()
 }
 
-fn with_zero(text: &str) -> String {
-    text.replace(&format!("{MARK}0"), "\0")
-        .replace(&format!("{MARK}1"), &MARK.to_string())
+fn unescape_nul_bytes(text: &str) -> String {
+    text.replace(&format!("{ESCAPE_CHAR}0"), "\0")
+        .replace(&format!("{ESCAPE_CHAR}1"), &ESCAPE_CHAR.to_string())
 }
 
-impl ToSql for Given<'_> {
+impl ToSql for BoundValue<'_> {
     fn to_sql(
         &self,
         ty: &Type,
@@ -106,9 +106,9 @@ impl ToSql for Given<'_> {
 }
 
 /// A column in its wire format, not copied.
-struct Column<'r>(ValueRef<'r>);
+struct RawColumn<'r>(ValueRef<'r>);
 
-impl<'r> FromSql<'r> for Column<'r> {
+impl<'r> FromSql<'r> for RawColumn<'r> {
     fn from_sql(ty: &Type, raw: &'r [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(match *ty {
             Type::INT8 => ValueRef::Integer(i64::from_be_bytes(raw.try_into()?)),
@@ -139,7 +139,7 @@ pub(crate) struct PostgresRow<'r> {
 }
 
 impl<'r> PostgresRow<'r> {
-    pub(super) fn of(row: &'r postgres::Row) -> Result<Self, BadRow> {
+    pub(super) fn decode_row(row: &'r postgres::Row) -> Result<Self, BadRow> {
         let mut found = Self {
             row,
             with_zero: Vec::new(),
@@ -149,10 +149,10 @@ impl<'r> PostgresRow<'r> {
             // The single byte first: it is rare in text, and this runs for every column of every
             // row.
             if let ValueRef::Text(text) = found.get_ref(index)?
-                && text.contains(&MARK_BYTES[0])
-                && holds(text, &MARK_BYTES)
+                && text.contains(&ESCAPE_BYTES[0])
+                && contains_bytes(text, &ESCAPE_BYTES)
             {
-                odd.push((index, with_zero(&String::from_utf8_lossy(text))));
+                odd.push((index, unescape_nul_bytes(&String::from_utf8_lossy(text))));
             }
         }
         found.with_zero = odd;
@@ -164,7 +164,7 @@ impl<'r> PostgresRow<'r> {
             return Ok(ValueRef::Text(text.as_bytes()));
         }
         self.row
-            .try_get::<_, Column<'_>>(index)
+            .try_get::<_, RawColumn<'_>>(index)
             .map(|column| column.0)
             .map_err(|error| BadRow::new(error.to_string()))
     }
@@ -172,7 +172,7 @@ impl<'r> PostgresRow<'r> {
 
 #[cfg(test)]
 mod tests {
-    use super::{with_zero, without_zero};
+    use super::{escape_nul_bytes, unescape_nul_bytes};
 
     #[test]
     fn zero_bytes_come_back() {
@@ -185,9 +185,9 @@ mod tests {
             "\u{10fffe}",
             "\0\u{10fffe}1\0",
         ] {
-            let kept = String::from_utf8(without_zero(text.as_bytes()).into_owned()).unwrap();
+            let kept = String::from_utf8(escape_nul_bytes(text.as_bytes()).into_owned()).unwrap();
             assert!(!kept.contains('\0'));
-            assert_eq!(with_zero(&kept), text, "{text:?}");
+            assert_eq!(unescape_nul_bytes(&kept), text, "{text:?}");
         }
     }
 }

@@ -6,23 +6,23 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use domain::exchange::{Greeting, MOST_SENT, Receipt, Sending};
 use domain::ids::{Digest32, OperationId};
 use domain::settings::ServerAddress;
+use domain::sync_protocol::{MAX_PUSH_BYTES, PullHeader, PushHeader, PushOutcome};
 use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error, Timeout};
 
-use super::server::{Fetched, TeamServer, Trouble};
+use super::server::{FetchOutcome, ServerFault, TeamServer};
 
 /// Path of the operations endpoint.
-const PATH: &str = "/api/team/operations";
+const OPERATIONS_PATH: &str = "/api/team/operations";
 
 /// Maximum response size; more than a page and the largest operation together.
-const MOST_READ: u64 = 4 * MOST_SENT as u64;
+const MAX_RESPONSE_BYTES: u64 = 4 * MAX_PUSH_BYTES as u64;
 
 /// A request that fails this fast hit a closed keep-alive connection.
-const AT_ONCE: Duration = Duration::from_millis(50);
+const STALE_CONNECTION_WINDOW: Duration = Duration::from_millis(50);
 
 /// A team server reached over HTTP.
 pub(crate) struct HttpServer {
@@ -34,7 +34,7 @@ pub(crate) struct HttpServer {
 
 impl HttpServer {
     /// Returns a client without connecting yet; `patience` is the connection timeout.
-    pub(crate) fn at(address: &ServerAddress, patience: Duration) -> Self {
+    pub(crate) fn new(address: &ServerAddress, patience: Duration) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             // Redirects would carry the token to another server.
@@ -52,7 +52,7 @@ impl HttpServer {
         let config = match address.url().starts_with("https://") {
             true => config.https_only(true).tls_config(
                 TlsConfig::builder()
-                    .root_certs(certificates())
+                    .root_certs(load_root_certificates())
                     .unversioned_rustls_crypto_provider(Arc::new(
                         rustls::crypto::ring::default_provider(),
                     ))
@@ -69,18 +69,18 @@ impl HttpServer {
     }
 
     /// Returns the URL of the operations endpoint.
-    fn url(&self) -> String {
-        format!("{}{PATH}", self.address.url())
+    fn operations_url(&self) -> String {
+        format!("{}{OPERATIONS_PATH}", self.address.url())
     }
 
     /// Returns the `Authorization` header.
-    fn authorization(&self) -> String {
+    fn authorization_header(&self) -> String {
         format!("Bearer {}", self.address.reveal_token())
     }
 }
 
 /// Loads the root certificates the system trusts, which include a company's own.
-fn certificates() -> RootCerts {
+fn load_root_certificates() -> RootCerts {
     let found = rustls_native_certs::load_native_certs().certs;
     RootCerts::from(
         found
@@ -90,12 +90,12 @@ fn certificates() -> RootCerts {
 }
 
 impl TeamServer for HttpServer {
-    fn shown(&self) -> &str {
+    fn display_name(&self) -> &str {
         self.address.url()
     }
 
-    fn identity(&self) -> Digest32 {
-        Digest32::of(
+    fn client_identity(&self) -> Digest32 {
+        Digest32::of_bytes(
             format!(
                 "contact {} {}",
                 self.address.url(),
@@ -107,8 +107,8 @@ impl TeamServer for HttpServer {
 
     // Another prefix than `client_identity`, which is stored in a file: the seal must not be
     // derivable from anything on disk but the token.
-    fn seal(&self) -> Digest32 {
-        Digest32::of(
+    fn seal_key(&self) -> Digest32 {
+        Digest32::of_bytes(
             format!(
                 "seal {} {}",
                 self.address.url(),
@@ -118,13 +118,13 @@ impl TeamServer for HttpServer {
         )
     }
 
-    fn fetch(
+    fn fetch_operations(
         &self,
         after: OperationId,
         hash: Option<Digest32>,
         wait: Duration,
-    ) -> Result<Fetched, Trouble> {
-        let mut url = format!("{}?after={after}", self.url());
+    ) -> Result<FetchOutcome, ServerFault> {
+        let mut url = format!("{}?after={after}", self.operations_url());
         if let Some(hash) = hash {
             url.push_str(&format!("&hash={hash}"));
         }
@@ -136,8 +136,8 @@ impl TeamServer for HttpServer {
             let request = self
                 .agent
                 .get(&url)
-                .header("authorization", &self.authorization());
-            read(
+                .header("authorization", &self.authorization_header());
+            read_response(
                 request
                     .config()
                     .timeout_recv_response(Some(self.patience * 2 + wait))
@@ -149,24 +149,33 @@ impl TeamServer for HttpServer {
         let (status, text) = match ask() {
             // The idle connection was closed by the peer, which says nothing about the server. A
             // fetch is safe to repeat.
-            Err(Trouble::Silent {
+            Err(ServerFault::Silent {
                 may_have_arrived: true,
                 ..
-            }) if begun.elapsed() < AT_ONCE => ask()?,
+            }) if begun.elapsed() < STALE_CONNECTION_WINDOW => ask()?,
             other => other?,
         };
         match status {
-            200 => page(&text),
+            200 => parse_operations_page(&text),
             // Other conflicts (a proxy's 409) must not be taken for a diverged history.
-            409 if matches!(serde_json::from_str(&text), Ok(Receipt::Diverged { .. })) => {
-                Ok(Fetched::Diverged)
+            409 if matches!(
+                serde_json::from_str(&text),
+                Ok(PushOutcome::Diverged { .. })
+            ) =>
+            {
+                Ok(FetchOutcome::Diverged)
             }
-            _ => Err(self.refusal(status, &text)),
+            _ => Err(self.classify_refusal(status, &text)),
         }
     }
 
-    fn send(&self, sending: &Sending, lines: &[String]) -> Result<Receipt, Trouble> {
-        let head = serde_json::to_string(sending).map_err(|error| refused(error.to_string()))?;
+    fn send_operations(
+        &self,
+        sending: &PushHeader,
+        lines: &[String],
+    ) -> Result<PushOutcome, ServerFault> {
+        let head = serde_json::to_string(sending)
+            .map_err(|error| refusal_without_steps(error.to_string()))?;
         let mut body =
             Vec::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
         body.extend_from_slice(head.as_bytes());
@@ -174,69 +183,72 @@ impl TeamServer for HttpServer {
         lines
             .iter()
             .for_each(|line| body.extend_from_slice(line.as_bytes()));
-        if body.len() > MOST_SENT {
+        if body.len() > MAX_PUSH_BYTES {
             let why = format!(
-                "{} bytes exceed its request limit ({MOST_SENT} bytes)",
+                "{} bytes exceed its request limit ({MAX_PUSH_BYTES} bytes)",
                 body.len()
             );
-            return Err(refused(why));
+            return Err(refusal_without_steps(why));
         }
         let request = self
             .agent
-            .post(&self.url())
-            .header("authorization", &self.authorization())
+            .post(&self.operations_url())
+            .header("authorization", &self.authorization_header())
             .header("content-type", "application/x-ndjson");
         // The server verifies the facts before it responds, which takes time for a large cascade.
         let request = request
             .config()
             .timeout_recv_response(Some(self.patience * 4))
             .build();
-        let (status, text) = read(request.send(&body[..]))?;
+        let (status, text) = read_response(request.send(&body[..]))?;
         match status {
             200 | 409 => match serde_json::from_str(&text) {
                 Ok(receipt) => Ok(receipt),
-                Err(_) => Err(self.refusal(status, &text)),
+                Err(_) => Err(self.classify_refusal(status, &text)),
             },
-            _ => Err(self.refusal(status, &text)),
+            _ => Err(self.classify_refusal(status, &text)),
         }
     }
 }
 
 /// Parses a page: the greeting, then journal lines.
-fn page(text: &str) -> Result<Fetched, Trouble> {
-    let unreadable = |what: &str| refused(format!("its response cannot be parsed: {what}"));
+fn parse_operations_page(text: &str) -> Result<FetchOutcome, ServerFault> {
+    let unreadable =
+        |what: &str| refusal_without_steps(format!("its response cannot be parsed: {what}"));
     let mut lines = text.split_inclusive('\n');
-    let greeting: Greeting = lines
+    let greeting: PullHeader = lines
         .next()
         .and_then(|line| serde_json::from_str(line).ok())
         .ok_or_else(|| unreadable("it does not start with a team server's greeting"))?;
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     // Checked here, because a truncated body can end between two chunks without an HTTP error.
     match lines.last().is_some_and(|line| !line.ends_with('\n')) {
-        true => Err(Trouble::Silent {
+        true => Err(ServerFault::Silent {
             why: "its response was truncated".to_owned(),
             may_have_arrived: false,
         }),
-        false => Ok(Fetched::Page { greeting, lines }),
+        false => Ok(FetchOutcome::Page { greeting, lines }),
     }
 }
 
 /// Reads a whole response.
-fn read(answer: Result<ureq::http::Response<Body>, Error>) -> Result<(u16, String), Trouble> {
-    let mut answer = answer.map_err(|error| silent(&error))?;
+fn read_response(
+    answer: Result<ureq::http::Response<Body>, Error>,
+) -> Result<(u16, String), ServerFault> {
+    let mut answer = answer.map_err(|error| map_transport_error(&error))?;
     let status = answer.status().as_u16();
     let text = answer
         .body_mut()
         .with_config()
-        .limit(MOST_READ)
+        .limit(MAX_RESPONSE_BYTES)
         .read_to_string()
-        .map_err(|error| silent(&error))?;
+        .map_err(|error| map_transport_error(&error))?;
     Ok((status, text))
 }
 
 /// Classifies a transport error: refused, or unreachable with or without a chance that the request
 /// arrived.
-fn silent(error: &Error) -> Trouble {
+fn map_transport_error(error: &Error) -> ServerFault {
     let never_connected = match error {
         Error::ConnectionFailed
         | Error::HostNotFound
@@ -251,11 +263,13 @@ fn silent(error: &Error) -> Trouble {
             .get_ref()
             .is_some_and(|inner| inner.is::<rustls::Error>())
     {
-        return refused(io.to_string());
+        return refusal_without_steps(io.to_string());
     }
     match error {
-        Error::Tls(_) | Error::Rustls(_) | Error::BadUri(_) => refused(error.to_string()),
-        other => Trouble::Silent {
+        Error::Tls(_) | Error::Rustls(_) | Error::BadUri(_) => {
+            refusal_without_steps(error.to_string())
+        }
+        other => ServerFault::Silent {
             why: other.to_string(),
             may_have_arrived: !never_connected,
         },
@@ -263,26 +277,26 @@ fn silent(error: &Error) -> Trouble {
 }
 
 /// Returns a refusal without next steps.
-fn refused(why: String) -> Trouble {
-    Trouble::Refused {
+fn refusal_without_steps(why: String) -> ServerFault {
+    ServerFault::Refused {
         why,
         next_steps: Vec::new(),
     }
 }
 
 /// The body of an error response: a failure with next steps, or one sentence.
-struct Said {
+struct ErrorBody {
     message: String,
     next_steps: Vec<String>,
 }
 
 /// Parses the body of an error response.
-fn said(text: &str) -> Option<Said> {
+fn parse_error_body(text: &str) -> Option<ErrorBody> {
     let body: Value = serde_json::from_str(text).ok()?;
     let error = &body["error"];
     let message = error.as_str().or(error["message"].as_str())?.to_owned();
     let steps = error["next_steps"].as_array().into_iter().flatten();
-    Some(Said {
+    Some(ErrorBody {
         message,
         next_steps: steps
             .filter_map(|step| step.as_str().map(str::to_owned))
@@ -292,9 +306,9 @@ fn said(text: &str) -> Option<Said> {
 
 impl HttpServer {
     /// Classifies an error response.
-    fn refusal(&self, status: u16, text: &str) -> Trouble {
-        let said = said(text);
-        let url = self.shown();
+    fn classify_refusal(&self, status: u16, text: &str) -> ServerFault {
+        let said = parse_error_body(text);
+        let url = self.display_name();
         let (why, next_steps) = match (status, said) {
             (401, _) => (
                 "it rejects this token (unknown or revoked)".to_owned(),
@@ -306,7 +320,7 @@ impl HttpServer {
             // unreachable one. With 429 the request was certainly not processed.
             (429 | 500..=599, said) => {
                 let why = said.map_or_else(|| format!("HTTP status {status}"), |said| said.message);
-                return Trouble::Silent {
+                return ServerFault::Silent {
                     why,
                     may_have_arrived: status != 429,
                 };
@@ -322,6 +336,6 @@ impl HttpServer {
             ),
             (_, None) => (format!("HTTP status {status}"), Vec::new()),
         };
-        Trouble::Refused { why, next_steps }
+        ServerFault::Refused { why, next_steps }
     }
 }

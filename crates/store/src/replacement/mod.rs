@@ -24,10 +24,10 @@ use domain::ports::StoreFault;
 use domain::settings::Storage;
 use domain::time::Timestamp;
 
-pub use self::interrupted::finish_interrupted;
-pub(crate) use self::interrupted::finish_locked;
-pub(crate) use self::staging::{build_staged, remove_staging, staged};
-pub(crate) use self::swap::{DATABASE_ENDINGS, Note, Swap, exists, with_ending};
+pub(crate) use self::interrupted::finish_interrupted_locked;
+pub use self::interrupted::finish_interrupted_swap;
+pub(crate) use self::staging::{build_staged_state, remove_staging_folder, staged_layout};
+pub(crate) use self::swap::{DATABASE_SUFFIXES, Swap, SwapNote, may_exist, with_suffix};
 use crate::engine::{EngineSettings, io_fault};
 use crate::journal::Journal;
 use crate::json;
@@ -36,15 +36,17 @@ use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::mirror::Mirror;
 use crate::postgres::PostgresStore;
-use crate::quarantine::{ChainHead, Manifest, QuarantineReason, QuarantineSet, forget_moves};
-use crate::recovery::{book_contents, rebuild_lock};
+use crate::quarantine::{
+    ChainHead, QuarantineManifest, QuarantineReason, QuarantineSet, clear_moved_marks,
+};
+use crate::recovery::{acquire_rebuild_lock, read_token_store};
 use crate::sqlite::SqliteStore;
-use crate::tables::access::BookContents;
+use crate::store_dump::{StoreDump, dump_journal};
+use crate::tables::access::AccessContents;
 use crate::tables::view::StoreRow;
-use crate::transfer::{Cargo, load_journal};
 
 /// Command name of an automatic recovery.
-pub(crate) const RECOVERY: &str = "recovery";
+pub(crate) const RECOVERY_COMMAND: &str = "recovery";
 
 /// The command that replaces the state, and why.
 #[derive(Clone, Debug)]
@@ -66,76 +68,78 @@ pub fn replace_state(
     layout: &Layout,
     storage: Storage,
     known: &KnownStores,
-    cargo: &Cargo,
+    cargo: &StoreDump,
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
-    crate::private::create_directory(&layout.home)
+    crate::private_files::create_private_directory(&layout.home)
         .map_err(|error| io_fault("cannot create", &layout.home, error))?;
-    let _lock = rebuild_lock(layout)?;
-    finish_locked(layout, storage, Some(known))?;
+    let _lock = acquire_rebuild_lock(layout)?;
+    finish_interrupted_locked(layout, storage, Some(known))?;
     // API tokens survive a restore: they are not part of the history, and replacing it must not
     // lock users out.
-    let book = book_contents(layout, storage, |id| known.knows(id));
+    let book = read_token_store(layout, storage, |id| known.is_known(id));
     if storage == Storage::Postgres {
         known
-            .remember(&cargo.store, &layout.root)
+            .remember_store(&cargo.store, &layout.root)
             .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
         // Before the commit, because local files cannot be part of the database's transaction. A
         // mirror marked stale without need costs one synchronisation; the other order could leave
         // one that is silently wrong.
         Mirror::new(&layout.mirror).mark_stale();
-        let kept_as = PostgresStore::replace(layout, cargo, &book, &cause.now.to_string())?;
-        make_head_known(layout, Some(known), &cargo.chain_head());
+        let kept_as =
+            PostgresStore::replace_project_state(layout, cargo, &book, &cause.now.to_string())?;
+        record_known_head(layout, Some(known), &cargo.chain_head());
         return Ok(kept_as.into_iter().collect());
     }
-    replace_locked(layout, storage, Some(known), cargo, &book, cause)
+    replace_state_locked(layout, storage, Some(known), cargo, &book, cause)
 }
 
 /// Replaces the state of a local engine. The caller holds the rebuild lock.
-pub(crate) fn replace_locked(
+pub(crate) fn replace_state_locked(
     layout: &Layout,
     storage: Storage,
     known: Option<&KnownStores>,
-    cargo: &Cargo,
-    book: &BookContents,
+    cargo: &StoreDump,
+    book: &AccessContents,
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
-    refuse_newer(layout)?;
-    build_staged(layout, storage, cargo, book, true).inspect_err(|_| remove_staging(layout))?;
-    let swapped = swap(layout, storage, known, cargo, cause);
+    refuse_newer_state(layout)?;
+    build_staged_state(layout, storage, cargo, book, true)
+        .inspect_err(|_| remove_staging_folder(layout))?;
+    let swapped = swap_state(layout, storage, known, cargo, cause);
     // With a note the staged files are still needed: the next command finishes or reverts.
-    if swapped.is_err() && !Note::exists(layout) {
-        remove_staging(layout);
+    if swapped.is_err() && !SwapNote::exists(layout) {
+        remove_staging_folder(layout);
     }
     swapped
 }
 
-fn swap(
+fn swap_state(
     layout: &Layout,
     storage: Storage,
     known: Option<&KnownStores>,
-    cargo: &Cargo,
+    cargo: &StoreDump,
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
-    let old = OldState::hold(layout, storage)?;
+    let old = OldState::hold_state(layout, storage)?;
     // Restoring another project's backup is a person's decision, so its store is trusted from now
     // on. Before the note, because the process that finishes the swap must find it trusted.
-    if let Some(known) = known.filter(|known| !known.knows(&cargo.store)) {
-        let remembered = known.remember(&cargo.store, &layout.root);
+    if let Some(known) = known.filter(|known| !known.is_known(&cargo.store)) {
+        let remembered = known.remember_store(&cargo.store, &layout.root);
         remembered.map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     }
-    let head = old.head(layout);
+    let head = old.chain_head(layout);
     let ReplacementCause {
         command,
         reason,
         why,
         now,
     } = cause;
-    let manifest = Manifest::new(*now, *reason, why, head.clone());
+    let manifest = QuarantineManifest::new(*now, *reason, why, head.clone());
     // Order matters: set, note, seal, renames. Each step can be undone by what the ones before it
     // left.
-    let set = QuarantineSet::create(layout, &manifest)?;
-    let note = Note {
+    let set = QuarantineSet::create_set(layout, &manifest)?;
+    let note = SwapNote {
         format: 1,
         command: (*command).to_owned(),
         at: *now,
@@ -146,7 +150,7 @@ fn swap(
         new: cargo.chain_head(),
     };
     if let Err(fault) = note.write(layout) {
-        set.remove_if_unused();
+        set.remove_if_empty();
         return Err(fault);
     }
     let swap = Swap {
@@ -154,17 +158,21 @@ fn swap(
         note: &note,
         set: &set,
     };
-    let done = old
-        .seal()
-        .and_then(|_held| swap.install(known).and_then(|()| swap.clean_up()));
+    let done = old.seal_state().and_then(|_held| {
+        swap.install_staged(known)
+            .and_then(|()| swap.remove_swap_traces())
+    });
     match done {
         Ok(()) => {}
         // Installed; only the clean-up failed, and the next command that finds the note repeats it.
         Err(_) if swap.is_installed() => {}
-        Err(fault) => return Err(swap.give_up(known, fault)),
+        Err(fault) => return Err(swap.revert_after_fault(known, fault)),
     }
-    forget_moves(layout);
-    let quarantined = set.folder().exists().then(|| layout.relative(set.folder()));
+    clear_moved_marks(layout);
+    let quarantined = set
+        .folder()
+        .exists()
+        .then(|| layout.relative_display(set.folder()));
     Ok(quarantined.into_iter().collect())
 }
 
@@ -178,16 +186,19 @@ enum OldState {
 
 impl OldState {
     /// Locks the present state.
-    fn hold(layout: &Layout, storage: Storage) -> Result<Self, StoreFault> {
+    fn hold_state(layout: &Layout, storage: Storage) -> Result<Self, StoreFault> {
         let settings = EngineSettings {
             mirror: false,
             ..EngineSettings::default()
         };
         if storage == Storage::Json {
-            return Ok(Self::Json(json::write_lock(layout, settings.patience)?));
+            return Ok(Self::Json(json::acquire_write_lock(
+                layout,
+                settings.patience,
+            )?));
         }
         let held = SqliteStore::open(layout, &settings).and_then(|store| {
-            let row = store.hold_for_replacement()?;
+            let row = store.lock_for_replacement()?;
             Ok(Self::Sqlite(Box::new(store), row))
         });
         match held {
@@ -198,14 +209,14 @@ impl OldState {
     }
 
     /// Returns the head of its hash chain; `None` if it is unusable.
-    fn head(&self, layout: &Layout) -> Option<ChainHead> {
+    fn chain_head(&self, layout: &Layout) -> Option<ChainHead> {
         match self {
             Self::Sqlite(_, row) => Some(ChainHead {
                 store: row.store.clone(),
                 operation: row.head,
                 hash: row.head_hash,
             }),
-            Self::Json(_) => load_journal(&Journal::at(&layout.journal))
+            Self::Json(_) => dump_journal(&Journal::new(&layout.journal))
                 .ok()
                 .map(|there| there.chain_head()),
             Self::Unusable => None,
@@ -214,9 +225,9 @@ impl OldState {
 
     /// Seals it, so that no open process writes to it any more. Returns the JSON engine's lock,
     /// which stays held.
-    fn seal(self) -> Result<Option<fs::File>, StoreFault> {
+    fn seal_state(self) -> Result<Option<fs::File>, StoreFault> {
         match self {
-            Self::Sqlite(store, row) => match store.seal(row) {
+            Self::Sqlite(store, row) => match store.seal_state(row) {
                 // If the row that takes the seal is damaged, other processes cannot use the state
                 // either.
                 Err(StoreFault::Damaged { .. }) => Ok(None),
@@ -229,9 +240,11 @@ impl OldState {
 }
 
 /// Refuses to replace a state that a newer program wrote.
-pub(crate) fn refuse_newer(layout: &Layout) -> Result<(), StoreFault> {
-    Journal::at(&layout.journal).check_format()?;
-    match SqliteStore::open(layout, &EngineSettings::default()).and_then(|store| store.row()) {
+pub(crate) fn refuse_newer_state(layout: &Layout) -> Result<(), StoreFault> {
+    Journal::new(&layout.journal).check_format_version()?;
+    match SqliteStore::open(layout, &EngineSettings::default())
+        .and_then(|store| store.read_store_row())
+    {
         // A sealed state is out of use, whatever wrote it.
         Ok(row) if !row.is_sealed() => row.check_writer(SqliteStore::FORMAT),
         Err(fault @ (StoreFault::Newer { .. } | StoreFault::AnotherProgram { .. })) => Err(fault),
@@ -244,16 +257,16 @@ pub(crate) fn refuse_newer(layout: &Layout) -> Result<(), StoreFault> {
 /// Called when the outcome is decided and before the last rename, so that a kill never leaves the
 /// new state with the old known head, which would be reported as a rollback. The mirror is marked
 /// stale: its operation ids may mean other operations now.
-pub(crate) fn make_head_known(layout: &Layout, known: Option<&KnownStores>, head: &ChainHead) {
+pub(crate) fn record_known_head(layout: &Layout, known: Option<&KnownStores>, head: &ChainHead) {
     Mirror::new(&layout.mirror).mark_stale();
-    if let Some(heads) = known.and_then(|known| known_heads(layout, known)) {
+    if let Some(heads) = known.and_then(|known| known_heads_for(layout, known)) {
         // Best effort: without it the new history is reported as unknown when it is next opened.
         let _ = heads.record_head(&head.store, head.operation, head.hash);
     }
 }
 
 /// Reverts [`make_head_known`] for a replacement that is reverted, if it got that far.
-pub(crate) fn forget_new_head(
+pub(crate) fn revert_known_head(
     layout: &Layout,
     known: Option<&KnownStores>,
     new: &ChainHead,
@@ -261,11 +274,11 @@ pub(crate) fn forget_new_head(
 ) {
     Mirror::new(&layout.mirror).mark_stale();
     if let Some(heads) = known
-        .and_then(|known| known_heads(layout, known))
+        .and_then(|known| known_heads_for(layout, known))
         .filter(|_| new.store == old.store)
     {
         // Compare-and-swap: if the new head was never recorded, the known one must stay.
-        heads.exchange_head(
+        heads.compare_and_swap_head(
             &new.store,
             (new.operation, new.hash),
             (old.operation, old.hash),
@@ -274,12 +287,12 @@ pub(crate) fn forget_new_head(
 }
 
 /// Returns the user's known heads for this project.
-fn known_heads(layout: &Layout, known: &KnownStores) -> Option<KnownHeads> {
-    let heads = KnownHeads::in_directory(known.folder().parent()?);
+fn known_heads_for(layout: &Layout, known: &KnownStores) -> Option<KnownHeads> {
+    let heads = KnownHeads::in_state_directory(known.folder().parent()?);
     // A shared state has one history for all working copies, a local one a history each.
     Some(if layout.shared.is_some() {
         heads
     } else {
-        heads.at(&layout.root)
+        heads.for_working_copy(&layout.root)
     })
 }

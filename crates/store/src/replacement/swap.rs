@@ -11,10 +11,10 @@ use domain::settings::Storage;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::interrupted::unseal_database;
-use super::staging::{remove_staging, staged};
-use super::{RECOVERY, forget_new_head, make_head_known};
-use crate::durable::{Durability, replace, sync_folder};
+use super::interrupted::unseal_if_sealed;
+use super::staging::{remove_staging_folder, staged_layout};
+use super::{RECOVERY_COMMAND, record_known_head, revert_known_head};
+use crate::durable::{Durability, replace_file, sync_folder};
 use crate::engine::{EngineSettings, io_fault};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
@@ -22,11 +22,11 @@ use crate::postgres::PostgresStore;
 use crate::quarantine::{ChainHead, QuarantineSet};
 
 /// Suffixes of SQLite's files. The database comes first, so that it is never left without its WAL.
-pub(crate) const DATABASE_ENDINGS: [&str; 3] = ["", "-wal", "-shm"];
+pub(crate) const DATABASE_SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
 /// The recovery note, `replacing.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Note {
+pub(crate) struct SwapNote {
     pub(crate) format: u32,
     pub(crate) command: String,
     pub(crate) at: Timestamp,
@@ -38,15 +38,15 @@ pub(crate) struct Note {
     pub(crate) new: ChainHead,
 }
 
-impl Note {
+impl SwapNote {
     /// Returns the path of the note.
     pub(super) fn path(layout: &Layout) -> PathBuf {
-        folder_of(&layout.journal).join("replacing.json")
+        parent_folder(&layout.journal).join("replacing.json")
     }
 
     /// Whether there is a note.
     pub(crate) fn exists(layout: &Layout) -> bool {
-        exists(&Self::path(layout))
+        may_exist(&Self::path(layout))
     }
 
     /// Reads the note; one in another format is removed.
@@ -73,7 +73,7 @@ impl Note {
         let path = Self::path(layout);
         let written = serde_json::to_vec_pretty(self)
             .map_err(io::Error::other)
-            .and_then(|bytes| replace(&path, &bytes, Durability::Synced));
+            .and_then(|bytes| replace_file(&path, &bytes, Durability::Synced));
         written.map_err(|error| {
             // It may exist although its folder could not be synced, and must not describe a swap
             // that did not begin.
@@ -85,7 +85,8 @@ impl Note {
     /// Removes the note, synced.
     pub(super) fn remove(layout: &Layout) -> Result<(), StoreFault> {
         let path = Self::path(layout);
-        let removed = remove_file(&path).and_then(|()| sync_folder(folder_of(&path)));
+        let removed =
+            remove_file_if_present(&path).and_then(|()| sync_folder(parent_folder(&path)));
         removed.map_err(|error| io_fault("cannot remove", &path, error))
     }
 }
@@ -93,19 +94,19 @@ impl Note {
 /// The renames of one replacement. Each is idempotent, so that a resumed swap repeats them.
 pub(crate) struct Swap<'s> {
     pub(crate) layout: &'s Layout,
-    pub(crate) note: &'s Note,
+    pub(crate) note: &'s SwapNote,
     pub(crate) set: &'s QuarantineSet,
 }
 
 impl Swap<'_> {
     /// Whether the last rename was done, so that the new state is in place.
     pub(super) fn is_installed(&self) -> bool {
-        !exists(&self.staged_last())
+        !may_exist(&self.last_staged_file())
     }
 
     /// Returns the staged file that is renamed last.
-    fn staged_last(&self) -> PathBuf {
-        let staged = staged(self.layout);
+    fn last_staged_file(&self) -> PathBuf {
+        let staged = staged_layout(self.layout);
         if self.note.to == Storage::Sqlite {
             staged.database
         } else {
@@ -114,83 +115,86 @@ impl Swap<'_> {
     }
 
     /// Moves the old files into quarantine and the staged ones into place.
-    pub(crate) fn install(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
-        let (layout, staged) = (self.layout, staged(self.layout));
+    pub(crate) fn install_staged(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
+        let (layout, staged) = (self.layout, staged_layout(self.layout));
         // Also false when resuming after the journal's rename: then the journal in place is the new
         // one.
-        let brings_journal = exists(&staged.journal);
+        let brings_journal = may_exist(&staged.journal);
         self.quarantine_database()?;
-        if brings_journal && exists(&layout.journal) {
-            self.set.take_in(&layout.journal, self.set.journal())?;
+        if brings_journal && may_exist(&layout.journal) {
+            self.set
+                .move_file_in(&layout.journal, self.set.journal_path())?;
         }
         // The old files must be safe in quarantine before anything takes their place.
-        self.set.sync()?;
+        self.set.sync_to_disk()?;
         if self.note.to == Storage::Sqlite {
             if let Some(folder) = layout.database.parent() {
-                crate::private::create_directory(folder)
+                crate::private_files::create_private_directory(folder)
                     .map_err(|error| io_fault("cannot create", folder, error))?;
             }
             if brings_journal {
-                rename(&staged.journal, &layout.journal)?;
+                rename_file(&staged.journal, &layout.journal)?;
             }
-            self.sync_places()?;
+            self.sync_folders()?;
             // Before the last rename, see `record_known_head`.
-            self.make_new_head_known(known);
-            rename(&staged.database, &layout.database)?;
+            self.record_new_head(known);
+            rename_file(&staged.database, &layout.database)?;
         } else {
-            self.make_new_head_known(known);
-            rename(&staged.journal, &layout.journal)?;
+            self.record_new_head(known);
+            rename_file(&staged.journal, &layout.journal)?;
         }
-        self.sync_places()
+        self.sync_folders()
     }
 
     /// Records the new head as known, except after an automatic recovery: operations it could not
     /// restore are reported until a person accepts the loss.
-    fn make_new_head_known(&self, known: Option<&KnownStores>) {
-        make_head_known(
+    fn record_new_head(&self, known: Option<&KnownStores>) {
+        record_known_head(
             self.layout,
-            known.filter(|_| self.note.command != RECOVERY),
+            known.filter(|_| self.note.command != RECOVERY_COMMAND),
             &self.note.new,
         );
     }
 
     /// Moves the database and its companion files into quarantine.
     fn quarantine_database(&self) -> Result<(), StoreFault> {
-        for ending in DATABASE_ENDINGS {
-            let file = with_ending(&self.layout.database, ending);
-            if exists(&file) {
-                self.set.take_in(&file, self.set.database(ending))?;
+        for ending in DATABASE_SUFFIXES {
+            let file = with_suffix(&self.layout.database, ending);
+            if may_exist(&file) {
+                self.set
+                    .move_file_in(&file, self.set.database_path(ending))?;
             }
         }
         Ok(())
     }
 
     /// Quarantines the files of a state that was moved to another engine.
-    pub(crate) fn quarantine_moved(&self) -> Result<(), StoreFault> {
+    pub(crate) fn quarantine_moved_files(&self) -> Result<(), StoreFault> {
         if self.note.from == Storage::Sqlite || self.note.to == Storage::Postgres {
             self.quarantine_database()?;
         }
-        if self.note.to == Storage::Postgres && exists(&self.layout.journal) {
-            self.set.take_in(&self.layout.journal, self.set.journal())?;
+        if self.note.to == Storage::Postgres && may_exist(&self.layout.journal) {
+            self.set
+                .move_file_in(&self.layout.journal, self.set.journal_path())?;
         }
-        self.set.sync()?;
-        self.sync_places()?;
-        self.clean_up()
+        self.set.sync_to_disk()?;
+        self.sync_folders()?;
+        self.remove_swap_traces()
     }
 
     /// Removes the note and the staging folder.
-    pub(crate) fn clean_up(&self) -> Result<(), StoreFault> {
+    pub(crate) fn remove_swap_traces(&self) -> Result<(), StoreFault> {
         // First: staged files without a note are leftovers, which the next build removes.
-        Note::remove(self.layout)?;
-        remove_staging(self.layout);
-        self.set.remove_if_unused();
+        SwapNote::remove(self.layout)?;
+        remove_staging_folder(self.layout);
+        self.set.remove_if_empty();
         Ok(())
     }
 
     /// Reverts the swap: moves everything back, the database last, so that no process opens it
     /// without its WAL.
-    pub(crate) fn revert(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
-        let (layout, staged) = (self.layout, staged(self.layout));
+    pub(crate) fn revert_renames(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
+        let (layout, staged) = (self.layout, staged_layout(self.layout));
         let brings_journal = self.note.from == self.note.to || self.note.from == Storage::Postgres;
         // A move installs its database before the settings change, so the database may be in place,
         // with a WAL of its own.
@@ -198,49 +202,53 @@ impl Swap<'_> {
             && self.note.to == Storage::Sqlite
             && self.is_installed();
         if moved_in {
-            for ending in DATABASE_ENDINGS {
-                let file = with_ending(&layout.database, ending);
-                if exists(&file) {
-                    rename(&file, &with_ending(&staged.database, ending))?;
+            for ending in DATABASE_SUFFIXES {
+                let file = with_suffix(&layout.database, ending);
+                if may_exist(&file) {
+                    rename_file(&file, &with_suffix(&staged.database, ending))?;
                 }
             }
         }
-        if brings_journal && exists(&layout.journal) && !exists(&staged.journal) {
-            rename(&layout.journal, &staged.journal)?;
+        if brings_journal && may_exist(&layout.journal) && !may_exist(&staged.journal) {
+            rename_file(&layout.journal, &staged.journal)?;
         }
-        if exists(&self.set.journal()) && !exists(&layout.journal) {
-            rename(&self.set.journal(), &layout.journal)?;
+        if may_exist(&self.set.journal_path()) && !may_exist(&layout.journal) {
+            rename_file(&self.set.journal_path(), &layout.journal)?;
         }
-        for ending in DATABASE_ENDINGS.into_iter().rev() {
+        for ending in DATABASE_SUFFIXES.into_iter().rev() {
             let (from, to) = (
-                self.set.database(ending),
-                with_ending(&layout.database, ending),
+                self.set.database_path(ending),
+                with_suffix(&layout.database, ending),
             );
-            if exists(&from) && !exists(&to) {
-                rename(&from, &to)?;
+            if may_exist(&from) && !may_exist(&to) {
+                rename_file(&from, &to)?;
             }
         }
-        self.sync_places()?;
+        self.sync_folders()?;
         if let Some(old) = &self.note.old {
-            forget_new_head(layout, known, &self.note.new, old);
+            revert_known_head(layout, known, &self.note.new, old);
         }
         // Before the note is removed: a shared state is only unsealed by the machine that has the
         // note. A local database is unsealed by any process that finds it sealed without a note.
         if self.note.from == Storage::Postgres {
-            PostgresStore::open(layout, &EngineSettings::default())?.unseal()?;
+            PostgresStore::open(layout, &EngineSettings::default())?.unseal_state()?;
         }
-        Note::remove(layout)?;
+        SwapNote::remove(layout)?;
         if self.note.from == Storage::Sqlite {
-            unseal_database(layout)?;
+            unseal_if_sealed(layout)?;
         }
-        remove_staging(layout);
-        self.set.remove_if_unused();
+        remove_staging_folder(layout);
+        self.set.remove_if_empty();
         Ok(())
     }
 
     /// Reverts after a failure, and returns the fault to report.
-    pub(crate) fn give_up(&self, known: Option<&KnownStores>, fault: StoreFault) -> StoreFault {
-        match self.revert(known) {
+    pub(crate) fn revert_after_fault(
+        &self,
+        known: Option<&KnownStores>,
+        fault: StoreFault,
+    ) -> StoreFault {
+        match self.revert_renames(known) {
             Ok(()) => fault,
             Err(_) => StoreFault::Io {
                 action: format!(
@@ -253,10 +261,10 @@ impl Swap<'_> {
     }
 
     /// Syncs the folders of journal and database, so that the renames survive a power cut.
-    fn sync_places(&self) -> Result<(), StoreFault> {
+    fn sync_folders(&self) -> Result<(), StoreFault> {
         let mut folders = vec![
-            folder_of(&self.layout.journal),
-            folder_of(&self.layout.database),
+            parent_folder(&self.layout.journal),
+            parent_folder(&self.layout.database),
         ];
         folders.dedup();
         for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
@@ -267,7 +275,7 @@ impl Swap<'_> {
 }
 
 /// Appends a suffix to a path.
-pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
@@ -275,22 +283,22 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
 
 /// Whether a path may exist. An error other than "not found" counts as existing, so that no step is
 /// taken for done that was not.
-pub(crate) fn exists(path: &Path) -> bool {
+pub(crate) fn may_exist(path: &Path) -> bool {
     !matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound)
 }
 
-fn rename(from: &Path, to: &Path) -> Result<(), StoreFault> {
+fn rename_file(from: &Path, to: &Path) -> Result<(), StoreFault> {
     fs::rename(from, to).map_err(|error| io_fault("cannot write", to, error))
 }
 
-fn remove_file(path: &Path) -> io::Result<()> {
+fn remove_file_if_present(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(super) fn parent_folder(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."))

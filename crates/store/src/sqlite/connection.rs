@@ -19,19 +19,19 @@ pub(super) const APPLICATION_ID: i64 = 0x746c_6e31;
 /// Every new process has to read the whole log first, so it is kept short. SQLite's automatic
 /// checkpoint does not help: it does not truncate the log, and a new process cannot know which
 /// pages were already copied.
-const LOG_PAGES: u64 = 48;
-const PAGE: u64 = 4096;
+const MAX_LOG_PAGES: u64 = 48;
+const PAGE_BYTES: u64 = 4096;
 
 /// Whether the file is created or has to exist.
-pub(super) enum Purpose {
+pub(super) enum OpenMode {
     Create,
     Existing,
 }
 
 /// Opens the database.
-pub(super) fn open(
+pub(super) fn open_database_file(
     path: &Path,
-    purpose: &Purpose,
+    purpose: &OpenMode,
     patience: Duration,
 ) -> Result<Connection, StoreFault> {
     // NO_MUTEX: every thread has its own connection. NOFOLLOW: a link in a copied project could
@@ -40,14 +40,16 @@ pub(super) fn open(
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = match purpose {
-        Purpose::Create => Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_CREATE),
-        Purpose::Existing => {
-            check_file(path)?;
+        OpenMode::Create => {
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_CREATE)
+        }
+        OpenMode::Existing => {
+            check_file_safety(path)?;
             Connection::open_with_flags(path, flags)
         }
     }
-    .map_err(|error| fault(path, error))?;
-    configure(&mut connection, patience).map_err(|error| fault(path, error))?;
+    .map_err(|error| to_fault(path, error))?;
+    configure_connection(&mut connection, patience).map_err(|error| to_fault(path, error))?;
     Ok(connection)
 }
 
@@ -56,7 +58,7 @@ pub(super) fn open(
 /// Refused if the write-ahead log has content: `immutable` ignores the log, and recent operations
 /// would be missing.
 pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
-    if fs::metadata(log_of(path)).is_ok_and(|metadata| metadata.len() > 0) {
+    if fs::metadata(log_path(path)).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(StoreFault::ReadOnly {
             path: path.to_owned(),
         });
@@ -65,7 +67,7 @@ pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(uri, flags).map_err(|error| fault(path, error))
+    Connection::open_with_flags(uri, flags).map_err(|error| to_fault(path, error))
 }
 
 fn escape_uri(path: &str) -> String {
@@ -76,7 +78,7 @@ fn escape_uri(path: &str) -> String {
 }
 
 /// Refuses files that are unsafe to open: not regular, writable by everyone, or of another user.
-fn check_file(path: &Path) -> Result<(), StoreFault> {
+fn check_file_safety(path: &Path) -> Result<(), StoreFault> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -111,17 +113,17 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
 }
 
 /// Checkpoints and truncates the write-ahead log once it is long.
-pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
-    if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > LOG_PAGES * PAGE) {
+pub(super) fn checkpoint_long_log(connection: &Connection, path: &Path) {
+    if fs::metadata(log_path(path)).is_ok_and(|log| log.len() > MAX_LOG_PAGES * PAGE_BYTES) {
         // A reader blocks the truncation; then the next writer tries again.
-        let _ = without_patience(|| {
+        let _ = without_blocking(|| {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         });
     }
 }
 
 /// Calls `act` with non-blocking lock attempts.
-pub(super) fn without_patience<T>(act: impl FnOnce() -> T) -> T {
+pub(super) fn without_blocking<T>(act: impl FnOnce() -> T) -> T {
     // The previous value is restored, so that such calls may nest.
     let before = IN_A_HURRY.replace(true);
     let outcome = act();
@@ -129,22 +131,22 @@ pub(super) fn without_patience<T>(act: impl FnOnce() -> T) -> T {
     outcome
 }
 
-fn log_of(path: &Path) -> std::ffi::OsString {
+fn log_path(path: &Path) -> std::ffi::OsString {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     log
 }
 
 /// Runs a cached statement without parameters or rows.
-pub(super) fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+pub(super) fn run_cached_statement(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(drop)
 }
 
-fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Result<()> {
-    set_patience(patience);
+fn configure_connection(connection: &mut Connection, patience: Duration) -> rusqlite::Result<()> {
+    set_lock_timeout(patience);
     // A server uses more than the default of sixteen different statements.
     connection.set_prepared_statement_cache_capacity(64);
-    connection.busy_handler(Some(wait_a_little))?;
+    connection.busy_handler(Some(wait_with_jitter))?;
     // By default the last process to close checkpoints the log: five syncs at the end of every
     // hook.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -162,7 +164,7 @@ fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Resul
 }
 
 // SQLite's busy handler is a plain function without state, so its limit is per process.
-static GIVE_UP_AFTER_MS: AtomicU64 = AtomicU64::new(5_000);
+static LOCK_TIMEOUT_MS: AtomicU64 = AtomicU64::new(5_000);
 static JITTER: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static WAITING_SINCE: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
@@ -170,8 +172,8 @@ thread_local! {
     static IN_A_HURRY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-fn set_patience(patience: Duration) {
-    GIVE_UP_AFTER_MS.store(
+fn set_lock_timeout(patience: Duration) {
+    LOCK_TIMEOUT_MS.store(
         u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
         Ordering::Relaxed,
     );
@@ -179,7 +181,7 @@ fn set_patience(patience: Duration) {
 
 /// Busy handler: sleeps 0.3 to 2.8 ms with jitter, because writers that retry in lockstep starve
 /// one another.
-fn wait_a_little(attempt: i32) -> bool {
+fn wait_with_jitter(attempt: i32) -> bool {
     if IN_A_HURRY.get() {
         return false;
     }
@@ -192,7 +194,7 @@ fn wait_a_little(attempt: i32) -> bool {
         cell.get().unwrap_or(now)
     });
     let waited = now.duration_since(since);
-    if waited >= Duration::from_millis(GIVE_UP_AFTER_MS.load(Ordering::Relaxed)) {
+    if waited >= Duration::from_millis(LOCK_TIMEOUT_MS.load(Ordering::Relaxed)) {
         return false;
     }
     // A hash (splitmix/murmur constants) of counter, pid and time: random enough for jitter,
@@ -207,7 +209,7 @@ fn wait_a_little(attempt: i32) -> bool {
 }
 
 /// Maps an SQLite error to a fault with a known remedy.
-pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
+pub(super) fn to_fault(path: &Path, error: rusqlite::Error) -> StoreFault {
     let code = error.sqlite_error_code();
     match code {
         // SQLite retried for ten seconds, on its own schedule, for a lock no process holds for
@@ -223,7 +225,11 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
             // Reading /proc/locks takes 10 ms, during which no process on the machine gets a file
             // lock. Non-blocking attempts do not report the holder, so they skip it.
             StoreFault::Locked {
-                holder: if IN_A_HURRY.get() { None } else { holder(path) },
+                holder: if IN_A_HURRY.get() {
+                    None
+                } else {
+                    find_lock_holder(path)
+                },
             }
         }
         Some(
@@ -270,7 +276,7 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
 ///
 /// Never opens the file: closing a descriptor drops all POSIX locks this process has on the file,
 /// and another process could then truncate it under us.
-fn holder(path: &Path) -> Option<u32> {
+fn find_lock_holder(path: &Path) -> Option<u32> {
     // Byte 120 of the shared-memory file is SQLite's write lock.
     const WRITE_LOCK: &str = "120";
     let mut shm = path.as_os_str().to_owned();

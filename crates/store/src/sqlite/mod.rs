@@ -4,8 +4,8 @@
 //! and sync → `COMMIT` → mirror. A kill between any two steps loses nothing that was acknowledged.
 
 mod connection;
-mod known_history;
 mod migrate;
+mod rollback_detection;
 mod search;
 mod sql;
 mod verify;
@@ -20,32 +20,32 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, Clock, FileStamp, History, Recovery, Snapshot, Store, StoreFault,
-    StoreFinding, Transaction,
+    ChildName, Clock, FileStamp, HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding,
+    TokenStore, Transaction,
 };
-use domain::status::Footing;
+use domain::status::StatusInputs;
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::{Connection, params_from_iter};
 
-use self::connection::Purpose;
-use self::migrate::{Condition, FORMAT};
+use self::connection::OpenMode;
+use self::migrate::{CURRENT_FORMAT, DatabaseKind};
 use self::sql::SqliteConnection;
 use crate::clock::SystemClock;
-use crate::engine::{EngineSettings, Recorded, io_fault};
-use crate::journal::{self, Journal, JournalEntry, Mark};
+use crate::engine::{ChainedOperation, EngineSettings, io_fault};
+use crate::journal::{self, Journal, JournalEntry, JournalStamp};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
-use crate::quarantine::{Manifest, QuarantineReason, quarantine_files};
-use crate::tables::MADE_FROM_OPERATIONS;
-use crate::tables::access::{Book, Desk};
-use crate::tables::sql::Sql;
-use crate::tables::view::{StoreRow, View, read_store_row};
-use crate::tables::write::{Keeper, TableTransaction};
+use crate::quarantine::{QuarantineManifest, QuarantineReason, quarantine_files};
+use crate::tables::DERIVED_TABLES;
+use crate::tables::access::{AccessTables, AccessTransactions};
+use crate::tables::sql::SqlConnection;
+use crate::tables::view::{StoreRow, TableView, read_store_row};
+use crate::tables::write::{TableTransaction, TransactionOwner};
 
 /// The journal's end compared with the database's head.
-enum JournalIs {
+enum JournalComparison {
     Equal,
     Ahead,
     /// Missing, shorter, or of another hash chain.
@@ -63,16 +63,16 @@ pub(crate) struct SqliteStore {
     recoveries: RefCell<Vec<Recovery>>,
     warnings: RefCell<Vec<String>>,
     /// Cache of the last comparison: the journal file that was equal to the database, and the head.
-    compared: Cell<Option<(Mark, Digest32)>>,
+    compared: Cell<Option<(JournalStamp, Digest32)>>,
     /// Set if the file cannot be written (read-only or full disk).
     read_only: bool,
     /// How the history compares with the head this user saw last.
-    history: Cell<History>,
+    history: Cell<HistoryState>,
 }
 
 impl SqliteStore {
     /// The schema version this program reads and writes.
-    pub(crate) const FORMAT: i64 = FORMAT;
+    pub(crate) const FORMAT: i64 = CURRENT_FORMAT;
 
     /// Opens a project's database after checking the file and its header. Falls back to read-only.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
@@ -80,19 +80,19 @@ impl SqliteStore {
             Ok((connection, condition)) => (connection, condition, false),
             Err(StoreFault::ReadOnly { .. }) => {
                 let connection = connection::open_immutable(&layout.database)?;
-                let condition = migrate::condition(&connection, &layout.database)?;
+                let condition = migrate::detect_database_kind(&connection, &layout.database)?;
                 (connection, condition, true)
             }
             Err(other) => return Err(other),
         };
         let format = match condition {
-            Condition::Ours { format } => format,
-            Condition::Empty => {
+            DatabaseKind::Ours { format } => format,
+            DatabaseKind::Empty => {
                 return Err(StoreFault::Damaged {
                     what: "the database is empty".to_owned(),
                 });
             }
-            Condition::AnotherProgram => {
+            DatabaseKind::AnotherProgram => {
                 return Err(StoreFault::AnotherProgram {
                     path: layout.database.clone(),
                 });
@@ -105,7 +105,7 @@ impl SqliteStore {
                 clock: Cell::new(None),
                 working_copy: OnceCell::new(),
             },
-            journal: Journal::at(&layout.journal),
+            journal: Journal::new(&layout.journal),
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
             settings: settings.clone(),
@@ -121,84 +121,88 @@ impl SqliteStore {
     }
 
     /// Returns the store's id.
-    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
+    pub(crate) fn read_store_id(&self) -> Result<StoreId, StoreFault> {
         Ok(read_store_row(&self.connection, "")?.store)
     }
 
     /// Returns every operation with its texts.
-    pub(crate) fn entries(&self) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
+    pub(crate) fn load_all_entries(&self) -> Result<(StoreId, Vec<ChainedOperation>), StoreFault> {
         // Replays what an interrupted process left in the journal only.
-        drop(self.read()?);
-        let row = self.begin("BEGIN")?;
+        drop(self.begin_read()?);
+        let row = self.begin_transaction("BEGIN")?;
         let reading = ReadView {
-            view: self.view(row),
+            view: self.view_at(row),
             store: self,
         };
-        Ok((reading.view.store.store.clone(), reading.view.entries()?))
+        Ok((
+            reading.view.store.store.clone(),
+            reading.view.load_all_entries()?,
+        ))
     }
 
     /// Reads the `store` row: identity, format and head.
-    pub(crate) fn row(&self) -> Result<StoreRow, StoreFault> {
+    pub(crate) fn read_store_row(&self) -> Result<StoreRow, StoreFault> {
         read_store_row(&self.connection, "")
     }
 
     /// Takes the write lock, keeps it, and returns every operation with its texts.
-    pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
-        let row = self.hold_for_replacement()?;
-        let held = self.reconcile(row).and_then(|row| {
-            let entries = self.view(row.clone()).entries()?;
+    pub(crate) fn lock_and_load(&self) -> Result<(StoreRow, Vec<ChainedOperation>), StoreFault> {
+        let row = self.lock_for_replacement()?;
+        let held = self.reconcile_journal(row).and_then(|row| {
+            let entries = self.view_at(row.clone()).load_all_entries()?;
             Ok((row, entries))
         });
         held.inspect_err(|_| self.roll_back())
     }
 
     /// Takes the write lock and keeps it; refuses a sealed state and one of a newer program.
-    pub(crate) fn hold_for_replacement(&self) -> Result<StoreRow, StoreFault> {
+    pub(crate) fn lock_for_replacement(&self) -> Result<StoreRow, StoreFault> {
         if self.read_only {
             return Err(StoreFault::ReadOnly {
                 path: self.layout.database.clone(),
             });
         }
-        let row = self.begin("BEGIN IMMEDIATE")?;
-        row.check_writer(FORMAT).inspect_err(|_| self.roll_back())?;
+        let row = self.begin_transaction("BEGIN IMMEDIATE")?;
+        row.check_writer(CURRENT_FORMAT)
+            .inspect_err(|_| self.roll_back())?;
         Ok(row)
     }
 
     /// Seals this state, with the write lock held, and commits: every process that has it open gets
     /// [`StoreFault::Moved`].
-    pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
+    pub(crate) fn seal_state(&self, row: StoreRow) -> Result<(), StoreFault> {
         let size = row.journal_size;
-        let mut transaction = self.transaction(row);
-        transaction.view.store.seal();
-        self.finish(&mut transaction, size)?;
+        let mut transaction = self.transaction_at(row);
+        transaction.view.store.mark_sealed();
+        self.finish_transaction(&mut transaction, size)?;
         drop(transaction);
         // The seal must reach the database file itself: a process that has opened the file but not
         // yet the write-ahead log would not see it.
-        let _ = self.checkpoint();
+        let _ = self.checkpoint_log();
         Ok(())
     }
 
     /// Makes a sealed state usable again; returns whether it was sealed.
-    pub(crate) fn unseal(&self) -> Result<bool, StoreFault> {
-        let row = self.begin("BEGIN IMMEDIATE")?;
+    pub(crate) fn unseal_state(&self) -> Result<bool, StoreFault> {
+        let row = self.begin_transaction("BEGIN IMMEDIATE")?;
         if !row.is_sealed() {
             self.roll_back();
             return Ok(false);
         }
         let size = row.journal_size;
-        let mut transaction = self.transaction(row);
-        transaction.view.store.unseal(FORMAT);
-        self.finish(&mut transaction, size)?;
+        let mut transaction = self.transaction_at(row);
+        transaction.view.store.mark_unsealed(CURRENT_FORMAT);
+        self.finish_transaction(&mut transaction, size)?;
         Ok(true)
     }
 
     /// Checkpoints the write-ahead log completely and truncates it.
-    pub(crate) fn checkpoint(&self) -> Result<(), StoreFault> {
+    pub(crate) fn checkpoint_log(&self) -> Result<(), StoreFault> {
         let busy: i64 = self
             .connection
             .inner
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-            .map_err(|error| self.connection.fault(error))?;
+            .map_err(|error| self.connection.to_fault(error))?;
         // The pragma reports a blocked checkpoint in its result, not as an error.
         if busy != 0 {
             return Err(StoreFault::Locked { holder: None });
@@ -207,9 +211,9 @@ impl SqliteStore {
     }
 
     /// If the database itself is intact, repairs a damaged journal from it; returns whether it is.
-    pub(crate) fn mend_if_sound(&self) -> Result<bool, StoreFault> {
+    pub(crate) fn repair_journal_if_intact(&self) -> Result<bool, StoreFault> {
         use domain::ports::StoreFindingKind::{DatabaseDamaged, JournalDamaged, TextMissing};
-        let Ok(findings) = self.verify() else {
+        let Ok(findings) = self.verify_integrity() else {
             return Ok(false);
         };
         if findings
@@ -222,8 +226,8 @@ impl SqliteStore {
             .iter()
             .any(|finding| finding.kind == JournalDamaged)
         {
-            let row = self.begin("BEGIN IMMEDIATE")?;
-            let mended = self.mend_journal(row);
+            let row = self.begin_transaction("BEGIN IMMEDIATE")?;
+            let mended = self.rewrite_journal(row);
             self.roll_back();
             mended?;
         }
@@ -233,29 +237,37 @@ impl SqliteStore {
     fn open_writable(
         layout: &Layout,
         settings: &EngineSettings,
-    ) -> Result<(Connection, Condition), StoreFault> {
-        let connection = connection::open(&layout.database, &Purpose::Existing, settings.patience)?;
-        let condition = migrate::condition(&connection, &layout.database)?;
+    ) -> Result<(Connection, DatabaseKind), StoreFault> {
+        let connection = connection::open_database_file(
+            &layout.database,
+            &OpenMode::Existing,
+            settings.patience,
+        )?;
+        let condition = migrate::detect_database_kind(&connection, &layout.database)?;
         Ok((connection, condition))
     }
 
     /// Builds a new database by replaying `entries`; `journal_size` is where they end in the
     /// journal.
-    pub(crate) fn build(
+    pub(crate) fn build_database(
         layout: &Layout,
         id: &StoreId,
         entries: &[JournalEntry],
         journal_size: u64,
     ) -> Result<(), StoreFault> {
-        let recorded: Vec<Recorded> = entries.iter().cloned().map(Recorded::from).collect();
-        Self::build_from(layout, id, &recorded, journal_size)
+        let recorded: Vec<ChainedOperation> = entries
+            .iter()
+            .cloned()
+            .map(ChainedOperation::from)
+            .collect();
+        Self::build_database_from(layout, id, &recorded, journal_size)
     }
 
     /// As [`Self::build`], from operations of any engine.
-    pub(crate) fn build_from(
+    pub(crate) fn build_database_from(
         layout: &Layout,
         id: &StoreId,
-        recorded: &[Recorded],
+        recorded: &[ChainedOperation],
         journal_size: u64,
     ) -> Result<(), StoreFault> {
         // Built beside the database and renamed over it at the end: a crash in between leaves the
@@ -270,7 +282,7 @@ impl SqliteStore {
             mirror: false,
             ..EngineSettings::default()
         };
-        lay_foundation(&path, id)?;
+        create_empty_database(&path, id)?;
         {
             let store = Self::open(
                 &Layout {
@@ -279,17 +291,17 @@ impl SqliteStore {
                 },
                 &settings,
             )?;
-            let row = store.begin("BEGIN IMMEDIATE")?;
-            let mut transaction = store.transaction(row);
+            let row = store.begin_transaction("BEGIN IMMEDIATE")?;
+            let mut transaction = store.transaction_at(row);
             for one in recorded {
                 transaction.apply_recorded(one)?;
             }
-            store.finish(&mut transaction, journal_size)?;
+            store.finish_transaction(&mut transaction, journal_size)?;
             drop(transaction);
             // Only the main file is renamed, so nothing may be left in the log.
-            store.checkpoint()?;
+            store.checkpoint_log()?;
         }
-        restrict(&path);
+        restrict_permissions(&path);
         let moved = fs::File::open(&path)
             .and_then(|file| file.sync_all())
             .and_then(|()| fs::rename(&path, &layout.database))
@@ -298,49 +310,49 @@ impl SqliteStore {
     }
 
     fn check_reader(&self) -> Result<(), StoreFault> {
-        if self.format > FORMAT {
+        if self.format > CURRENT_FORMAT {
             let row = read_store_row(&self.connection, "")?;
-            if row.min_reader > FORMAT {
+            if row.min_reader > CURRENT_FORMAT {
                 return Err(StoreFault::Newer {
                     found: self.format,
-                    known: FORMAT,
+                    known: CURRENT_FORMAT,
                 });
             }
         }
         Ok(())
     }
 
-    fn view_for_reading(&self, row: StoreRow) -> View<'_> {
-        View::for_reading(&self.connection, row)
+    fn view_for_reading(&self, row: StoreRow) -> TableView<'_> {
+        TableView::for_reading(&self.connection, row)
     }
 
-    fn view(&self, row: StoreRow) -> View<'_> {
-        View::new(&self.connection, row)
+    fn view_at(&self, row: StoreRow) -> TableView<'_> {
+        TableView::new(&self.connection, row)
     }
 
     /// Begins a write transaction: takes the write lock and reconciles database and journal.
-    pub(crate) fn begin_writing(&self) -> Result<TableTransaction<'_>, StoreFault> {
+    pub(crate) fn begin_write_transaction(&self) -> Result<TableTransaction<'_>, StoreFault> {
         if self.read_only {
             return Err(StoreFault::ReadOnly {
                 path: self.layout.database.clone(),
             });
         }
-        if self.format < FORMAT {
-            migrate::upgrade(&self.connection.inner, &self.layout, self.format)?;
+        if self.format < CURRENT_FORMAT {
+            migrate::upgrade_with_backup(&self.connection.inner, &self.layout, self.format)?;
         }
-        let row = self.begin("BEGIN IMMEDIATE")?;
+        let row = self.begin_transaction("BEGIN IMMEDIATE")?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
         let row = row
-            .check_writer(FORMAT)
-            .and_then(|()| self.reconcile(row))
+            .check_writer(CURRENT_FORMAT)
+            .and_then(|()| self.reconcile_journal(row))
             .inspect_err(|_| self.roll_back())?;
-        Ok(self.transaction(row))
+        Ok(self.transaction_at(row))
     }
 
     /// Replaces the whole history by these operations and rebuilds the tables from them, in one
     /// transaction. File stamps are deleted, because node ids may be assigned differently now.
-    pub(crate) fn rewrite(&self, entries: &[Recorded]) -> Result<(), StoreFault> {
-        let found = self.begin("BEGIN IMMEDIATE")?;
+    pub(crate) fn rewrite_history(&self, entries: &[ChainedOperation]) -> Result<(), StoreFault> {
+        let found = self.begin_transaction("BEGIN IMMEDIATE")?;
         self.replace_history(found, entries)
     }
 
@@ -348,37 +360,37 @@ impl SqliteStore {
     pub(crate) fn replace_history(
         &self,
         found: StoreRow,
-        entries: &[Recorded],
+        entries: &[ChainedOperation],
     ) -> Result<(), StoreFault> {
         let store = StoreRow {
             head: OperationId(0),
-            head_hash: journal::chain_start(&found.store),
+            head_hash: journal::chain_start_hash(&found.store),
             next_node: 1,
             node_total: 0,
             ..found.clone()
         };
         // Rolls back if dropped before `finish`.
-        let mut transaction = self.transaction(store);
+        let mut transaction = self.transaction_at(store);
         transaction.found = found;
-        for table in MADE_FROM_OPERATIONS.iter().chain(&["stamp"]) {
+        for table in DERIVED_TABLES.iter().chain(&["stamp"]) {
             self.connection
-                .execute(&format!("DELETE FROM {table}"), &[])?;
+                .execute_statement(&format!("DELETE FROM {table}"), &[])?;
         }
         // Deleting FTS5 rows one by one would leave their words in the index until segments merge;
         // a rewrite after a secret was purged must leave none.
         self.connection
-            .execute("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
+            .execute_statement("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
         let mut lines = Vec::with_capacity(entries.len());
         for one in entries {
             transaction.apply_recorded(one)?;
-            lines.push(one.line()?);
+            lines.push(one.to_journal_line()?);
         }
         let unwritable = |error| io_fault("cannot write", self.journal.path(), error);
         let size = self
             .journal
-            .write_whole(&transaction.view.store.store, &lines)
+            .write_new_journal(&transaction.view.store.store, &lines)
             .map_err(unwritable)?;
-        self.finish(&mut transaction, size)?;
+        self.finish_transaction(&mut transaction, size)?;
         drop(transaction);
         // Also deletes files of removed nodes. The mirror is a copy, so a failure here is not one
         // of the rewrite; the next export catches up.
@@ -387,159 +399,160 @@ impl SqliteStore {
     }
 
     /// Releases the write lock of a [`Self::hold`] without a change.
-    pub(crate) fn let_go(&self) {
+    pub(crate) fn release_write_lock(&self) {
         self.roll_back();
     }
 
     /// Returns the last operation's id and hash.
-    pub(crate) fn standing(&self) -> Result<(OperationId, Digest32), StoreFault> {
+    pub(crate) fn head_position(&self) -> Result<(OperationId, Digest32), StoreFault> {
         let row = read_store_row(&self.connection, "")?;
         Ok((row.head, row.head_hash))
     }
 
     /// Sets the store's clock to a shared one, which shows `now`; it goes on with the monotonic
     /// clock.
-    pub(crate) fn go_by(&self, now: Timestamp) {
+    pub(crate) fn set_shared_clock(&self, now: Timestamp) {
         self.connection.clock.set(Some((now, Instant::now())));
     }
 
     /// Sets the id of the working copy whose replica this is.
-    pub(crate) fn name_working_copy(&self, name: String) {
+    pub(crate) fn set_working_copy(&self, name: String) {
         // Set once, right after opening.
         let _ = self.connection.working_copy.set(name);
     }
 
-    fn transaction(&self, row: StoreRow) -> TableTransaction<'_> {
-        TableTransaction::new(self, self.view(row))
+    fn transaction_at(&self, row: StoreRow) -> TableTransaction<'_> {
+        TableTransaction::new(self, self.view_at(row))
     }
 
     /// Writes the `store` row and commits; `journal_size` is the journal's length now.
-    fn finish(
+    fn finish_transaction(
         &self,
         transaction: &mut TableTransaction<'_>,
         journal_size: u64,
     ) -> Result<(), StoreFault> {
         transaction.write_store_row(journal_size)?;
-        connection::run(&self.connection.inner, "COMMIT")
-            .map_err(|error| self.connection.fault(error))?;
+        connection::run_cached_statement(&self.connection.inner, "COMMIT")
+            .map_err(|error| self.connection.to_fault(error))?;
         transaction.finished = true;
         Ok(())
     }
 
-    fn begin(&self, how: &str) -> Result<StoreRow, StoreFault> {
-        connection::run(&self.connection.inner, how)
-            .map_err(|error| self.connection.fault(error))?;
+    fn begin_transaction(&self, how: &str) -> Result<StoreRow, StoreFault> {
+        connection::run_cached_statement(&self.connection.inner, how)
+            .map_err(|error| self.connection.to_fault(error))?;
         read_store_row(&self.connection, "").inspect_err(|_| self.roll_back())
     }
 
     fn roll_back(&self) {
         // A failed rollback does no harm: closing the connection rolls back.
-        let _ = connection::run(&self.connection.inner, "ROLLBACK");
+        let _ = connection::run_cached_statement(&self.connection.inner, "ROLLBACK");
     }
 
     /// Compares the end of the journal's hash chain with the database's head.
-    fn compare_journal(&self, row: &StoreRow) -> Result<JournalIs, StoreFault> {
+    fn compare_journal(&self, row: &StoreRow) -> Result<JournalComparison, StoreFault> {
         let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
-        let Some(mark) = self.journal.mark().map_err(unreadable)? else {
-            return Ok(JournalIs::Wrong);
+        let Some(mark) = self.journal.read_stamp().map_err(unreadable)? else {
+            return Ok(JournalComparison::Wrong);
         };
         // Servers compare at every request; an unchanged file at the same head is not read again.
         if self.compared.get() == Some((mark, row.head_hash)) {
-            return Ok(JournalIs::Equal);
+            return Ok(JournalComparison::Equal);
         }
         let same_chain = mark.size >= row.journal_size
             && self
                 .journal
-                .ends_in(&row.store, row.journal_size, row.head_hash)
+                .ends_with_hash(&row.store, row.journal_size, row.head_hash)
                 .map_err(unreadable)?;
         Ok(match same_chain {
-            false => JournalIs::Wrong,
+            false => JournalComparison::Wrong,
             true if mark.size == row.journal_size => {
                 self.compared.set(Some((mark, row.head_hash)));
-                JournalIs::Equal
+                JournalComparison::Equal
             }
-            true => JournalIs::Ahead,
+            true => JournalComparison::Ahead,
         })
     }
 
     /// Reconciles journal and database. Only called with the write lock held: otherwise another
     /// process may be between its append and its commit.
-    fn reconcile(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+    fn reconcile_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
         match self.compare_journal(&row)? {
-            JournalIs::Equal => Ok(row),
-            JournalIs::Ahead => self.catch_up(row),
-            JournalIs::Wrong => self.mend_journal(row),
+            JournalComparison::Equal => Ok(row),
+            JournalComparison::Ahead => self.replay_journal_end(row),
+            JournalComparison::Wrong => self.rewrite_journal(row),
         }
     }
 
     /// Replays the end of a journal that is ahead: a process died between append and commit. Its
     /// operation is durable and was decided on exactly this state, so it is applied; a torn last
     /// line was never acknowledged and is cut off.
-    fn catch_up(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+    fn replay_journal_end(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
         let ahead = self
             .journal
-            .read_from(row.journal_size, Some(row.head_hash))
+            .read_entries_from(row.journal_size, Some(row.head_hash))
             .map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
         if let Some(damage) = ahead.damage.as_ref().filter(|damage| !damage.torn) {
             return Err(StoreFault::Damaged {
                 what: format!("cannot read the end of the journal: {}", damage.what),
             });
         }
-        let mut transaction = self.transaction(row);
+        let mut transaction = self.transaction_at(row);
         for entry in &ahead.entries {
             transaction.apply_recorded(&entry.clone().into())?;
         }
         if ahead.damage.is_some() {
             self.journal
-                .cut(ahead.good_size)
+                .truncate_to(ahead.good_size)
                 .map_err(|error| io_fault("cannot cut", self.journal.path(), error))?;
         }
-        self.finish(&mut transaction, ahead.good_size)?;
+        self.finish_transaction(&mut transaction, ahead.good_size)?;
         drop(transaction);
         if !ahead.entries.is_empty() {
-            self.tell(format!(
+            self.report_recovery(format!(
                 "an interrupted process had written {} to the journal but not to the database: recovered",
-                domain::text::count(ahead.entries.len(), "operation", "operations")
+                domain::text::count_with_noun(ahead.entries.len(), "operation", "operations")
             ));
         }
-        self.begin("BEGIN IMMEDIATE")
+        self.begin_transaction("BEGIN IMMEDIATE")
     }
 
     /// Rewrites a journal that is missing, too short or of another chain: the database has every
     /// operation, so the journal is written from it and the old file quarantined.
-    fn mend_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
-        self.journal.check_format()?;
+    fn rewrite_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+        self.journal.check_format_version()?;
         // Everything is loaded and verified before the old file is touched: if the database is
         // damaged too, the journal may be all that is left.
-        let entries = self.view(row.clone()).entries()?;
+        let entries = self.view_at(row.clone()).load_all_entries()?;
         let lines = entries
             .iter()
-            .map(Recorded::line)
+            .map(ChainedOperation::to_journal_line)
             .collect::<Result<Vec<_>, _>>()?;
         let why = "the journal was damaged or did not belong to the database";
-        let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Damaged, why, None);
+        let manifest =
+            QuarantineManifest::new(SystemClock.now(), QuarantineReason::Damaged, why, None);
         let quarantined =
             quarantine_files(&self.layout, &manifest, [self.journal.path().to_owned()])?;
         let size = self
             .journal
-            .write_whole(&row.store, &lines)
+            .write_new_journal(&row.store, &lines)
             .map_err(|error| io_fault("cannot write", self.journal.path(), error))?;
-        let mut transaction = self.transaction(row);
-        self.finish(&mut transaction, size)?;
+        let mut transaction = self.transaction_at(row);
+        self.finish_transaction(&mut transaction, size)?;
         drop(transaction);
-        let operations = domain::text::count(lines.len(), "operation", "operations");
-        self.tell(match quarantined {
+        let operations = domain::text::count_with_noun(lines.len(), "operation", "operations");
+        self.report_recovery(match quarantined {
             Some(folder) => format!(
                 "the journal was damaged: quarantined in {folder}, written again from the database ({operations})"
             ),
             None => format!("the journal was missing: written again from the database ({operations})"),
         });
-        self.begin("BEGIN IMMEDIATE")
+        self.begin_transaction("BEGIN IMMEDIATE")
     }
 
     /// Returns the operations after `after` that are still readable and continue the chain from
     /// `prev`, for a rebuild. Stops at the first gap.
-    pub(crate) fn salvage(
+    pub(crate) fn salvage_operations(
         layout: &Layout,
         settings: &EngineSettings,
         after: OperationId,
@@ -551,18 +564,18 @@ impl SqliteStore {
         let Ok(row) = read_store_row(&store.connection, "") else {
             return Vec::new();
         };
-        let view = store.view(row.clone());
+        let view = store.view_at(row.clone());
         let mut prev = prev;
         let mut found = Vec::new();
-        let mut next = after.next();
+        let mut next = after.next_id();
         while next <= row.head {
-            let Ok(mut one) = view.recorded(next, next) else {
+            let Ok(mut one) = view.recorded_operation_range(next, next) else {
                 break;
             };
             let Some(operation) = one.pop().filter(|operation| operation.prev == prev) else {
                 break;
             };
-            let Ok(recorded) = view.entry(&operation) else {
+            let Ok(recorded) = view.load_recorded_entry(&operation) else {
                 break;
             };
             prev = recorded.hash;
@@ -573,30 +586,30 @@ impl SqliteStore {
                 prev: recorded.prev,
                 hash: recorded.hash,
             });
-            next = next.next();
+            next = next.next_id();
         }
         found
     }
 
-    fn tell(&self, message: String) {
+    fn report_recovery(&self, message: String) {
         self.recoveries.borrow_mut().push(Recovery { message });
     }
 
     /// Checkpoints a long log and writes changed nodes to the mirror. Best effort: the mirror is a
     /// copy, and the next export catches up.
-    fn after_commit(&self, row: StoreRow, operations: &[Operation]) {
-        connection::keep_log_short(&self.connection.inner, &self.layout.database);
+    fn update_mirror(&self, row: StoreRow, operations: &[Operation]) {
+        connection::checkpoint_long_log(&self.connection.inner, &self.layout.database);
         if !self.settings.mirror {
             return;
         }
-        let view = self.view(row);
+        let view = self.view_at(row);
         let _ = self
             .mirror
-            .catch_up(&view, operations, self.settings.mirror_interval);
+            .catch_up_after_commit(&view, operations, self.settings.mirror_interval);
     }
 }
 
-impl From<JournalEntry> for Recorded {
+impl From<JournalEntry> for ChainedOperation {
     fn from(entry: JournalEntry) -> Self {
         Self {
             operation: entry.operation,
@@ -609,19 +622,20 @@ impl From<JournalEntry> for Recorded {
 }
 
 /// Creates a database with the schema and its one `store` row.
-fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
-    let fault = |error| connection::fault(path, error);
-    let connection = connection::open(path, &Purpose::Create, std::time::Duration::from_secs(5))?;
+fn create_empty_database(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
+    let fault = |error| connection::to_fault(path, error);
+    let connection =
+        connection::open_database_file(path, &OpenMode::Create, std::time::Duration::from_secs(5))?;
     connection
         .query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))
         .map_err(fault)?;
-    migrate::apply(&connection, path, 0)?;
+    migrate::apply_migrations(&connection, path, 0)?;
     let row = StoreRow {
         store: id.clone(),
         min_reader: 1,
         min_writer: 1,
         head: OperationId(0),
-        head_hash: journal::chain_start(id),
+        head_hash: journal::chain_start_hash(id),
         journal_size: 0,
         next_node: 1,
         node_total: 0,
@@ -629,20 +643,20 @@ fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     let sql = "INSERT INTO store (one, store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, \
                node_total, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     connection
-        .execute(sql, params_from_iter(row.values()))
+        .execute(sql, params_from_iter(row.column_values()))
         .map_err(fault)?;
     Ok(())
 }
 
 /// Restricts the file to its owner.
-fn restrict(path: &Path) {
+fn restrict_permissions(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
 }
 
 /// A view that ends its read transaction when dropped.
 struct ReadView<'s> {
-    view: View<'s>,
+    view: TableView<'s>,
     store: &'s SqliteStore,
 }
 
@@ -654,31 +668,31 @@ impl Drop for ReadView<'_> {
 
 delegate_snapshot!(ReadView<'_>, view);
 
-impl Keeper for SqliteStore {
-    fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
+impl TransactionOwner for SqliteStore {
+    fn commit_transaction(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
         let before = transaction.view.store.journal_size;
         if transaction.lines.is_empty() {
-            self.finish(transaction, before)?;
+            self.finish_transaction(transaction, before)?;
             // Here too: hooks write notes far more often than operations, and each grows the log.
-            connection::keep_log_short(&self.connection.inner, &self.layout.database);
+            connection::checkpoint_long_log(&self.connection.inner, &self.layout.database);
             return Ok(());
         }
         let journal = &self.journal;
-        let size = match journal.append(&transaction.lines) {
+        let size = match journal.append_lines(&transaction.lines) {
             Ok(size) => size,
             Err(error) => {
                 // The next writer would cut a half-written line; better now, with the lock held.
-                let _ = journal.cut(before);
+                let _ = journal.truncate_to(before);
                 return Err(io_fault("cannot append to", journal.path(), error));
             }
         };
-        if let Err(fault) = self.finish(transaction, size) {
+        if let Err(fault) = self.finish_transaction(transaction, size) {
             // Nothing was acknowledged: remove the lines before another process replays them.
-            let _ = journal.cut(before);
+            let _ = journal.truncate_to(before);
             return Err(fault);
         }
         self.advance_known_head(transaction);
-        self.after_commit(transaction.view.store.clone(), &transaction.operations);
+        self.update_mirror(transaction.view.store.clone(), &transaction.operations);
         Ok(())
     }
 
@@ -686,26 +700,26 @@ impl Keeper for SqliteStore {
         Self::roll_back(self);
     }
 
-    fn warn(&self, warnings: Vec<String>) {
+    fn add_warnings(&self, warnings: Vec<String>) {
         self.warnings.borrow_mut().extend(warnings);
     }
 }
 
-impl Desk for SqliteStore {
-    fn look(
+impl AccessTransactions for SqliteStore {
+    fn run_read_transaction(
         &self,
-        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+        work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        connection::run(&self.connection.inner, "BEGIN")
-            .map_err(|error| self.connection.fault(error))?;
+        connection::run_cached_statement(&self.connection.inner, "BEGIN")
+            .map_err(|error| self.connection.to_fault(error))?;
         let looked = work(&self.connection);
         self.roll_back();
         looked
     }
 
-    fn write_down(
+    fn run_write_transaction(
         &self,
-        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+        work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
         if self.read_only {
             return Err(StoreFault::ReadOnly {
@@ -713,13 +727,15 @@ impl Desk for SqliteStore {
             });
         }
         let run = |sql| {
-            connection::run(&self.connection.inner, sql)
-                .map_err(|error| self.connection.fault(error))
+            connection::run_cached_statement(&self.connection.inner, sql)
+                .map_err(|error| self.connection.to_fault(error))
         };
         run("BEGIN IMMEDIATE")?;
         let written = work(&self.connection).and_then(|()| run("COMMIT"));
         match written {
-            Ok(()) => connection::keep_log_short(&self.connection.inner, &self.layout.database),
+            Ok(()) => {
+                connection::checkpoint_long_log(&self.connection.inner, &self.layout.database)
+            }
             Err(_) => self.roll_back(),
         }
         written
@@ -727,8 +743,8 @@ impl Desk for SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        let row = self.begin("BEGIN")?;
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        let row = self.begin_transaction("BEGIN")?;
         let snapshot = ReadView {
             view: self.view_for_reading(row.clone()),
             store: self,
@@ -737,49 +753,49 @@ impl Store for SqliteStore {
         match self.compare_journal(&row)? {
             // A read-only database cannot be reconciled; its own state is consistent.
             _ if self.read_only => return Ok(Box::new(snapshot)),
-            JournalIs::Equal => return Ok(Box::new(snapshot)),
-            JournalIs::Ahead => {
+            JournalComparison::Equal => return Ok(Box::new(snapshot)),
+            JournalComparison::Ahead => {
                 drop(snapshot);
                 // Either another process is committing: it holds the lock, and readers do not wait
                 // for it. Or one died there: taking the lock replays its operation.
-                let patience = connection::without_patience(|| self.write().map(drop));
+                let patience = connection::without_blocking(|| self.begin_write().map(drop));
                 if !matches!(patience, Ok(()) | Err(StoreFault::Locked { .. })) {
                     patience?;
                 }
             }
-            JournalIs::Wrong => {
+            JournalComparison::Wrong => {
                 drop(snapshot);
                 // Taking the write lock repairs the journal.
-                drop(self.write()?);
+                drop(self.begin_write()?);
             }
         }
-        let row = self.begin("BEGIN")?;
+        let row = self.begin_transaction("BEGIN")?;
         Ok(Box::new(ReadView {
             view: self.view_for_reading(row),
             store: self,
         }))
     }
 
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        Ok(Box::new(self.begin_writing()?))
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        Ok(Box::new(self.begin_write_transaction()?))
     }
 
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
-        verify::verify(self)
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        verify::verify_store(self)
     }
 
     fn finish_mirror(&self) {
         if self.settings.mirror
             && !self.read_only
-            && let Ok(row) = self.begin("BEGIN")
+            && let Ok(row) = self.begin_transaction("BEGIN")
         {
             let reading = ReadView {
-                view: self.view(row),
+                view: self.view_at(row),
                 store: self,
             };
             let _ = self
                 .mirror
-                .finish(&reading.view, self.settings.mirror_interval);
+                .write_backlog(&reading.view, self.settings.mirror_interval);
         }
     }
 
@@ -787,13 +803,13 @@ impl Store for SqliteStore {
         if !self.settings.mirror {
             return Ok(0);
         }
-        let row = self.begin("BEGIN")?;
+        let row = self.begin_transaction("BEGIN")?;
         let view = ReadView {
-            view: self.view(row),
+            view: self.view_at(row),
             store: self,
         };
         self.mirror
-            .sync(&view.view)
+            .sync_all(&view.view)
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 
@@ -801,7 +817,7 @@ impl Store for SqliteStore {
         self.recoveries.take()
     }
 
-    fn history(&self) -> History {
+    fn history_state(&self) -> HistoryState {
         self.history.get()
     }
 
@@ -809,7 +825,7 @@ impl Store for SqliteStore {
         self.warnings.take()
     }
 
-    fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
-        Some(Box::new(Book(self)))
+    fn token_store(&self) -> Option<Box<dyn TokenStore + '_>> {
+        Some(Box::new(AccessTables(self)))
     }
 }

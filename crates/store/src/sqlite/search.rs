@@ -4,14 +4,14 @@
 
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
-use domain::search::{Matching, Query, SEARCHED_KINDS, text_of, words};
+use domain::search::{MatchMode, SEARCHED_KINDS, SearchQuery, searchable_text, split_words};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use crate::tables::view::View;
+use crate::tables::view::TableView;
 
 /// Updates the search index for a record; `after` is `None` if it was deleted.
-pub(super) fn replace(
+pub(super) fn index_record(
     connection: &Connection,
     record: &RecordKey,
     after: Option<&Value>,
@@ -37,17 +37,21 @@ pub(super) fn replace(
         let id = connection.last_insert_rowid();
         connection
             .prepare_cached("INSERT INTO search (rowid, kind, words) VALUES (?1, ?2, ?3)")?
-            .execute((id, kind, words(&text_of(kind, after)).join(" ")))?;
+            .execute((
+                id,
+                kind,
+                split_words(&searchable_text(kind, after)).join(" "),
+            ))?;
     }
     Ok(())
 }
 
 /// Returns the best `most` matches among records of these kinds, best first.
-pub(super) fn search(
-    view: &View<'_>,
+pub(super) fn search_records(
+    view: &TableView<'_>,
     kinds: &[&str],
-    query: &Query,
-    matching: Matching,
+    query: &SearchQuery,
+    matching: MatchMode,
     most: usize,
 ) -> Result<Vec<RecordKey>, StoreFault> {
     let kinds: Vec<&str> = kinds
@@ -82,7 +86,7 @@ pub(super) fn search(
             .unwrap_or(i64::MAX)
             .saturating_mul(2)
             .saturating_add(32);
-        view.rows(sql, params![text, room], |row| {
+        view.query_rows(sql, params![text, room], |row| {
             Ok(RecordKey {
                 kind: row.get(0)?,
                 key: row.get(1)?,
@@ -90,10 +94,10 @@ pub(super) fn search(
         })
     };
     let mut found = match matching {
-        Matching::AllElseAny => all(&with(" AND "))?,
-        Matching::Any => all(&with(" OR "))?,
+        MatchMode::AllElseAny => all(&with(" AND "))?,
+        MatchMode::Any => all(&with(" OR "))?,
     };
-    if found.is_empty() && matching == Matching::AllElseAny && query.phrases.len() > 1 {
+    if found.is_empty() && matching == MatchMode::AllElseAny && query.phrases.len() > 1 {
         found = all(&with(" OR "))?;
     }
     found.truncate(most);

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
-use domain::search::{Matching, Query};
+use domain::search::{MatchMode, SearchQuery};
 use domain::time::Timestamp;
 use rusqlite::{Connection, params};
 use serde_json::Value as Json;
 
-use super::connection::fault;
+use super::connection::to_fault;
 use crate::tables::rows::BadRow;
-use crate::tables::sql::{NewStanding, Row, Sql, StandingChange, Values};
-use crate::tables::view::View;
+use crate::tables::sql::{NewStatus, Row, SqlConnection, SqlParams, StatusChange};
+use crate::tables::view::TableView;
 
 /// An open database, with its path for messages.
 pub(super) struct SqliteConnection {
@@ -27,40 +27,42 @@ pub(super) struct SqliteConnection {
 }
 
 impl SqliteConnection {
-    pub(super) fn fault(&self, error: rusqlite::Error) -> StoreFault {
-        fault(&self.path, error)
+    pub(super) fn to_fault(&self, error: rusqlite::Error) -> StoreFault {
+        to_fault(&self.path, error)
     }
 }
 
-impl Sql for SqliteConnection {
-    fn rows(
+impl SqlConnection for SqliteConnection {
+    fn query_rows(
         &self,
         sql: &str,
-        values: Values<'_>,
+        values: SqlParams<'_>,
         each: &mut dyn FnMut(&Row<'_>) -> Result<(), BadRow>,
     ) -> Result<(), StoreFault> {
         let mut statement = self
             .inner
             .prepare_cached(sql)
-            .map_err(|error| self.fault(error))?;
-        let mut rows = statement.query(values).map_err(|error| self.fault(error))?;
-        while let Some(row) = rows.next().map_err(|error| self.fault(error))? {
+            .map_err(|error| self.to_fault(error))?;
+        let mut rows = statement
+            .query(values)
+            .map_err(|error| self.to_fault(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.to_fault(error))? {
             each(&Row::Sqlite(row))?;
         }
         Ok(())
     }
 
-    fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault> {
+    fn execute_statement(&self, sql: &str, values: SqlParams<'_>) -> Result<usize, StoreFault> {
         self.inner
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(values))
-            .map_err(|error| self.fault(error))
+            .map_err(|error| self.to_fault(error))
     }
 
-    fn set_standings(
+    fn update_standings(
         &self,
-        changes: &[StandingChange],
-        new: &NewStanding,
+        changes: &[StatusChange],
+        new: &NewStatus,
     ) -> Result<usize, StoreFault> {
         let sql = "UPDATE standing SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 \
                    WHERE node = ?1 AND standing_sum = ?2";
@@ -69,9 +71,9 @@ impl Sql for SqliteConnection {
         let mut statement = self
             .inner
             .prepare_cached(sql)
-            .map_err(|error| self.fault(error))?;
+            .map_err(|error| self.to_fault(error))?;
         let mut changed = 0;
-        for StandingChange {
+        for StatusChange {
             node,
             old_sum,
             new_sum,
@@ -81,7 +83,7 @@ impl Sql for SqliteConnection {
                 .execute(params![
                     node.0, old_sum, new.status, new.cause, new.since, new_sum
                 ])
-                .map_err(|error| self.fault(error))?;
+                .map_err(|error| self.to_fault(error))?;
         }
         Ok(changed)
     }
@@ -94,7 +96,7 @@ impl Sql for SqliteConnection {
         key.to_owned()
     }
 
-    fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
+    fn shared_time(&self) -> Result<Option<Timestamp>, StoreFault> {
         // The shared clock is extrapolated with the monotonic clock: the wall clock may be set.
         let since = |then: Instant| i64::try_from(then.elapsed().as_millis()).unwrap_or(i64::MAX);
         let now = self
@@ -104,18 +106,19 @@ impl Sql for SqliteConnection {
         Ok(now.map(Timestamp::from_millis))
     }
 
-    fn index_words(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault> {
-        super::search::replace(&self.inner, record, after).map_err(|error| self.fault(error))
+    fn index_record(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault> {
+        super::search::index_record(&self.inner, record, after)
+            .map_err(|error| self.to_fault(error))
     }
 
-    fn search(
+    fn search_records(
         &self,
-        view: &View<'_>,
+        view: &TableView<'_>,
         kinds: &[&str],
-        query: &Query,
-        matching: Matching,
+        query: &SearchQuery,
+        matching: MatchMode,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
-        super::search::search(view, kinds, query, matching, most)
+        super::search::search_records(view, kinds, query, matching, most)
     }
 }

@@ -2,25 +2,25 @@
 //! journal compared with the tables.
 
 use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
-use domain::tree::Misfit;
+use domain::tree::FactMismatch;
 
 use super::{SqliteStore, migrate};
 use crate::engine::io_fault;
 use crate::journal::JournalContents;
 use crate::memory::MemoryState;
-use crate::tables::verify::{finding, same_state, tables};
-use crate::tables::view::View;
+use crate::tables::verify::{compare_replayed_state, store_finding, verify_tables};
+use crate::tables::view::TableView;
 
 /// Verifies the store and returns all findings. Changes nothing.
-pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
-    let row = store.begin("BEGIN")?;
+pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
+    let row = store.begin_transaction("BEGIN")?;
     let reading = super::ReadView {
-        view: store.view(row),
+        view: store.view_at(row),
         store,
     };
     let view = &reading.view;
     let mut findings = Vec::new();
-    let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
+    let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
     // Limited to one problem: it is enough to know that the file is damaged.
     let check = store
         .connection
@@ -34,17 +34,17 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
         Err(error) => findings.push(damaged(error.to_string())),
     }
     findings.extend(
-        migrate::schema_damage(
+        migrate::find_schema_damage(
             &store.connection.inner,
             &store.layout.database,
             store.format,
         )?
         .map(damaged),
     );
-    tables(view, &mut findings);
-    match store.journal.read_all() {
-        Ok(journal) => against_journal(view, &journal, &mut findings),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => findings.push(finding(
+    verify_tables(view, &mut findings);
+    match store.journal.read_all_entries() {
+        Ok(journal) => compare_with_journal(view, &journal, &mut findings),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => findings.push(store_finding(
             StoreFindingKind::JournalDamaged,
             "the journal is missing".to_owned(),
         )),
@@ -54,7 +54,7 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
         findings.extend(
             store
                 .mirror
-                .verify(view)
+                .verify_against(view)
                 .map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?,
         );
     }
@@ -62,7 +62,11 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
 }
 
 /// Replays the journal in memory and compares the result with the tables.
-fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Vec<StoreFinding>) {
+fn compare_with_journal(
+    view: &TableView<'_>,
+    journal: &JournalContents,
+    findings: &mut Vec<StoreFinding>,
+) {
     use StoreFindingKind::{DatabaseDamaged, InterruptedOperation, JournalDamaged};
     if let Some(damage) = &journal.damage {
         // A torn last line is what a kill during an append leaves; the next writer cuts it off.
@@ -71,7 +75,7 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
         } else {
             JournalDamaged
         };
-        findings.push(finding(
+        findings.push(store_finding(
             kind,
             format!("journal line {}: {}", damage.line, damage.what),
         ));
@@ -79,7 +83,7 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
     match &journal.store {
         Some(store) if *store == view.store.store => {}
         Some(other) => {
-            findings.push(finding(
+            findings.push(store_finding(
                 JournalDamaged,
                 format!("the journal belongs to another store ({other})"),
             ));
@@ -91,7 +95,7 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
     let mut state = MemoryState::new(view.store.store.clone());
     for entry in &journal.entries {
         if entry.operation.id > view.store.head {
-            findings.push(finding(
+            findings.push(store_finding(
                 InterruptedOperation,
                 format!(
                     "operation {} is in the journal but not in the database",
@@ -100,15 +104,15 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
             ));
             break;
         }
-        let replayed = state.replay(
+        let replayed = state.replay_operation(
             &entry.operation,
             &entry.body,
             &entry.texts,
             entry.prev,
             entry.hash,
         );
-        if let Err(Misfit(what)) = replayed {
-            findings.push(finding(
+        if let Err(FactMismatch(what)) = replayed {
+            findings.push(store_finding(
                 JournalDamaged,
                 format!(
                     "operation {} cannot be replayed: {what}",
@@ -126,11 +130,11 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
                 state.head(),
                 view.store.head
             );
-            findings.push(finding(JournalDamaged, missing));
+            findings.push(store_finding(JournalDamaged, missing));
         }
         return;
     }
-    if let Err(what) = same_state(view, &state) {
-        findings.push(finding(DatabaseDamaged, what));
+    if let Err(what) = compare_replayed_state(view, &state) {
+        findings.push(store_finding(DatabaseDamaged, what));
     }
 }

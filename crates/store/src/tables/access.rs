@@ -2,73 +2,73 @@
 //!
 //! Not part of the state: no operation creates them, and a rebuild leaves them alone.
 
-use domain::access::Scope;
+use domain::authorization::Scope;
 use domain::ids::Principal;
-use domain::ports::{AccessBook, StoreFault, TokenEntry};
+use domain::ports::{StoreFault, TokenEntry, TokenStore};
 use domain::time::Timestamp;
-use domain::token::{Audited, NewToken, Token};
+use domain::token::{AuditEntry, NewToken, Token};
 
-use super::rows::{BadRow, digest};
-use super::sql::{Row, Sql, params};
+use super::rows::{BadRow, decode_digest_column};
+use super::sql::{Row, SqlConnection, params};
 
 /// Runs short transactions on the access tables, apart from those that change the state.
-pub(crate) trait Desk {
+pub(crate) trait AccessTransactions {
     /// Runs `work` in a read transaction.
-    fn look(
+    fn run_read_transaction(
         &self,
-        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+        work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault>;
 
     /// Runs `work` in a write transaction; rolled back if it fails.
-    fn write_down(
+    fn run_write_transaction(
         &self,
-        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+        work: &mut dyn FnMut(&dyn SqlConnection) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault>;
 }
 
 /// The token store and audit log in an engine's tables.
-pub(crate) struct Book<'d>(pub(crate) &'d dyn Desk);
+pub(crate) struct AccessTables<'d>(pub(crate) &'d dyn AccessTransactions);
 
 /// All tokens and audit entries, for copying them into a replacement database.
 #[derive(Default)]
-pub(crate) struct BookContents {
+pub(crate) struct AccessContents {
     tokens: Vec<Token>,
-    audited: Vec<Audited>,
+    audited: Vec<AuditEntry>,
 }
 
-const TOKEN: &str = "SELECT id, name, principal, scope, hash, cookie, created_at, created_by, expires_at, revoked_at, \
+const SELECT_TOKEN: &str = "SELECT id, name, principal, scope, hash, cookie, created_at, created_by, expires_at, revoked_at, \
                      last_used_at FROM access_token";
-const AUDITED: &str = "SELECT at, principal, token, action, outcome, detail, came_from, trace, times FROM audit ORDER BY id DESC LIMIT ?1";
+const SELECT_AUDITED: &str = "SELECT at, principal, token, action, outcome, detail, came_from, trace, times FROM audit ORDER BY id DESC LIMIT ?1";
 
-fn time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, BadRow> {
+fn read_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>, BadRow> {
     Ok(row.get::<Option<i64>>(column)?.map(Timestamp::from_millis))
 }
 
-fn principal(row: &Row<'_>, column: usize) -> Result<Principal, BadRow> {
+fn read_principal(row: &Row<'_>, column: usize) -> Result<Principal, BadRow> {
     Ok(Principal::from(row.get::<String>(column)?.as_str()))
 }
 
-fn token(row: &Row<'_>) -> Result<Token, BadRow> {
+fn read_token(row: &Row<'_>) -> Result<Token, BadRow> {
     let scope: String = row.get(3)?;
     Ok(Token {
         id: row.get::<i64>(0)?.cast_unsigned(),
         name: row.get(1)?,
-        principal: principal(row, 2)?,
+        principal: read_principal(row, 2)?,
         // An unknown scope is an error: guessing one could grant too much.
         scope: Scope::from_word(&scope)
             .ok_or_else(|| BadRow::new(format!("a token has the unknown scope `{scope}`")))?,
-        hash: digest(row.get_ref(4)?)?,
-        cookie: digest(row.get_ref(5)?)?,
+        hash: decode_digest_column(row.get_ref(4)?)?,
+        cookie: decode_digest_column(row.get_ref(5)?)?,
         created_at: Timestamp::from_millis(row.get(6)?),
-        created_by: principal(row, 7)?,
-        expires_at: time(row, 8)?,
-        revoked_at: time(row, 9)?,
-        last_used_at: time(row, 10)?,
+        created_by: read_principal(row, 7)?,
+        expires_at: read_time(row, 8)?,
+        revoked_at: read_time(row, 9)?,
+        last_used_at: read_time(row, 10)?,
     })
 }
 
-fn audited(row: &Row<'_>) -> Result<Audited, BadRow> {
-    Ok(Audited {
+fn read_audited(row: &Row<'_>) -> Result<AuditEntry, BadRow> {
+    Ok(AuditEntry {
         at: Timestamp::from_millis(row.get(0)?),
         principal: row
             .get::<Option<String>>(1)?
@@ -83,14 +83,14 @@ fn audited(row: &Row<'_>) -> Result<Audited, BadRow> {
     })
 }
 
-fn found<T>(
-    sql: &dyn Sql,
+fn query_all_rows<T>(
+    sql: &dyn SqlConnection,
     query: &str,
-    values: super::sql::Values<'_>,
+    values: super::sql::SqlParams<'_>,
     read: fn(&Row<'_>) -> Result<T, BadRow>,
 ) -> Result<Vec<T>, StoreFault> {
     let mut all = Vec::new();
-    sql.rows(query, values, &mut |row| {
+    sql.query_rows(query, values, &mut |row| {
         all.push(read(row)?);
         Ok(())
     })?;
@@ -98,7 +98,7 @@ fn found<T>(
 }
 
 /// Inserts an audit entry, with secrets in its detail masked.
-fn add_line(sql: &dyn Sql, line: &Audited) -> Result<(), StoreFault> {
+fn insert_audit_entry(sql: &dyn SqlConnection, line: &AuditEntry) -> Result<(), StoreFault> {
     let insert = "INSERT INTO audit (at, principal, token, action, outcome, detail, came_from, trace, times) \
                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
     let values = params![
@@ -107,22 +107,22 @@ fn add_line(sql: &dyn Sql, line: &Audited) -> Result<(), StoreFault> {
         line.token.map(u64::cast_signed),
         line.action,
         line.outcome,
-        domain::secrets::mask(&line.detail).into_owned(),
+        domain::secrets::mask_secrets(&line.detail).into_owned(),
         line.from,
         line.trace,
         line.times.cast_signed(),
     ];
-    sql.execute(insert, values).map(drop)
+    sql.execute_statement(insert, values).map(drop)
 }
 
-impl Book<'_> {
-    fn look<T: Default>(
+impl AccessTables<'_> {
+    fn read_in_transaction<T: Default>(
         &self,
-        mut work: impl FnMut(&dyn Sql) -> Result<T, StoreFault>,
+        mut work: impl FnMut(&dyn SqlConnection) -> Result<T, StoreFault>,
     ) -> Result<T, StoreFault> {
         // A trait object cannot return a generic value, so the result leaves through this variable.
         let mut outcome = T::default();
-        self.0.look(&mut |sql| {
+        self.0.run_read_transaction(&mut |sql| {
             outcome = work(sql)?;
             Ok(())
         })?;
@@ -130,21 +130,25 @@ impl Book<'_> {
     }
 
     /// Returns all tokens and audit entries.
-    pub(crate) fn contents(&self) -> Result<BookContents, StoreFault> {
-        Ok(BookContents {
-            tokens: self.tokens()?,
-            audited: self.audited(usize::MAX)?,
+    pub(crate) fn export_contents(&self) -> Result<AccessContents, StoreFault> {
+        Ok(AccessContents {
+            tokens: self.list_tokens()?,
+            audited: self.read_audit_log(usize::MAX)?,
         })
     }
 
     /// Fills an empty token store and audit log.
-    pub(crate) fn put(&self, contents: &BookContents) -> Result<(), StoreFault> {
-        self.0.write_down(&mut |sql| put_book(sql, contents))
+    pub(crate) fn import_contents(&self, contents: &AccessContents) -> Result<(), StoreFault> {
+        self.0
+            .run_write_transaction(&mut |sql| insert_access_contents(sql, contents))
     }
 }
 
 /// Fills an empty token store and audit log, in the current transaction.
-pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), StoreFault> {
+pub(crate) fn insert_access_contents(
+    sql: &dyn SqlConnection,
+    contents: &AccessContents,
+) -> Result<(), StoreFault> {
     let insert = "INSERT INTO access_token (id, name, principal, scope, hash, cookie, created_at, created_by, \
                   expires_at, revoked_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millis);
@@ -153,7 +157,7 @@ pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), Sto
             token.id.cast_signed(),
             token.name,
             token.principal.to_string(),
-            token.scope.word(),
+            token.scope.as_str(),
             token.hash.0.as_slice(),
             token.cookie.0.as_slice(),
             token.created_at.as_millis(),
@@ -162,19 +166,19 @@ pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), Sto
             millis(token.revoked_at),
             millis(token.last_used_at),
         ];
-        sql.execute(insert, values)?;
+        sql.execute_statement(insert, values)?;
     }
     // Reversed: they are listed newest first, and new ids must keep their order.
     contents
         .audited
         .iter()
         .rev()
-        .try_for_each(|line| add_line(sql, line))
+        .try_for_each(|line| insert_audit_entry(sql, line))
 }
 
-impl AccessBook for Book<'_> {
-    fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
-        self.look(|sql| sql.time())
+impl TokenStore for AccessTables<'_> {
+    fn store_time(&self) -> Result<Option<Timestamp>, StoreFault> {
+        self.read_in_transaction(|sql| sql.shared_time())
     }
 
     fn add_token(&self, entry: &TokenEntry) -> Result<Token, StoreFault> {
@@ -194,18 +198,18 @@ impl AccessBook for Book<'_> {
         let insert = "INSERT INTO access_token (name, principal, scope, hash, cookie, created_at, created_by, expires_at) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id";
         let mut id = 0;
-        self.0.write_down(&mut |sql| {
+        self.0.run_write_transaction(&mut |sql| {
             let values = params![
                 name,
                 principal.to_string(),
-                scope.word(),
+                scope.as_str(),
                 hash.0.as_slice(),
                 cookie.0.as_slice(),
                 at.as_millis(),
                 by.to_string(),
                 expires_at.map(Timestamp::as_millis),
             ];
-            sql.rows(insert, values, &mut |row| {
+            sql.query_rows(insert, values, &mut |row| {
                 id = row.get::<i64>(0)?.cast_unsigned();
                 Ok(())
             })
@@ -225,35 +229,42 @@ impl AccessBook for Book<'_> {
         })
     }
 
-    fn tokens(&self) -> Result<Vec<Token>, StoreFault> {
-        self.look(|sql| found(sql, &format!("{TOKEN} ORDER BY id"), params![], token))
+    fn list_tokens(&self) -> Result<Vec<Token>, StoreFault> {
+        self.read_in_transaction(|sql| {
+            query_all_rows(
+                sql,
+                &format!("{SELECT_TOKEN} ORDER BY id"),
+                params![],
+                read_token,
+            )
+        })
     }
 
-    fn good_tokens(&self) -> Result<Vec<Token>, StoreFault> {
-        self.look(|sql| {
-            found(
+    fn list_unrevoked_tokens(&self) -> Result<Vec<Token>, StoreFault> {
+        self.read_in_transaction(|sql| {
+            query_all_rows(
                 sql,
-                &format!("{TOKEN} WHERE revoked_at IS NULL"),
+                &format!("{SELECT_TOKEN} WHERE revoked_at IS NULL"),
                 params![],
-                token,
+                read_token,
             )
         })
     }
 
     fn revoke_token(&self, id: u64, at: Timestamp) -> Result<Option<Token>, StoreFault> {
         let mut revoked = None;
-        self.0.write_down(&mut |sql| {
-            sql.execute(
+        self.0.run_write_transaction(&mut |sql| {
+            sql.execute_statement(
                 "UPDATE access_token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id.cast_signed(), at.as_millis()],
             )?;
             // Read again in the same transaction: it may have been revoked before, with another
             // time.
-            revoked = found(
+            revoked = query_all_rows(
                 sql,
-                &format!("{TOKEN} WHERE id = ?1"),
+                &format!("{SELECT_TOKEN} WHERE id = ?1"),
                 params![id.cast_signed()],
-                token,
+                read_token,
             )?
             .pop();
             Ok(())
@@ -261,39 +272,45 @@ impl AccessBook for Book<'_> {
         Ok(revoked)
     }
 
-    fn note(&self, lines: &[Audited], uses: &[(u64, Timestamp)]) -> Result<(), StoreFault> {
+    fn append_audit_log(
+        &self,
+        lines: &[AuditEntry],
+        uses: &[(u64, Timestamp)],
+    ) -> Result<(), StoreFault> {
         // Batches of several servers may arrive out of order; the time must not go back.
         let update = "UPDATE access_token SET last_used_at = ?2 \
                       WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
-        self.0.write_down(&mut |sql| {
-            lines.iter().try_for_each(|line| add_line(sql, line))?;
+        self.0.run_write_transaction(&mut |sql| {
+            lines
+                .iter()
+                .try_for_each(|line| insert_audit_entry(sql, line))?;
             uses.iter().try_for_each(|(id, at)| {
-                sql.execute(update, params![id.cast_signed(), at.as_millis()])
+                sql.execute_statement(update, params![id.cast_signed(), at.as_millis()])
                     .map(drop)
             })
         })
     }
 
-    fn audited(&self, most: usize) -> Result<Vec<Audited>, StoreFault> {
-        self.look(|sql| {
-            found(
+    fn read_audit_log(&self, most: usize) -> Result<Vec<AuditEntry>, StoreFault> {
+        self.read_in_transaction(|sql| {
+            query_all_rows(
                 sql,
-                AUDITED,
+                SELECT_AUDITED,
                 params![i64::try_from(most).unwrap_or(i64::MAX)],
-                audited,
+                read_audited,
             )
         })
     }
 
-    fn forget_audited(&self, before: Timestamp, most: usize) -> Result<(), StoreFault> {
+    fn prune_audit_log(&self, before: Timestamp, most: usize) -> Result<(), StoreFault> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        self.0.write_down(&mut |sql| {
-            sql.execute("DELETE FROM audit WHERE at < ?1", params![before.as_millis()])?;
+        self.0.run_write_transaction(&mut |sql| {
+            sql.execute_statement("DELETE FROM audit WHERE at < ?1", params![before.as_millis()])?;
             // Counted rather than computed from the highest id: all projects of a database share
             // one sequence, so the ids of one have gaps.
             let rest = "DELETE FROM audit \
                         WHERE id < (SELECT min(id) FROM (SELECT id FROM audit ORDER BY id DESC LIMIT ?1) AS kept)";
-            sql.execute(rest, params![most]).map(drop)
+            sql.execute_statement(rest, params![most]).map(drop)
         })
     }
 }

@@ -4,18 +4,18 @@
 //! transaction durable ([`write::Keeper`]). Nearly everything else is the same for both.
 
 pub(crate) mod access;
+pub(crate) mod checksums;
 pub(crate) mod rows;
 pub(crate) mod sql;
-pub(crate) mod sums;
 mod texts;
-pub(crate) mod touched;
+pub(crate) mod touched_index;
 pub(crate) mod verify;
 pub(crate) mod view;
 pub(crate) mod write;
 
 /// Tables derived from the operations; a rebuild empties and refills them. Notes, stamps, tokens
 /// and the audit log are not among them.
-pub(crate) const MADE_FROM_OPERATIONS: [&str; 11] = [
+pub(crate) const DERIVED_TABLES: [&str; 11] = [
     "standing",
     "node",
     "cause",

@@ -8,14 +8,16 @@ use std::rc::Rc;
 
 use domain::approval::Approval;
 use domain::ids::{CanonicalHash, Digest32, NodeId, Principal, VersionHash};
-use domain::node::{Cause, Content, Description, Node, ParentVersion, Progress, Standing, Status};
+use domain::node::{
+    Cause, Content, Description, Node, NodeStatus, ParentVersion, Progress, Status,
+};
 use domain::ports::StoreFault;
-use domain::status::{ApprovalFooting, Footing, TextFooting};
+use domain::status::{ApprovalInputs, StatusInputs, TextState};
 use domain::time::Timestamp;
 use rusqlite::types::{Value, ValueRef};
 
+use super::checksums::{Checksum, ChecksumPart, checksum_of_values, total_share};
 use super::sql::Row;
-use super::sums::{Part, Sum, share, sum_of};
 
 macro_rules! footing_columns {
     () => {
@@ -31,23 +33,24 @@ macro_rules! words_columns {
 }
 
 /// Join of nodes and their statuses. CROSS JOIN fixes SQLite's order: nodes first, by lineage.
-pub(crate) const JOINED: &str = "node CROSS JOIN standing ON standing.node = node.id";
+pub(crate) const NODE_JOIN: &str = "node CROSS JOIN standing ON standing.node = node.id";
 
 /// Columns of footing and status, in the order [`read_footing`] expects.
-pub(crate) const NARROW: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum");
+pub(crate) const FOOTING_COLUMNS: &str =
+    concat!(footing_columns!(), ", status, cause, since, standing_sum");
 
 /// All columns of a node and its status, in the order [`read_node`] expects.
-pub(crate) const WIDE: &str = concat!(
+pub(crate) const NODE_COLUMNS: &str = concat!(
     footing_columns!(),
     ", status, cause, since, standing_sum, ",
     words_columns!()
 );
 
 /// Columns of table `node` without the child total, in the order of [`NodeValues`].
-pub(crate) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!());
+pub(crate) const STORED_COLUMNS: &str = concat!(footing_columns!(), ", ", words_columns!());
 
 /// Number of columns in [`STORED`].
-pub(crate) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
+pub(crate) const STORED_COLUMN_COUNT: usize = WORDS_SUM_COLUMN - STANDING_COLUMN_COUNT + 1;
 
 /// Flags in column `is_condemned`, which belongs to the footing, so that a cascade need not read
 /// the descriptive columns.
@@ -57,12 +60,12 @@ pub(crate) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
 const CONDEMNED: i64 = 1;
 const APPROVED_BY_NO_PERSON: i64 = 2;
 
-const FOOTING_SUM: usize = 9;
-const STATUS: usize = 10;
-const STANDING_SUM: usize = 13;
-const STANDING_WIDTH: usize = 4;
-const LINEAGE: usize = 14;
-const WORDS_SUM: usize = 36;
+const FOOTING_SUM_COLUMN: usize = 9;
+const STATUS_COLUMN: usize = 10;
+const STANDING_SUM_COLUMN: usize = 13;
+const STANDING_COLUMN_COUNT: usize = 4;
+const LINEAGE_COLUMN: usize = 14;
+const WORDS_SUM_COLUMN: usize = 36;
 
 /// A cause as stored JSON and parsed; the checksum covers the JSON.
 pub(crate) struct CauseRow {
@@ -71,7 +74,7 @@ pub(crate) struct CauseRow {
 }
 
 /// Looks up a cause by id.
-pub(crate) type Causes<'c> = &'c dyn Fn(i64) -> Result<Rc<CauseRow>, BadRow>;
+pub(crate) type CauseLookup<'c> = &'c dyn Fn(i64) -> Result<Rc<CauseRow>, BadRow>;
 
 /// A row with a wrong checksum, or one that cannot be decoded. Boxed, because it is returned for
 /// every row.
@@ -115,8 +118,8 @@ pub(crate) struct NodeValues {
 }
 
 impl NodeValues {
-    pub(crate) fn of(node: &Node, lineage: &[u8]) -> Result<Self, StoreFault> {
-        let footing = node.footing();
+    pub(crate) fn from_node(node: &Node, lineage: &[u8]) -> Result<Self, StoreFault> {
+        let footing = node.status_inputs();
         let json_fault = |error: serde_json::Error| StoreFault::Io {
             action: format!("cannot write `{}` as JSON", node.alias),
             source: error.into(),
@@ -135,8 +138,8 @@ impl NodeValues {
             Content::Unreadable { why } => (2, Value::Text(why.clone())),
         };
         let (canonical, basis) = match footing.text {
-            TextFooting::Text { canonical, basis } => (Some(canonical), basis),
-            TextFooting::Missing | TextFooting::Unreadable => (None, None),
+            TextState::Text { canonical, basis } => (Some(canonical), basis),
+            TextState::Missing | TextState::Unreadable => (None, None),
         };
         let mut values = vec![
             Value::Integer(node.id.0.into()),
@@ -147,10 +150,10 @@ impl NodeValues {
             canonical_value(basis),
             canonical_value(footing.approval.map(|approval| approval.canonical)),
             canonical_value(footing.approval.and_then(|approval| approval.parent)),
-            Value::Integer(flags_of(&footing)),
+            Value::Integer(footing_flags(&footing)),
             canonical_value(footing.condemnation.flatten()),
         ];
-        values.push(Value::Integer(sum_of(&values)));
+        values.push(Value::Integer(checksum_of_values(&values)));
         values.extend([
             Value::Blob(lineage.to_vec()),
             Value::Text(node.profile.clone()),
@@ -169,7 +172,7 @@ impl NodeValues {
                 None => Value::Null,
             },
             note,
-            version_value(node.content.version()),
+            version_value(node.content.version_hash()),
             version_value(node.content.basis().map(|basis| basis.version)),
             version_value(approval.map(|approval| approval.version)),
             version_value(
@@ -189,29 +192,31 @@ impl NodeValues {
                 Some(condemnation) => json(serde_json::to_string(condemnation))?,
                 None => Value::Null,
             },
-            Value::Integer(position(&Progress::ALL, node.progress)),
+            Value::Integer(enum_to_position(&Progress::ALL, node.progress)),
             Value::Integer(node.created_at.as_millis()),
             Value::Integer(node.updated_at.as_millis()),
         ]);
         // The id is part of every group's checksum, so that groups of two rows cannot be swapped.
-        let words = sum_of(std::iter::once(&values[0]).chain(&values[FOOTING_SUM + 1..]));
+        let words = checksum_of_values(
+            std::iter::once(&values[0]).chain(&values[FOOTING_SUM_COLUMN + 1..]),
+        );
         values.push(Value::Integer(words));
         Ok(Self { values })
     }
 
     /// Returns the row's contribution to the table's total.
-    pub(crate) fn share(&self, id: NodeId) -> i64 {
+    pub(crate) fn total_share(&self, id: NodeId) -> i64 {
         let sum = |index: usize| match self.values[index] {
             Value::Integer(sum) => sum,
             _ => 0,
         };
-        share(Part::Footing, id.0, sum(FOOTING_SUM))
-            ^ share(Part::Words, id.0, sum(STORED_WIDTH - 1))
+        total_share(ChecksumPart::Footing, id.0, sum(FOOTING_SUM_COLUMN))
+            ^ total_share(ChecksumPart::Words, id.0, sum(STORED_COLUMN_COUNT - 1))
     }
 }
 
 /// Returns the JSON of a status's cause.
-pub(crate) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFault> {
+pub(crate) fn cause_body(standing: &NodeStatus) -> Result<Option<String>, StoreFault> {
     standing
         .cause
         .as_ref()
@@ -224,33 +229,33 @@ pub(crate) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFau
 }
 
 /// Returns the values of columns `status` and `since`.
-pub(crate) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
+pub(crate) fn standing_values(standing: &NodeStatus) -> (i64, Option<i64>) {
     (
-        position(&Status::ALL, standing.status),
+        enum_to_position(&Status::ALL, standing.status),
         standing.since.map(Timestamp::as_millis),
     )
 }
 
 /// Returns the checksum of a node's status, including its cause's JSON.
-pub(crate) fn standing_sum(
+pub(crate) fn standing_checksum(
     id: NodeId,
-    standing: &Standing,
+    standing: &NodeStatus,
     cause: Option<&str>,
-    sum: &mut Sum,
+    sum: &mut Checksum,
 ) -> i64 {
     let (status, since) = standing_values(standing);
-    sum.add(ValueRef::Integer(id.0.into()));
-    sum.add(ValueRef::Integer(status));
-    sum.add(cause.map_or(ValueRef::Null, |body| ValueRef::Text(body.as_bytes())));
-    sum.add(since.map_or(ValueRef::Null, ValueRef::Integer));
-    sum.take()
+    sum.add_column_value(ValueRef::Integer(id.0.into()));
+    sum.add_column_value(ValueRef::Integer(status));
+    sum.add_column_value(cause.map_or(ValueRef::Null, |body| ValueRef::Text(body.as_bytes())));
+    sum.add_column_value(since.map_or(ValueRef::Null, ValueRef::Integer));
+    sum.take_checksum()
 }
 
 /// The values of a row, each fetched once: the call into SQLite costs more than using the value.
-struct Columns<'r, const WIDTH: usize>([ValueRef<'r>; WIDTH]);
+struct RowColumns<'r, const WIDTH: usize>([ValueRef<'r>; WIDTH]);
 
-impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
-    fn of(row: &'r Row<'_>) -> Result<Self, BadRow> {
+impl<'r, const WIDTH: usize> RowColumns<'r, WIDTH> {
+    fn read_row(row: &'r Row<'_>) -> Result<Self, BadRow> {
         // On the stack: this runs for every row of a full scan.
         let mut values = [ValueRef::Null; WIDTH];
         for (index, value) in values.iter_mut().enumerate() {
@@ -267,13 +272,13 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
         }
     }
 
-    fn number(&self, index: usize) -> Result<i64, BadRow> {
+    fn required_number(&self, index: usize) -> Result<i64, BadRow> {
         self.optional_number(index)?
             .ok_or_else(|| BadRow::new(format!("column {index} is empty")))
     }
 
-    fn id(&self) -> Result<NodeId, BadRow> {
-        node_id(self.number(0)?)
+    fn node_id(&self) -> Result<NodeId, BadRow> {
+        parse_node_id(self.required_number(0)?)
     }
 
     fn optional_text(&self, index: usize) -> Result<Option<&'r str>, BadRow> {
@@ -287,32 +292,35 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
         }
     }
 
-    fn text(&self, index: usize) -> Result<String, BadRow> {
+    fn required_text(&self, index: usize) -> Result<String, BadRow> {
         self.optional_text(index)?
             .map(str::to_owned)
             .ok_or_else(|| BadRow::new(format!("column {index} is empty")))
     }
 
-    fn json<T: serde::de::DeserializeOwned>(&self, index: usize) -> Result<Option<T>, BadRow> {
+    fn parse_json<T: serde::de::DeserializeOwned>(
+        &self,
+        index: usize,
+    ) -> Result<Option<T>, BadRow> {
         Ok(self
             .optional_text(index)?
             .map(serde_json::from_str)
             .transpose()?)
     }
 
-    fn version(&self, index: usize) -> Result<VersionHash, BadRow> {
-        Ok(VersionHash(digest(self.0[index])?))
+    fn version_hash(&self, index: usize) -> Result<VersionHash, BadRow> {
+        Ok(VersionHash(decode_digest_column(self.0[index])?))
     }
 
-    fn canonical(&self, index: usize) -> Result<Option<CanonicalHash>, BadRow> {
+    fn canonical_hash(&self, index: usize) -> Result<Option<CanonicalHash>, BadRow> {
         match self.0[index] {
             ValueRef::Null => Ok(None),
-            value => Ok(Some(CanonicalHash(digest(value)?))),
+            value => Ok(Some(CanonicalHash(decode_digest_column(value)?))),
         }
     }
 }
 
-fn node_id(number: i64) -> Result<NodeId, BadRow> {
+fn parse_node_id(number: i64) -> Result<NodeId, BadRow> {
     u32::try_from(number)
         .map(NodeId)
         .map_err(|_| BadRow::new(format!("{number} is not a node id")))
@@ -322,23 +330,23 @@ fn node_id(number: i64) -> Result<NodeId, BadRow> {
 /// total.
 pub(crate) fn read_node(
     row: &Row<'_>,
-    sum: &mut Sum,
-    causes: Causes<'_>,
+    sum: &mut Checksum,
+    causes: CauseLookup<'_>,
 ) -> Result<(Node, i64), BadRow> {
-    let columns = Columns::<{ WORDS_SUM + 1 }>::of(row)?;
-    let footing = footing_in(&columns, sum, causes)?;
-    sum.add(columns.0[0]);
-    columns.0[LINEAGE..WORDS_SUM]
+    let columns = RowColumns::<{ WORDS_SUM_COLUMN + 1 }>::read_row(row)?;
+    let footing = decode_footing_columns(&columns, sum, causes)?;
+    sum.add_column_value(columns.0[0]);
+    columns.0[LINEAGE_COLUMN..WORDS_SUM_COLUMN]
         .iter()
-        .for_each(|value| sum.add(*value));
-    let words_sum = columns.number(WORDS_SUM)?;
-    if sum.take() != words_sum {
+        .for_each(|value| sum.add_column_value(*value));
+    let words_sum = columns.required_number(WORDS_SUM_COLUMN)?;
+    if sum.take_checksum() != words_sum {
         return Err(BadRow::new(format!(
             "checksum mismatch in the columns of node {}",
             footing.id
         )));
     }
-    let lineage = columns.0[LINEAGE]
+    let lineage = columns.0[LINEAGE_COLUMN]
         .as_blob()
         .map_err(|error| BadRow::new(error.to_string()))?;
     // Subtree scans depend on the lineage, so it is checked against the id as well.
@@ -348,59 +356,65 @@ pub(crate) fn read_node(
             footing.id
         )));
     }
-    let share = share(Part::Footing, footing.id.0, columns.number(FOOTING_SUM)?)
-        ^ share(Part::Standing, footing.id.0, columns.number(STANDING_SUM)?)
-        ^ share(Part::Words, footing.id.0, words_sum);
+    let share = total_share(
+        ChecksumPart::Footing,
+        footing.id.0,
+        columns.required_number(FOOTING_SUM_COLUMN)?,
+    ) ^ total_share(
+        ChecksumPart::Standing,
+        footing.id.0,
+        columns.required_number(STANDING_SUM_COLUMN)?,
+    ) ^ total_share(ChecksumPart::Words, footing.id.0, words_sum);
     let parent_version = |canonical: Option<CanonicalHash>, index: usize| match canonical {
         None => Ok(None),
         Some(canonical) => columns
-            .version(index)
+            .version_hash(index)
             .map(|version| Some(ParentVersion { version, canonical })),
     };
     let content = match footing.text {
-        TextFooting::Text { canonical, basis } => Content::Text {
+        TextState::Text { canonical, basis } => Content::Text {
             // Numbers are positions in `NODE_COLUMNS`.
-            version: columns.version(25)?,
+            version: columns.version_hash(25)?,
             canonical,
             basis: parent_version(basis, 26)?,
         },
-        TextFooting::Missing => Content::Missing,
-        TextFooting::Unreadable => Content::Unreadable {
+        TextState::Missing => Content::Missing,
+        TextState::Unreadable => Content::Unreadable {
             why: columns.optional_text(24)?.unwrap_or_default().to_owned(),
         },
     };
     let approval = match footing.approval {
         None => None,
         Some(approval) => Some(Approval::from_record(
-            columns.version(27)?,
+            columns.version_hash(27)?,
             approval.canonical,
             parent_version(approval.parent, 28)?,
-            Principal::from(columns.text(29)?.as_str()),
-            Timestamp::from_millis(columns.number(30)?),
-            columns.json(31)?.unwrap_or_default(),
+            Principal::from(columns.required_text(29)?.as_str()),
+            Timestamp::from_millis(columns.required_number(30)?),
+            columns.parse_json(31)?.unwrap_or_default(),
         )),
     };
     let node = Node {
         id: footing.id,
         parent: footing.parent,
-        profile: columns.text(15)?,
-        level: columns.text(16)?,
-        alias: columns.text(17)?,
-        order: columns.number(18)?,
+        profile: columns.required_text(15)?,
+        level: columns.required_text(16)?,
+        alias: columns.required_text(17)?,
+        order: columns.required_number(18)?,
         path: columns.optional_text(19)?.map(str::to_owned),
         description: Description {
             title: columns.optional_text(20)?.map(str::to_owned),
-            needs: columns.json(21)?.unwrap_or_default(),
-            relies_on: columns.json(22)?.unwrap_or_default(),
-            work: columns.json(23)?,
+            needs: columns.parse_json(21)?.unwrap_or_default(),
+            relies_on: columns.parse_json(22)?.unwrap_or_default(),
+            work: columns.parse_json(23)?,
         },
         content,
         approval,
-        condemnation: columns.json(32)?,
-        progress: from_position(&Progress::ALL, columns.number(33)?)?,
+        condemnation: columns.parse_json(32)?,
+        progress: enum_from_position(&Progress::ALL, columns.required_number(33)?)?,
         standing: footing.standing,
-        created_at: Timestamp::from_millis(columns.number(34)?),
-        updated_at: Timestamp::from_millis(columns.number(35)?),
+        created_at: Timestamp::from_millis(columns.required_number(34)?),
+        updated_at: Timestamp::from_millis(columns.required_number(35)?),
     };
     Ok((node, share))
 }
@@ -408,76 +422,82 @@ pub(crate) fn read_node(
 /// Decodes a footing and its status, verifying their checksums.
 pub(crate) fn read_footing(
     row: &Row<'_>,
-    sum: &mut Sum,
-    causes: Causes<'_>,
-) -> Result<Footing, BadRow> {
-    footing_in(&Columns::<{ STANDING_SUM + 1 }>::of(row)?, sum, causes)
+    sum: &mut Checksum,
+    causes: CauseLookup<'_>,
+) -> Result<StatusInputs, BadRow> {
+    decode_footing_columns(
+        &RowColumns::<{ STANDING_SUM_COLUMN + 1 }>::read_row(row)?,
+        sum,
+        causes,
+    )
 }
 
-fn footing_in<const WIDTH: usize>(
-    columns: &Columns<'_, WIDTH>,
-    sum: &mut Sum,
-    causes: Causes<'_>,
-) -> Result<Footing, BadRow> {
-    let id = columns.id()?;
-    columns.0[..FOOTING_SUM]
+fn decode_footing_columns<const WIDTH: usize>(
+    columns: &RowColumns<'_, WIDTH>,
+    sum: &mut Checksum,
+    causes: CauseLookup<'_>,
+) -> Result<StatusInputs, BadRow> {
+    let id = columns.node_id()?;
+    columns.0[..FOOTING_SUM_COLUMN]
         .iter()
-        .for_each(|value| sum.add(*value));
-    if sum.take() != columns.number(FOOTING_SUM)? {
+        .for_each(|value| sum.add_column_value(*value));
+    if sum.take_checksum() != columns.required_number(FOOTING_SUM_COLUMN)? {
         return Err(BadRow::new(format!(
             "checksum mismatch in the footing of node {id}"
         )));
     }
     let cause = columns
-        .optional_number(STATUS + 1)?
+        .optional_number(STATUS_COLUMN + 1)?
         .map(causes)
         .transpose()?;
-    let standing = Standing {
-        status: from_position(&Status::ALL, columns.number(STATUS)?)?,
+    let standing = NodeStatus {
+        status: enum_from_position(&Status::ALL, columns.required_number(STATUS_COLUMN)?)?,
         cause: cause.as_ref().map(|kept| kept.cause.clone()),
         since: columns
-            .optional_number(STATUS + 2)?
+            .optional_number(STATUS_COLUMN + 2)?
             .map(Timestamp::from_millis),
     };
     let body = cause.as_ref().map(|kept| kept.body.as_str());
-    if standing_sum(id, &standing, body, sum) != columns.number(STANDING_SUM)? {
+    if standing_checksum(id, &standing, body, sum)
+        != columns.required_number(STANDING_SUM_COLUMN)?
+    {
         return Err(BadRow::new(format!(
             "checksum mismatch in the status of node {id}"
         )));
     }
     // The numbers are stored (see `from_node`) and must keep their meaning.
-    let text = match columns.number(2)? {
-        0 => TextFooting::Text {
+    let text = match columns.required_number(2)? {
+        0 => TextState::Text {
             canonical: columns
-                .canonical(3)?
+                .canonical_hash(3)?
                 .ok_or_else(|| BadRow::new(format!("node {id} has text but no hash")))?,
-            basis: columns.canonical(4)?,
+            basis: columns.canonical_hash(4)?,
         },
-        1 => TextFooting::Missing,
-        2 => TextFooting::Unreadable,
+        1 => TextState::Missing,
+        2 => TextState::Unreadable,
         other => {
             return Err(BadRow::new(format!(
                 "node {id} has the unknown content kind {other}"
             )));
         }
     };
-    let flags = columns.number(7)?;
-    let approval = match columns.canonical(5)? {
+    let flags = columns.required_number(7)?;
+    let approval = match columns.canonical_hash(5)? {
         None => None,
-        Some(approved) => Some(ApprovalFooting {
+        Some(approved) => Some(ApprovalInputs {
             canonical: approved,
-            parent: columns.canonical(6)?,
+            parent: columns.canonical_hash(6)?,
             by_person: flags & APPROVED_BY_NO_PERSON == 0,
         }),
     };
     let is_condemned = flags & CONDEMNED != 0;
-    Ok(Footing {
+    Ok(StatusInputs {
         id,
-        parent: columns.optional_number(1)?.map(node_id).transpose()?,
+        parent: columns.optional_number(1)?.map(parse_node_id).transpose()?,
         text,
         approval,
         condemnation: if is_condemned {
-            Some(columns.canonical(8)?)
+            Some(columns.canonical_hash(8)?)
         } else {
             None
         },
@@ -486,7 +506,7 @@ fn footing_in<const WIDTH: usize>(
 }
 
 /// Returns the flags column of a footing.
-fn flags_of(footing: &Footing) -> i64 {
+fn footing_flags(footing: &StatusInputs) -> i64 {
     let by_no_person = footing.approval.is_some_and(|approval| !approval.by_person);
     (if footing.condemnation.is_some() {
         CONDEMNED
@@ -500,7 +520,7 @@ fn flags_of(footing: &Footing) -> i64 {
 }
 
 /// Decodes a hash column.
-pub(crate) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
+pub(crate) fn decode_digest_column(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
     let ValueRef::Blob(bytes) = value else {
         return Err(BadRow::new("a hash is missing"));
     };
@@ -511,27 +531,27 @@ pub(crate) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
 }
 
 /// Encodes a hash column.
-pub(crate) fn blob(digest: Digest32) -> Value {
+pub(crate) fn encode_digest_value(digest: Digest32) -> Value {
     Value::Blob(digest.0.to_vec())
 }
 
 fn version_value(hash: Option<VersionHash>) -> Value {
-    hash.map_or(Value::Null, |hash| blob(hash.0))
+    hash.map_or(Value::Null, |hash| encode_digest_value(hash.0))
 }
 
 fn canonical_value(hash: Option<CanonicalHash>) -> Value {
-    hash.map_or(Value::Null, |hash| blob(hash.0))
+    hash.map_or(Value::Null, |hash| encode_digest_value(hash.0))
 }
 
 /// Encodes an enum value as its position in `all`; new values are only ever appended there.
-fn position<T: PartialEq>(all: &[T], value: T) -> i64 {
+fn enum_to_position<T: PartialEq>(all: &[T], value: T) -> i64 {
     all.iter()
         .position(|known| *known == value)
         .and_then(|index| i64::try_from(index).ok())
         .unwrap_or_default()
 }
 
-fn from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {
+fn enum_from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {
     usize::try_from(index)
         .ok()
         .and_then(|index| all.get(index))

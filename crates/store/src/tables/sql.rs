@@ -6,18 +6,18 @@
 use domain::ids::NodeId;
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
-use domain::search::{Matching, Query};
+use domain::search::{MatchMode, SearchQuery};
 use domain::time::Timestamp;
 use rusqlite::types::{FromSql, ValueRef};
 use serde_json::Value as Json;
 
 use super::rows::BadRow;
-use super::view::View;
+use super::view::TableView;
 
 pub(crate) use rusqlite::params;
 
 /// The parameters of a statement, in order.
-pub(crate) type Values<'v> = &'v [&'v dyn rusqlite::ToSql];
+pub(crate) type SqlParams<'v> = &'v [&'v dyn rusqlite::ToSql];
 
 /// One row of a query result.
 pub(crate) enum Row<'r> {
@@ -44,37 +44,37 @@ impl Row<'_> {
 }
 
 /// Status change of one node: the checksum its row must have, and the new one.
-pub(crate) struct StandingChange {
+pub(crate) struct StatusChange {
     pub(crate) node: NodeId,
     pub(crate) old_sum: i64,
     pub(crate) new_sum: i64,
 }
 
 /// The new status, common to all nodes of a group.
-pub(crate) struct NewStanding {
+pub(crate) struct NewStatus {
     pub(crate) status: i64,
     pub(crate) cause: Option<i64>,
     pub(crate) since: Option<i64>,
 }
 
 /// A connection with an open transaction.
-pub(crate) trait Sql {
+pub(crate) trait SqlConnection {
     /// Runs a query and calls `each` for every row.
-    fn rows(
+    fn query_rows(
         &self,
         sql: &str,
-        values: Values<'_>,
+        values: SqlParams<'_>,
         each: &mut dyn FnMut(&Row<'_>) -> Result<(), BadRow>,
     ) -> Result<(), StoreFault>;
 
     /// Runs a statement and returns how many rows it changed.
-    fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault>;
+    fn execute_statement(&self, sql: &str, values: SqlParams<'_>) -> Result<usize, StoreFault>;
 
     /// Sets the status of the nodes whose checksum is the old one; returns how many matched.
-    fn set_standings(
+    fn update_standings(
         &self,
-        changes: &[StandingChange],
-        new: &NewStanding,
+        changes: &[StatusChange],
+        new: &NewStatus,
     ) -> Result<usize, StoreFault>;
 
     /// Returns the key a note is stored under. In a shared database most notes belong to one
@@ -85,20 +85,20 @@ pub(crate) trait Sql {
     fn working_copy(&self) -> String;
 
     /// Returns the time of the shared clock; `None` if this machine's clock counts.
-    fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
+    fn shared_time(&self) -> Result<Option<Timestamp>, StoreFault> {
         Ok(None)
     }
 
     /// Updates the search index for a record; `after` is `None` if it was deleted.
-    fn index_words(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault>;
+    fn index_record(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault>;
 
     /// Returns the best matches; see `Snapshot::search`.
-    fn search(
+    fn search_records(
         &self,
-        view: &View<'_>,
+        view: &TableView<'_>,
         kinds: &[&str],
-        query: &Query,
-        matching: Matching,
+        query: &SearchQuery,
+        matching: MatchMode,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault>;
 }

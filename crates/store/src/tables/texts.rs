@@ -4,38 +4,38 @@ use domain::ids::{OperationId, VersionHash};
 use domain::ports::StoreFault;
 use domain::secrets::MaskedText;
 
-use super::rows::digest;
+use super::rows::decode_digest_column;
 use super::sql::params;
-use super::view::{RecordedRow, View};
-use crate::engine::Recorded;
+use super::view::{RecordedRow, TableView};
+use crate::engine::ChainedOperation;
 use crate::journal;
 
-impl View<'_> {
+impl TableView<'_> {
     /// Returns the text of a version: its own, or the masked one stored in its place.
     pub(super) fn text_of_version(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
-        if let Some(text) = self.kept_text(hash)? {
+        if let Some(text) = self.read_stored_text(hash)? {
             return Ok(Some(text));
         }
-        match MaskedText::read(self, hash)? {
-            Some(masked) => self.kept_text(masked.kept),
+        match MaskedText::read_record(self, hash)? {
+            Some(masked) => self.read_stored_text(masked.kept),
             None => Ok(None),
         }
     }
 
     /// Returns the hashes of the texts an operation added.
-    pub(crate) fn texts_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
-        self.rows(
+    pub(crate) fn text_hashes_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
+        self.query_rows(
             "SELECT DISTINCT v.hash FROM version v WHERE v.operation = ?1 AND NOT EXISTS \
              (SELECT 1 FROM version o WHERE o.hash = v.hash AND o.operation < ?1) ORDER BY v.hash",
             params![id.0.cast_signed()],
-            |row| Ok(VersionHash(digest(row.get_ref(0)?)?)),
+            |row| Ok(VersionHash(decode_digest_column(row.get_ref(0)?)?)),
         )
     }
 
     /// Returns every operation with its texts, in order, with the hash chain verified.
-    pub(crate) fn entries(&self) -> Result<Vec<Recorded>, StoreFault> {
-        let mut prev = journal::chain_start(&self.store.store);
-        let recorded = self.recorded(OperationId(1), self.store.head)?;
+    pub(crate) fn load_all_entries(&self) -> Result<Vec<ChainedOperation>, StoreFault> {
+        let mut prev = journal::chain_start_hash(&self.store.store);
+        let recorded = self.recorded_operation_range(OperationId(1), self.store.head)?;
         let mut entries = Vec::with_capacity(recorded.len());
         for operation in &recorded {
             // Each operation names the hash of its predecessor, so a missing or exchanged one shows
@@ -45,7 +45,7 @@ impl View<'_> {
                 return Err(StoreFault::Damaged { what });
             }
             prev = operation.hash;
-            entries.push(self.entry(operation)?);
+            entries.push(self.load_recorded_entry(operation)?);
         }
         // The chain alone cannot show that its end was cut off; the head's hash is stored apart.
         if prev != self.store.head_hash {
@@ -57,8 +57,8 @@ impl View<'_> {
     }
 
     /// Returns the text stored under its own hash, verified.
-    fn kept_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
-        let found = self.one(
+    fn read_stored_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
+        let found = self.query_one_row(
             "SELECT size, zstd FROM text WHERE hash = ?1",
             params![hash.0.0.as_slice()],
             |row| Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?)),
@@ -67,41 +67,44 @@ impl View<'_> {
             // A version with a size had its text stored, so its absence is damage. Versions without
             // one were recorded without text.
             let sql = "SELECT 1 FROM version WHERE hash = ?1 AND size IS NOT NULL LIMIT 1";
-            return match self.one(sql, params![hash.0.0.as_slice()], |_| Ok(()))? {
+            return match self.query_one_row(sql, params![hash.0.0.as_slice()], |_| Ok(()))? {
                 None => Ok(None),
                 Some(()) => Err(StoreFault::Damaged {
-                    what: format!("the stored text {} is missing", hash.short()),
+                    what: format!("the stored text {} is missing", hash.short_hex()),
                 }),
             };
         };
         let damaged = || StoreFault::Damaged {
-            what: format!("hash mismatch in the stored text {}", hash.short()),
+            what: format!("hash mismatch in the stored text {}", hash.short_hex()),
         };
         let size = usize::try_from(size).map_err(|_| damaged())?;
         // Capped at 1 GiB: a damaged size must not allocate all memory.
         let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;
         let text = String::from_utf8(bytes).map_err(|_| damaged())?;
-        if VersionHash::of(text.as_bytes()) != hash {
+        if VersionHash::of_bytes(text.as_bytes()) != hash {
             return Err(damaged());
         }
         Ok(Some(text))
     }
 
     /// Returns an operation with the texts that came with it.
-    pub(crate) fn entry(&self, row: &RecordedRow) -> Result<Recorded, StoreFault> {
-        let operation = row.operation()?;
+    pub(crate) fn load_recorded_entry(
+        &self,
+        row: &RecordedRow,
+    ) -> Result<ChainedOperation, StoreFault> {
+        let operation = row.parse_verified_operation()?;
         let mut texts = Vec::new();
-        for hash in self.texts_of(row.id)? {
-            if let Some(text) = self.kept_text(hash)? {
+        for hash in self.text_hashes_of(row.id)? {
+            if let Some(text) = self.read_stored_text(hash)? {
                 texts.push((hash, text));
-            } else if let Some(masked) = MaskedText::read(self, hash)?
-                && let Some(text) = self.kept_text(masked.kept)?
+            } else if let Some(masked) = MaskedText::read_record(self, hash)?
+                && let Some(text) = self.read_stored_text(masked.kept)?
             {
                 // A masked text is stored and transferred under its own hash, not the version's.
                 texts.push((masked.kept, text));
             }
         }
-        Ok(Recorded {
+        Ok(ChainedOperation {
             operation,
             body: row.body.clone(),
             texts,

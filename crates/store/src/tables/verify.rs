@@ -7,16 +7,16 @@ use domain::ports::{Snapshot, StoreFault, StoreFinding, StoreFindingKind};
 use domain::tree::Tree;
 use domain::version::Version;
 
-use super::view::View;
+use super::view::TableView;
 use crate::memory::MemoryState;
 
-pub(crate) fn finding(kind: StoreFindingKind, message: String) -> StoreFinding {
+pub(crate) fn store_finding(kind: StoreFindingKind, message: String) -> StoreFinding {
     StoreFinding { kind, message }
 }
 
 /// Checks the tables on their own: checksums, child totals, texts.
-pub(crate) fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
-    let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
+pub(crate) fn verify_tables(view: &TableView<'_>, findings: &mut Vec<StoreFinding>) {
+    let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
     // Reading verifies: every query checks the checksums of the rows it returns.
     let nodes = match view.all_nodes() {
         Ok(nodes) => nodes,
@@ -24,34 +24,41 @@ pub(crate) fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
     };
     for node in &nodes {
         findings.extend(
-            view.children(node.id)
+            view.load_children(node.id)
                 .err()
                 .map(|fault| damaged(fault.to_string())),
         );
-        match view.versions(node.id) {
-            Ok(versions) => versions
-                .iter()
-                .for_each(|version| findings.extend(text(view, &node.alias, version.hash))),
+        match view.load_versions(node.id) {
+            Ok(versions) => versions.iter().for_each(|version| {
+                findings.extend(verify_version_text(view, &node.alias, version.hash))
+            }),
             Err(fault) => findings.push(damaged(fault.to_string())),
         }
     }
 }
 
 /// Returns a finding if a version's text is missing or damaged.
-fn text(view: &View<'_>, alias: &str, hash: VersionHash) -> Option<StoreFinding> {
-    let message = match view.text(hash) {
+fn verify_version_text(
+    view: &TableView<'_>,
+    alias: &str,
+    hash: VersionHash,
+) -> Option<StoreFinding> {
+    let message = match view.load_text(hash) {
         Ok(Some(_)) => return None,
         Ok(None) => format!(
             "the text of version {} of `{alias}` is missing",
-            hash.short()
+            hash.short_hex()
         ),
         Err(fault) => fault.to_string(),
     };
-    Some(finding(StoreFindingKind::TextMissing, message))
+    Some(store_finding(StoreFindingKind::TextMissing, message))
 }
 
 /// Compares the tables with a replayed state; the error is the first difference.
-pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), String> {
+pub(crate) fn compare_replayed_state(
+    view: &TableView<'_>,
+    state: &MemoryState,
+) -> Result<(), String> {
     let faulty = |fault: StoreFault| fault.to_string();
     // Compared as a whole; the search for the differing node runs only if there is one.
     let nodes = Tree::new(view.all_nodes().map_err(faulty)?);
@@ -72,7 +79,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     let mut versions: HashMap<(NodeId, VersionHash), Version> = HashMap::new();
     for node in nodes.nodes() {
         versions.extend(
-            view.versions(node.id)
+            view.load_versions(node.id)
                 .map_err(faulty)?
                 .into_iter()
                 .map(|version| ((version.node, version.hash), version)),
@@ -87,7 +94,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
         if versions.remove(key).as_ref() != Some(expected) {
             return Err(format!(
                 "version {} of node {} differs from the journal",
-                key.1.short(),
+                key.1.short_hex(),
                 key.0
             ));
         }
@@ -95,7 +102,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     if let Some((key, _)) = versions.into_iter().next() {
         return Err(format!(
             "version {} of node {} is not in the journal",
-            key.1.short(),
+            key.1.short_hex(),
             key.0
         ));
     }
@@ -112,7 +119,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
         return Err(format!("the record {name} differs from the journal"));
     }
     let recorded = view
-        .recorded(OperationId(1), view.store.head)
+        .recorded_operation_range(OperationId(1), view.store.head)
         .map_err(faulty)?;
     for (row, expected) in recorded.iter().zip(&state.operations) {
         if row.body != expected.body || row.hash != expected.hash || row.prev != expected.prev {
@@ -127,7 +134,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     }
     let heads = view.operation_heads(None, recorded.len()).map_err(faulty)?;
     for (head, expected) in heads.iter().rev().zip(&state.operations) {
-        if *head != expected.operation.head() {
+        if *head != expected.operation.to_head() {
             return Err(format!(
                 "the summary of operation {} differs from the journal",
                 head.id
@@ -138,7 +145,7 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
         return Err("the database lacks operations of the journal".to_owned());
     }
     let operations = state.operations.iter().map(|entry| &entry.operation);
-    match super::touched::misplaced(view, operations).map_err(faulty)? {
+    match super::touched_index::find_misindexed(view, operations).map_err(faulty)? {
         Some(odd) => Err(format!(
             "the index of touched nodes is wrong for operation {odd}"
         )),

@@ -11,16 +11,19 @@ use domain::node::{Node, ParentVersion};
 use domain::operation::{Operation, OperationHead};
 use domain::ports::{ChildName, FileStamp, Snapshot, StoreFault};
 use domain::record::RecordKey;
-use domain::search::{Matching, Query};
-use domain::status::Footing;
+use domain::search::{MatchMode, SearchQuery};
+use domain::status::StatusInputs;
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::types::{Value, ValueRef};
 use serde_json::Value as Json;
 
-use super::rows::{BadRow, CauseRow, JOINED, NARROW, WIDE, digest, read_footing, read_node};
-use super::sql::{Row, Sql, Values, params};
-use super::sums::{Part, Sum, record_sum, share, sum_of};
+use super::checksums::{Checksum, ChecksumPart, checksum_of_values, record_checksum, total_share};
+use super::rows::{
+    BadRow, CauseRow, FOOTING_COLUMNS, NODE_COLUMNS, NODE_JOIN, decode_digest_column, read_footing,
+    read_node,
+};
+use super::sql::{Row, SqlConnection, SqlParams, params};
 use crate::journal;
 
 /// The one row of table `store`: identity, required versions, head, totals.
@@ -37,7 +40,7 @@ pub(crate) struct StoreRow {
 }
 
 impl StoreRow {
-    pub(crate) fn values(&self) -> Vec<Value> {
+    pub(crate) fn column_values(&self) -> Vec<Value> {
         let number = |number: u64| Value::Integer(number.cast_signed());
         let mut values = vec![
             Value::Text(self.store.0.clone()),
@@ -49,14 +52,14 @@ impl StoreRow {
             Value::Integer(self.next_node.into()),
             Value::Integer(self.node_total),
         ];
-        values.push(Value::Integer(sum_of(&values)));
+        values.push(Value::Integer(checksum_of_values(&values)));
         values
     }
 }
 
 /// `min_writer` of a sealed state: no program may write it. Older programs refuse it too, because
 /// they already check `min_writer`.
-const MOVED: i64 = i64::MAX;
+const SEALED_MIN_WRITER: i64 = i64::MAX;
 
 impl StoreRow {
     /// Checks that the state is not sealed and that a program of this format may write it.
@@ -81,17 +84,17 @@ impl StoreRow {
     }
 
     /// Marks the state as moved elsewhere.
-    pub(crate) fn seal(&mut self) {
-        self.min_writer = MOVED;
+    pub(crate) fn mark_sealed(&mut self) {
+        self.min_writer = SEALED_MIN_WRITER;
     }
 
     /// Marks the state as usable again by programs from `format` on.
-    pub(crate) fn unseal(&mut self, format: i64) {
+    pub(crate) fn mark_unsealed(&mut self, format: i64) {
         self.min_writer = format;
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
-        self.min_writer == MOVED
+        self.min_writer == SEALED_MIN_WRITER
     }
 }
 
@@ -99,31 +102,34 @@ impl StoreRow {
 type LineageRange = (Vec<u8>, Vec<u8>);
 
 /// The tables as seen by one read or write transaction.
-pub(crate) struct View<'c> {
-    pub(crate) sql: &'c dyn Sql,
+pub(crate) struct TableView<'c> {
+    pub(crate) sql: &'c dyn SqlConnection,
     pub(crate) store: StoreRow,
     /// Cache of causes: the nodes of a subtree mostly share one.
     causes: RefCell<HashMap<i64, Rc<CauseRow>>>,
     /// Cache of nodes, for read transactions only: a use case reads the same few again and again.
-    known: Option<RefCell<Known>>,
+    known: Option<RefCell<ReadCache>>,
 }
 
 /// Cache of a read transaction.
 #[derive(Default)]
-struct Known {
+struct ReadCache {
     nodes: Vec<Node>,
     /// The child names of the last requested parent.
     children: Option<(NodeId, Vec<ChildName>)>,
 }
 
 /// Maximum number of cached nodes; more than a use case about one node reads.
-const MOST_KNOWN: usize = 32;
+const MAX_CACHED_NODES: usize = 32;
 
 /// Reads the `store` row; `locking` is the engine's clause for locking it (` FOR UPDATE`).
-pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, StoreFault> {
+pub(crate) fn read_store_row(
+    sql: &dyn SqlConnection,
+    locking: &str,
+) -> Result<StoreRow, StoreFault> {
     let columns = "store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum";
     let mut found = None;
-    sql.rows(
+    sql.query_rows(
         &format!("SELECT {columns} FROM store{locking}"),
         params![],
         &mut |row| {
@@ -133,7 +139,7 @@ pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, S
                 min_writer: row.get(2)?,
                 head: OperationId(row.get::<i64>(3)?.cast_unsigned()),
                 // A damaged hash becomes zeros here and fails the checksum below.
-                head_hash: digest(row.get_ref(4)?).unwrap_or(Digest32([0; 32])),
+                head_hash: decode_digest_column(row.get_ref(4)?).unwrap_or(Digest32([0; 32])),
                 journal_size: row.get::<i64>(5)?.cast_unsigned(),
                 next_node: row.get(6)?,
                 node_total: row.get(7)?,
@@ -146,14 +152,14 @@ pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, S
         what: what.to_owned(),
     };
     let (store, sum) = found.ok_or_else(|| damaged("table `store` has no row"))?;
-    if store.values().last() != Some(&Value::Integer(sum)) {
+    if store.column_values().last() != Some(&Value::Integer(sum)) {
         return Err(damaged("checksum mismatch in table `store`"));
     }
     Ok(store)
 }
 
-impl<'c> View<'c> {
-    pub(crate) fn new(sql: &'c dyn Sql, store: StoreRow) -> Self {
+impl<'c> TableView<'c> {
+    pub(crate) fn new(sql: &'c dyn SqlConnection, store: StoreRow) -> Self {
         Self {
             sql,
             store,
@@ -163,7 +169,7 @@ impl<'c> View<'c> {
     }
 
     /// As [`Self::new`] for a read transaction: rows cannot change, so nodes are cached.
-    pub(crate) fn for_reading(sql: &'c dyn Sql, store: StoreRow) -> Self {
+    pub(crate) fn for_reading(sql: &'c dyn SqlConnection, store: StoreRow) -> Self {
         Self {
             known: Some(RefCell::default()),
             ..Self::new(sql, store)
@@ -171,15 +177,16 @@ impl<'c> View<'c> {
     }
 }
 
-impl View<'_> {
+impl TableView<'_> {
     /// Returns a cause by id.
-    fn cause(&self, id: i64) -> Result<Rc<CauseRow>, BadRow> {
+    fn load_cause(&self, id: i64) -> Result<Rc<CauseRow>, BadRow> {
         if let Some(known) = self.causes.borrow().get(&id) {
             return Ok(known.clone());
         }
-        let bodies = self.rows("SELECT body FROM cause WHERE id = ?1", params![id], |row| {
-            row.get::<String>(0)
-        })?;
+        let bodies =
+            self.query_rows("SELECT body FROM cause WHERE id = ?1", params![id], |row| {
+                row.get::<String>(0)
+            })?;
         let body = bodies
             .into_iter()
             .next()
@@ -193,14 +200,14 @@ impl View<'_> {
     }
 
     /// Runs a query and converts every row with `read`.
-    pub(crate) fn rows<T>(
+    pub(crate) fn query_rows<T>(
         &self,
         sql: &str,
-        values: Values<'_>,
+        values: SqlParams<'_>,
         mut read: impl FnMut(&Row<'_>) -> Result<T, BadRow>,
     ) -> Result<Vec<T>, StoreFault> {
         let mut found = Vec::new();
-        self.sql.rows(sql, values, &mut |row| {
+        self.sql.query_rows(sql, values, &mut |row| {
             // Results are either a few rows or nearly the whole table: reserving for all nodes in
             // one step avoids copying the vector at every doubling.
             if found.len() == 64 {
@@ -212,52 +219,60 @@ impl View<'_> {
         Ok(found)
     }
 
-    pub(super) fn one<T>(
+    pub(super) fn query_one_row<T>(
         &self,
         sql: &str,
-        values: Values<'_>,
+        values: SqlParams<'_>,
         read: impl FnMut(&Row<'_>) -> Result<T, BadRow>,
     ) -> Result<Option<T>, StoreFault> {
-        Ok(self.rows(sql, values, read)?.pop())
+        Ok(self.query_rows(sql, values, read)?.pop())
     }
 
-    fn nodes(&self, condition: &str, values: Values<'_>) -> Result<Vec<Node>, StoreFault> {
-        let sql = format!("SELECT {WIDE} FROM {JOINED} {condition}");
-        let mut sum = Sum::default();
-        self.rows(&sql, values, |row| {
-            Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0)
+    fn query_node_rows(
+        &self,
+        condition: &str,
+        values: SqlParams<'_>,
+    ) -> Result<Vec<Node>, StoreFault> {
+        let sql = format!("SELECT {NODE_COLUMNS} FROM {NODE_JOIN} {condition}");
+        let mut sum = Checksum::default();
+        self.query_rows(&sql, values, |row| {
+            Ok(read_node(row, &mut sum, &|id| self.load_cause(id))?.0)
         })
     }
 
     /// Adds nodes to the cache, up to its limit.
-    fn remember(&self, nodes: &[Node]) {
+    fn cache_nodes(&self, nodes: &[Node]) {
         let Some(known) = &self.known else { return };
         let known = &mut known.borrow_mut().nodes;
-        let room = MOST_KNOWN.saturating_sub(known.len());
+        let room = MAX_CACHED_NODES.saturating_sub(known.len());
         known.extend(nodes.iter().take(room).cloned());
     }
 
-    fn newest(
+    fn newest_operations(
         &self,
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<RecordedRow>, StoreFault> {
         let sql =
             "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-        self.rows(
+        self.query_rows(
             sql,
-            params![number_before(before), number(most)],
-            RecordedRow::read,
+            params![operation_id_bound(before), to_limit_param(most)],
+            RecordedRow::read_row,
         )
     }
 
-    fn heads(&self, condition: &str, values: Values<'_>) -> Result<Vec<OperationHead>, StoreFault> {
-        self.rows(
+    fn query_operation_heads(
+        &self,
+        condition: &str,
+        values: SqlParams<'_>,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        self.query_rows(
             &format!("SELECT id, head, head_sum FROM operation {condition}"),
             values,
             |row| {
                 let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
-                if head_sum(id, &head) != row.get::<i64>(2)? {
+                if head_checksum(id, &head) != row.get::<i64>(2)? {
                     return Err(BadRow::new(format!(
                         "checksum mismatch in the summary of operation {id}"
                     )));
@@ -269,7 +284,7 @@ impl View<'_> {
 
     /// Returns all records.
     pub(crate) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
-        let rows = self.rows(
+        let rows = self.query_rows(
             "SELECT kind, key, body, sum FROM record",
             params![],
             |row| {
@@ -282,8 +297,8 @@ impl View<'_> {
     }
 
     /// Returns a node's lineage: the ids from the root down, four big-endian bytes each.
-    pub(crate) fn lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
-        self.one(
+    pub(crate) fn node_lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
+        self.query_one_row(
             "SELECT lineage FROM node WHERE id = ?1",
             params![id.0],
             |row| row.get(0),
@@ -292,12 +307,12 @@ impl View<'_> {
 
     /// Returns the XOR total of a node's children, as stored with the parent.
     pub(crate) fn child_total(&self, id: NodeId) -> Result<i64, StoreFault> {
-        self.one(
+        self.query_one_row(
             "SELECT id, child_total, child_sum FROM node WHERE id = ?1",
             params![id.0],
             |row| {
                 let total: i64 = row.get(1)?;
-                Ok((total, child_sum(id, total) == row.get::<i64>(2)?))
+                Ok((total, child_total_checksum(id, total) == row.get::<i64>(2)?))
             },
         )?
         .filter(|(_, fits)| *fits)
@@ -313,7 +328,9 @@ impl View<'_> {
         parent: NodeId,
         children: impl Iterator<Item = NodeId>,
     ) -> Result<(), StoreFault> {
-        let total = children.fold(0, |total, child| total ^ share(Part::Children, child.0, 0));
+        let total = children.fold(0, |total, child| {
+            total ^ total_share(ChecksumPart::Children, child.0, 0)
+        });
         if total == self.child_total(parent)? {
             return Ok(());
         }
@@ -322,8 +339,8 @@ impl View<'_> {
         })
     }
 
-    fn range(&self, top: NodeId) -> Result<Option<LineageRange>, StoreFault> {
-        let Some(start) = self.lineage(top)? else {
+    fn subtree_lineage_range(&self, top: NodeId) -> Result<Option<LineageRange>, StoreFault> {
+        let Some(start) = self.node_lineage(top)? else {
             return Ok(None);
         };
         let mut end = start.clone();
@@ -350,15 +367,15 @@ impl View<'_> {
     }
 
     /// Returns the stored bytes of operations `from..=to`, oldest first.
-    pub(crate) fn recorded(
+    pub(crate) fn recorded_operation_range(
         &self,
         from: OperationId,
         to: OperationId,
     ) -> Result<Vec<RecordedRow>, StoreFault> {
-        self.rows(
+        self.query_rows(
             "SELECT id, body, prev, hash FROM operation WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
             params![from.0.cast_signed(), to.0.cast_signed()],
-            RecordedRow::read,
+            RecordedRow::read_row,
         )
     }
 }
@@ -373,19 +390,19 @@ pub(crate) struct RecordedRow {
 
 impl RecordedRow {
     /// Reads `id, body, prev, hash`.
-    fn read(row: &Row<'_>) -> Result<Self, BadRow> {
+    fn read_row(row: &Row<'_>) -> Result<Self, BadRow> {
         Ok(Self {
             id: OperationId(row.get::<i64>(0)?.cast_unsigned()),
             body: row.get(1)?,
-            prev: digest(row.get_ref(2)?)?,
-            hash: digest(row.get_ref(3)?)?,
+            prev: decode_digest_column(row.get_ref(2)?)?,
+            hash: decode_digest_column(row.get_ref(3)?)?,
         })
     }
 
     /// Parses the operation after verifying its hash.
-    pub(crate) fn operation(&self) -> Result<Operation, StoreFault> {
+    pub(crate) fn parse_verified_operation(&self) -> Result<Operation, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
-        if journal::chain(self.prev, &self.body) != self.hash {
+        if journal::hash_operation(self.prev, &self.body) != self.hash {
             return Err(damaged(format!("hash mismatch in operation {}", self.id)));
         }
         let operation: Operation = serde_json::from_str(&self.body)
@@ -401,30 +418,30 @@ impl RecordedRow {
 }
 
 /// Returns the checksum of an operation's summary.
-pub(crate) fn head_sum(id: i64, head: &str) -> i64 {
-    let mut sum = Sum::default();
-    sum.add(ValueRef::Integer(id));
-    sum.add(ValueRef::Text(head.as_bytes()));
-    sum.take()
+pub(crate) fn head_checksum(id: i64, head: &str) -> i64 {
+    let mut sum = Checksum::default();
+    sum.add_column_value(ValueRef::Integer(id));
+    sum.add_column_value(ValueRef::Text(head.as_bytes()));
+    sum.take_checksum()
 }
 
 /// Returns the exclusive upper bound of operation ids as a parameter.
-fn number_before(before: Option<OperationId>) -> i64 {
+fn operation_id_bound(before: Option<OperationId>) -> i64 {
     before.map_or(i64::MAX, |before| before.0.cast_signed())
 }
 
-fn number(most: usize) -> i64 {
+fn to_limit_param(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
 }
 
 /// Returns the checksum of a child total.
-pub(crate) fn child_sum(id: NodeId, total: i64) -> i64 {
-    sum_of(&[Value::Integer(id.0.into()), Value::Integer(total)])
+pub(crate) fn child_total_checksum(id: NodeId, total: i64) -> i64 {
+    checksum_of_values(&[Value::Integer(id.0.into()), Value::Integer(total)])
 }
 
 /// Returns the checksum of a version's columns.
-pub(crate) fn version_sum(version: &Version) -> i64 {
-    sum_of(&version_values(version))
+pub(crate) fn version_checksum(version: &Version) -> i64 {
+    checksum_of_values(&version_values(version))
 }
 
 /// Returns the values of a version's columns, without the checksum.
@@ -455,20 +472,20 @@ fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
     let basis = match (row.get_ref(3)?, row.get_ref(4)?) {
         (ValueRef::Null, _) | (_, ValueRef::Null) => None,
         (version, canonical) => Some(ParentVersion {
-            version: VersionHash(digest(version)?),
-            canonical: CanonicalHash(digest(canonical)?),
+            version: VersionHash(decode_digest_column(version)?),
+            canonical: CanonicalHash(decode_digest_column(canonical)?),
         }),
     };
     let version = Version {
         node: NodeId(row.get(0)?),
-        hash: VersionHash(digest(row.get_ref(1)?)?),
-        canonical: CanonicalHash(digest(row.get_ref(2)?)?),
+        hash: VersionHash(decode_digest_column(row.get_ref(1)?)?),
+        canonical: CanonicalHash(decode_digest_column(row.get_ref(2)?)?),
         basis,
         operation: OperationId(row.get::<i64>(5)?.cast_unsigned()),
         at: Timestamp::from_millis(row.get(6)?),
         size: row.get::<Option<i64>>(7)?.map(i64::cast_unsigned),
     };
-    if version_sum(&version) != row.get::<i64>(8)? {
+    if version_checksum(&version) != row.get::<i64>(8)? {
         return Err(BadRow::new(format!(
             "checksum mismatch in a version of node {}",
             version.node
@@ -477,16 +494,16 @@ fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
     Ok(version)
 }
 
-impl Snapshot for View<'_> {
+impl Snapshot for TableView<'_> {
     fn store_id(&self) -> Result<StoreId, StoreFault> {
         Ok(self.store.store.clone())
     }
 
-    fn head(&self) -> Result<OperationId, StoreFault> {
+    fn last_operation_id(&self) -> Result<OperationId, StoreFault> {
         Ok(self.store.head)
     }
 
-    fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
+    fn load_node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
         let known = self.known.as_ref().and_then(|known| {
             known
                 .borrow()
@@ -498,25 +515,26 @@ impl Snapshot for View<'_> {
         if known.is_some() {
             return Ok(known);
         }
-        let found = self.nodes("WHERE id = ?1", params![id.0])?;
-        self.remember(&found);
+        let found = self.query_node_rows("WHERE id = ?1", params![id.0])?;
+        self.cache_nodes(&found);
         Ok(found.into_iter().next())
     }
 
     fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        let found = self.nodes("WHERE alias = ?1", params![alias])?;
-        self.remember(&found);
+        let found = self.query_node_rows("WHERE alias = ?1", params![alias])?;
+        self.cache_nodes(&found);
         Ok(found)
     }
 
     fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        let found = self.nodes("WHERE alias = ?1 AND parent = ?2", params![alias, parent.0])?;
-        self.remember(&found);
+        let found =
+            self.query_node_rows("WHERE alias = ?1 AND parent = ?2", params![alias, parent.0])?;
+        self.cache_nodes(&found);
         Ok(found)
     }
 
-    fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
-        let children = self.nodes("WHERE parent = ?1", params![parent.0])?;
+    fn load_children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
+        let children = self.query_node_rows("WHERE parent = ?1", params![parent.0])?;
         self.check_children(parent, children.iter().map(|child| child.id))?;
         Ok(children)
     }
@@ -531,7 +549,7 @@ impl Snapshot for View<'_> {
         {
             return Ok(names.clone());
         }
-        let mut names = self.rows(
+        let mut names = self.query_rows(
             "SELECT level, ord, alias, id FROM node WHERE parent = ?1",
             params![parent.0],
             |row| {
@@ -552,13 +570,13 @@ impl Snapshot for View<'_> {
     }
 
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
-        let (mut total, mut sum) = (0, Sum::default());
+        let (mut total, mut sum) = (0, Checksum::default());
         // Ids are assigned in creation order, so a parent comes before its children.
-        let nodes = self.rows(
-            &format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"),
+        let nodes = self.query_rows(
+            &format!("SELECT {NODE_COLUMNS} FROM {NODE_JOIN} ORDER BY id"),
             params![],
             |row| {
-                let (node, share) = read_node(row, &mut sum, &|id| self.cause(id))?;
+                let (node, share) = read_node(row, &mut sum, &|id| self.load_cause(id))?;
                 total ^= share;
                 Ok(node)
             },
@@ -569,7 +587,7 @@ impl Snapshot for View<'_> {
 
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
         // All nodes of a tree have their root's profile, so trees are skipped as a whole.
-        let roots = self.rows(
+        let roots = self.query_rows(
             "SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id",
             params![],
             |row| Ok((NodeId(row.get(0)?), row.get::<String>(1)?)),
@@ -586,35 +604,35 @@ impl Snapshot for View<'_> {
             .iter()
             .filter(|(_, profile)| !profiles.contains(&profile.as_str()))
         {
-            found.append(&mut self.subtree(*root)?);
+            found.append(&mut self.load_subtree(*root)?);
         }
         Ok(found)
     }
 
-    fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
-        let Some((start, end)) = self.range(top)? else {
+    fn load_subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
+        let Some((start, end)) = self.subtree_lineage_range(top)? else {
             return Ok(Vec::new());
         };
-        self.nodes(
+        self.query_node_rows(
             "WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage",
             params![start, end],
         )
     }
 
-    fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
-        let Some((start, end)) = self.range(top)? else {
+    fn load_status_inputs(&self, top: NodeId) -> Result<Vec<StatusInputs>, StoreFault> {
+        let Some((start, end)) = self.subtree_lineage_range(top)? else {
             return Ok(Vec::new());
         };
-        let mut sum = Sum::default();
-        self.rows(
-            &format!("SELECT {NARROW} FROM {JOINED} WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
+        let mut sum = Checksum::default();
+        self.query_rows(
+            &format!("SELECT {FOOTING_COLUMNS} FROM {NODE_JOIN} WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
             params![start, end],
-            |row| read_footing(row, &mut sum, &|id| self.cause(id)),
+            |row| read_footing(row, &mut sum, &|id| self.load_cause(id)),
         )
     }
 
-    fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
-        let mut found = self.rows(
+    fn load_versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
+        let mut found = self.query_rows(
             &format!("SELECT {VERSION_COLUMNS} WHERE node = ?1"),
             params![node.0],
             read_version,
@@ -623,26 +641,26 @@ impl Snapshot for View<'_> {
         Ok(found)
     }
 
-    fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
-        self.one(
+    fn load_version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
+        self.query_one_row(
             &format!("SELECT {VERSION_COLUMNS} WHERE node = ?1 AND hash = ?2"),
             params![node.0, hash.0.0.as_slice()],
             read_version,
         )
     }
 
-    fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
+    fn load_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
         self.text_of_version(hash)
     }
 
-    fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
-        self.rows(
+    fn load_backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
+        self.query_rows(
             "SELECT node, version, path, reason, at FROM backup WHERE node = ?1 ORDER BY at DESC, path DESC",
             params![node.0],
             |row| {
                 Ok(Backup {
                     node: NodeId(row.get(0)?),
-                    version: VersionHash(digest(row.get_ref(1)?)?),
+                    version: VersionHash(decode_digest_column(row.get_ref(1)?)?),
                     path: row.get(2)?,
                     reason: row.get(3)?,
                     at: Timestamp::from_millis(row.get(4)?),
@@ -651,14 +669,14 @@ impl Snapshot for View<'_> {
         )
     }
 
-    fn operations(
+    fn load_operations(
         &self,
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<Operation>, StoreFault> {
-        self.newest(before, most)?
+        self.newest_operations(before, most)?
             .iter()
-            .map(RecordedRow::operation)
+            .map(RecordedRow::parse_verified_operation)
             .collect()
     }
 
@@ -667,35 +685,36 @@ impl Snapshot for View<'_> {
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault> {
-        self.heads(
+        self.query_operation_heads(
             "WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
-            params![number_before(before), number(most)],
+            params![operation_id_bound(before), to_limit_param(most)],
         )
     }
 
-    fn operation_heads_of(
+    fn operation_heads_of_node(
         &self,
         node: NodeId,
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault> {
-        let ids = super::touched::before(self, node, number_before(before), most)?;
+        let ids =
+            super::touched_index::operations_before(self, node, operation_id_bound(before), most)?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            found.append(&mut self.heads("WHERE id = ?1", params![id])?);
+            found.append(&mut self.query_operation_heads("WHERE id = ?1", params![id])?);
         }
         Ok(found)
     }
 
-    fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
-        self.recorded(id, id)?
+    fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+        self.recorded_operation_range(id, id)?
             .pop()
-            .map(|row| row.operation())
+            .map(|row| row.parse_verified_operation())
             .transpose()
     }
 
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
-        let found = self.one(
+        let found = self.query_one_row(
             "SELECT undone_by FROM operation WHERE id = ?1",
             params![id.0.cast_signed()],
             |row| row.get::<Option<i64>>(0),
@@ -705,24 +724,28 @@ impl Snapshot for View<'_> {
 
     fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault> {
         match id {
-            OperationId(0) => Ok(Some(journal::chain_start(&self.store.store))),
+            OperationId(0) => Ok(Some(journal::chain_start_hash(&self.store.store))),
             id if id == self.store.head => Ok(Some(self.store.head_hash)),
-            id => Ok(self.recorded(id, id)?.pop().map(|row| row.hash)),
+            id => Ok(self
+                .recorded_operation_range(id, id)?
+                .pop()
+                .map(|row| row.hash)),
         }
     }
 
-    fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
+    fn journal_lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
         // In batches, because `most` limits bytes and the size of an operation is known only when
         // it is read.
         const AT_ONCE: u64 = 100;
         let (mut lines, mut bytes, mut last) = (Vec::new(), 0, after);
         while last < self.store.head && bytes < most {
-            let rows = self.recorded(last.next(), OperationId(last.0 + AT_ONCE))?;
+            let rows =
+                self.recorded_operation_range(last.next_id(), OperationId(last.0 + AT_ONCE))?;
             let Some(newest) = rows.last().map(|row| row.id) else {
                 break;
             };
             for row in &rows {
-                let line = self.entry(row)?.line()?;
+                let line = self.load_recorded_entry(row)?.to_journal_line()?;
                 bytes += line.len();
                 lines.push(line);
                 if bytes >= most {
@@ -734,8 +757,8 @@ impl Snapshot for View<'_> {
         Ok(lines)
     }
 
-    fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
-        let found = self.one(
+    fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
+        let found = self.query_one_row(
             "SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp WHERE node = ?1",
             params![node.0],
             read_stamp,
@@ -743,8 +766,8 @@ impl Snapshot for View<'_> {
         Ok(found.map(|(_, stamp, version)| (stamp, version)))
     }
 
-    fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
-        self.rows(
+    fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
+        self.query_rows(
             "SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp",
             params![],
             read_stamp,
@@ -754,48 +777,52 @@ impl Snapshot for View<'_> {
     fn record_body(&self, kind: &str, key: &str) -> Result<Option<Json>, StoreFault> {
         let sql = "SELECT kind, key, body, sum FROM record WHERE kind = ?1 AND key = ?2";
         Ok(self
-            .one(sql, params![kind, key], read_record)?
+            .query_one_row(sql, params![kind, key], read_record)?
             .map(|(_, body)| body))
     }
 
-    fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Json)>, StoreFault> {
+    fn records_by_prefix(
+        &self,
+        kind: &str,
+        prefix: &str,
+    ) -> Result<Vec<(String, Json)>, StoreFault> {
         // `key >=` uses the index; the comparison of the prefix ends the match. LIKE would treat
         // `_` and `%` in keys as wildcards.
         let sql = "SELECT kind, key, body, sum FROM record \
                    WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
-        self.rows(sql, params![kind, prefix], read_record)
+        self.query_rows(sql, params![kind, prefix], read_record)
     }
 
-    fn search(
+    fn search_records(
         &self,
         kinds: &[&str],
-        query: &Query,
-        matching: Matching,
+        query: &SearchQuery,
+        matching: MatchMode,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
-        self.sql.search(self, kinds, query, matching, most)
+        self.sql.search_records(self, kinds, query, matching, most)
     }
 
-    fn working_copy(&self) -> String {
+    fn working_copy_secret(&self) -> String {
         self.sql.working_copy()
     }
 
-    fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
-        self.one(
+    fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> {
+        self.query_one_row(
             "SELECT body FROM note WHERE key = ?1",
             params![self.sql.note_key(key)],
             |row| row.get(0),
         )
     }
 
-    fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
-        self.sql.time()
+    fn store_time(&self) -> Result<Option<Timestamp>, StoreFault> {
+        self.sql.shared_time()
     }
 }
 
 fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
     let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    if record_sum(&kind, &key, &body) != row.get::<i64>(3)? {
+    if record_checksum(&kind, &key, &body) != row.get::<i64>(3)? {
         return Err(BadRow::new(format!(
             "checksum mismatch in the record {kind}/{key}"
         )));
@@ -813,6 +840,6 @@ fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow>
     Ok((
         NodeId(row.get(0)?),
         stamp,
-        VersionHash(digest(row.get_ref(5)?)?),
+        VersionHash(decode_digest_column(row.get_ref(5)?)?),
     ))
 }

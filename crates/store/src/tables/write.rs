@@ -5,51 +5,55 @@
 
 use std::collections::BTreeMap;
 
-use domain::cascade::StandingGroup;
-use domain::exchange::SharedNote;
-use domain::fact::{Backup, NodeTable, apply};
+use domain::cascade::StatusChangeGroup;
+use domain::fact::{Backup, NodeTable, apply_fact};
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
-use domain::node::{Content, Node, Standing};
+use domain::node::{Content, Node, NodeStatus};
 use domain::operation::Operation;
 use domain::ports::{
-    ChildName, FileStamp, NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction,
+    ChildName, FileStamp, NewOperation, SHARED_NOTE_PREFIXES, Snapshot, StoreFault, Transaction,
 };
 use domain::record::RecordKey;
-use domain::search::{SEARCHED_KINDS, text_of};
-use domain::secrets::{mask, mask_operation, masked_notice};
-use domain::status::Footing;
+use domain::search::{SEARCHED_KINDS, searchable_text};
+use domain::secrets::{mask_operation, mask_secrets, masked_notice};
+use domain::status::StatusInputs;
+use domain::sync_protocol::SharedNote;
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::ToSql;
 use rusqlite::types::Value;
 use serde_json::Value as Json;
 
-use super::rows::{NodeValues, STORED, STORED_WIDTH, cause_body, standing_sum, standing_values};
-use super::sql::{NewStanding, StandingChange, Values, params};
-use super::sums::{Part, Sum, record_sum, share};
-use super::view::{StoreRow, View, child_sum, head_sum, version_sum, version_values};
-use crate::engine::{Recorded, io_fault};
-use crate::memory::{delegate_snapshot, misplaced};
+use super::checksums::{Checksum, ChecksumPart, record_checksum, total_share};
+use super::rows::{
+    NodeValues, STORED_COLUMN_COUNT, STORED_COLUMNS, cause_body, standing_checksum, standing_values,
+};
+use super::sql::{NewStatus, SqlParams, StatusChange, params};
+use super::view::{
+    StoreRow, TableView, child_total_checksum, head_checksum, version_checksum, version_values,
+};
+use crate::engine::{ChainedOperation, io_fault};
+use crate::memory::{delegate_snapshot, record_mismatch};
 
 /// Text size from which compressing it and writing its journal line run in parallel.
-const WORTH_A_THREAD: usize = 256 * 1024;
+const PARALLEL_TEXT_BYTES: usize = 256 * 1024;
 
 /// The engine's side of a transaction: commit, rollback, warnings.
-pub(crate) trait Keeper {
+pub(crate) trait TransactionOwner {
     /// Makes the transaction durable; has to call [`TableTransaction::write_store_row`].
-    fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault>;
+    fn commit_transaction(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault>;
 
     /// Discards the transaction.
     fn roll_back(&self);
 
     /// Receives warnings for the user after a commit.
-    fn warn(&self, warnings: Vec<String>);
+    fn add_warnings(&self, warnings: Vec<String>);
 }
 
 /// A write transaction on the tables; rolls back if dropped without a commit.
 pub(crate) struct TableTransaction<'s> {
-    keeper: &'s dyn Keeper,
-    pub(crate) view: View<'s>,
+    keeper: &'s dyn TransactionOwner,
+    pub(crate) view: TableView<'s>,
     /// The operations of this transaction, as journal lines and as values.
     pub(crate) lines: Vec<String>,
     pub(crate) operations: Vec<Operation>,
@@ -68,7 +72,7 @@ pub(crate) struct TableTransaction<'s> {
 
 impl<'s> TableTransaction<'s> {
     /// Wraps a begun transaction; `view` has the `store` row as read in it.
-    pub(crate) fn new(keeper: &'s dyn Keeper, view: View<'s>) -> Self {
+    pub(crate) fn new(keeper: &'s dyn TransactionOwner, view: TableView<'s>) -> Self {
         Self {
             keeper,
             found: view.store.clone(),
@@ -84,34 +88,39 @@ impl<'s> TableTransaction<'s> {
     }
 
     /// Replaces the engine's side of the transaction.
-    pub(crate) fn kept_by(mut self, keeper: &'s dyn Keeper) -> Self {
+    pub(crate) fn owned_by(mut self, keeper: &'s dyn TransactionOwner) -> Self {
         self.keeper = keeper;
         self
     }
 
-    fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault> {
-        self.view.sql.execute(sql, values)
+    fn execute_statement(&self, sql: &str, values: SqlParams<'_>) -> Result<usize, StoreFault> {
+        self.view.sql.execute_statement(sql, values)
     }
 
     /// Updates a row, or inserts it if there is none. Safe in two statements, because the write
     /// lock is held.
-    fn put(&self, update: &str, insert: &str, values: Values<'_>) -> Result<(), StoreFault> {
+    fn upsert_row(
+        &self,
+        update: &str,
+        insert: &str,
+        values: SqlParams<'_>,
+    ) -> Result<(), StoreFault> {
         // UPDATE first, because stamps and notes mostly exist already.
-        if self.execute(update, values)? == 0 {
-            self.execute(insert, values)?;
+        if self.execute_statement(update, values)? == 0 {
+            self.execute_statement(insert, values)?;
         }
         Ok(())
     }
 
     /// Applies an operation that already has its id and its place in the chain.
-    pub(crate) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
+    pub(crate) fn apply_recorded(&mut self, recorded: &ChainedOperation) -> Result<(), StoreFault> {
         for (hash, text) in &recorded.texts {
             // Large texts are written once and rarely read: level 1 takes half the time for
             // slightly more bytes.
             let level = if text.len() > 64 * 1024 { 1 } else { 3 };
             let packed = zstd::bulk::compress(text.as_bytes(), level)
                 .map_err(|error| io_fault("cannot compress", "a text".as_ref(), error))?;
-            self.execute(
+            self.execute_statement(
                 "INSERT INTO text (hash, size, zstd) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
                 params![
                     hash.0.0.as_slice(),
@@ -123,27 +132,27 @@ impl<'s> TableTransaction<'s> {
         let operation = &recorded.operation;
         self.applying = (operation.id, operation.at);
         for fact in &operation.facts {
-            apply(self, fact, operation.at)?;
+            apply_fact(self, fact, operation.at)?;
         }
         self.write_child_totals()?;
         let id = operation.id.0.cast_signed();
-        let head = serde_json::to_string(&operation.head()).map_err(|error| StoreFault::Io {
+        let head = serde_json::to_string(&operation.to_head()).map_err(|error| StoreFault::Io {
             action: format!("cannot write operation {id} as JSON"),
             source: error.into(),
         })?;
-        self.execute(
+        self.execute_statement(
             "INSERT INTO operation (id, head, head_sum, prev, hash, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             params![
                 id,
                 head,
-                head_sum(id, &head),
+                head_checksum(id, &head),
                 recorded.prev.0.as_slice(),
                 recorded.hash.0.as_slice(),
                 operation.key.as_deref(),
                 recorded.body.as_str(),
             ],
         )?;
-        super::touched::keep(&self.view, operation)?;
+        super::touched_index::index_touched_nodes(&self.view, operation)?;
         self.view.store.head = operation.id;
         self.view.store.head_hash = recorded.hash;
         Ok(())
@@ -153,12 +162,12 @@ impl<'s> TableTransaction<'s> {
     /// engine commits.
     pub(crate) fn write_store_row(&mut self, journal_size: u64) -> Result<(), StoreFault> {
         self.view.store.journal_size = journal_size;
-        let mut values = self.view.store.values();
+        let mut values = self.view.store.column_values();
         values.push(Value::Integer(self.found.head.0.cast_signed()));
-        let changed = self.execute(
+        let changed = self.execute_statement(
             "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
              journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9 WHERE head = ?10",
-            &places(&values),
+            &as_sql_params(&values),
         )?;
         // The lock should make this impossible. If another writer got in all the same, failing as
         // locked lets the caller retry on fresh state instead of forking the chain.
@@ -168,8 +177,8 @@ impl<'s> TableTransaction<'s> {
         }
     }
 
-    fn knows_text(&self, hash: VersionHash) -> Result<bool, StoreFault> {
-        let found = self.view.rows(
+    fn has_stored_text(&self, hash: VersionHash) -> Result<bool, StoreFault> {
+        let found = self.view.query_rows(
             "SELECT 1 FROM text WHERE hash = ?1",
             params![hash.0.0.as_slice()],
             |_| Ok(()),
@@ -177,12 +186,12 @@ impl<'s> TableTransaction<'s> {
         Ok(!found.is_empty())
     }
 
-    fn leave_out_known_texts(&self, recorded: &mut Recorded) -> Result<(), StoreFault> {
+    fn drop_known_texts(&self, recorded: &mut ChainedOperation) -> Result<(), StoreFault> {
         // Many operations refer to a text that is stored already; it is repeated neither in the
         // table nor in the journal.
         let mut fresh = Vec::with_capacity(recorded.texts.len());
         for (hash, text) in std::mem::take(&mut recorded.texts) {
-            if !self.knows_text(hash)? {
+            if !self.has_stored_text(hash)? {
                 fresh.push((hash, text));
             }
         }
@@ -193,7 +202,8 @@ impl<'s> TableTransaction<'s> {
     fn change_child_total(&mut self, parent: Option<NodeId>, child: NodeId) {
         if let Some(parent) = parent {
             // XOR: a child that is added and removed in one operation cancels out.
-            *self.child_changes.entry(parent).or_default() ^= share(Part::Children, child.0, 0);
+            *self.child_changes.entry(parent).or_default() ^=
+                total_share(ChecksumPart::Children, child.0, 0);
         }
     }
 
@@ -201,9 +211,9 @@ impl<'s> TableTransaction<'s> {
         for (parent, change) in std::mem::take(&mut self.child_changes) {
             if change != 0 {
                 let total = self.view.child_total(parent)? ^ change;
-                self.execute(
+                self.execute_statement(
                     "UPDATE node SET child_total = ?2, child_sum = ?3 WHERE id = ?1",
-                    params![parent.0, total, child_sum(parent, total)],
+                    params![parent.0, total, child_total_checksum(parent, total)],
                 )?;
             }
         }
@@ -211,35 +221,38 @@ impl<'s> TableTransaction<'s> {
     }
 
     /// Stores the cause of a status; returns its id and its JSON.
-    fn keep_cause(&self, standing: &Standing) -> Result<(Option<i64>, Option<String>), StoreFault> {
+    fn insert_status_cause(
+        &self,
+        standing: &NodeStatus,
+    ) -> Result<(Option<i64>, Option<String>), StoreFault> {
         let Some(body) = cause_body(standing)? else {
             return Ok((None, None));
         };
         let sql = "INSERT INTO cause (body) VALUES (?1) RETURNING id";
         let id = self
             .view
-            .rows(sql, params![body], |row| row.get::<i64>(0))?
+            .query_rows(sql, params![body], |row| row.get::<i64>(0))?
             .first()
             .copied();
         Ok((id, Some(body)))
     }
 
     /// Updates the changed columns of a node's row, and the table's total.
-    fn change_row(
+    fn update_node_row(
         &mut self,
         before: &Node,
         old: &[u8],
         after: &Node,
         new: &[u8],
     ) -> Result<(), StoreFault> {
-        let old = NodeValues::of(before, old)?;
-        let new = NodeValues::of(after, new)?;
-        self.view.store.node_total ^= old.share(after.id) ^ new.share(after.id);
+        let old = NodeValues::from_node(before, old)?;
+        let new = NodeValues::from_node(after, new)?;
+        self.view.store.node_total ^= old.total_share(after.id) ^ new.total_share(after.id);
         // Only changed columns: binding all of them costs more than the update, and rewriting
         // indexed columns touches their indexes.
         let mut sets = String::new();
         let mut values = vec![Value::Integer(after.id.0.into())];
-        for ((column, old), new) in STORED
+        for ((column, old), new) in STORED_COLUMNS
             .split(", ")
             .map(str::trim)
             .zip(old.values)
@@ -252,18 +265,20 @@ impl<'s> TableTransaction<'s> {
             }
         }
         if values.len() > 1 {
-            self.execute(
+            self.execute_statement(
                 &format!("UPDATE node SET {sets} WHERE id = ?1"),
-                &places(&values),
+                &as_sql_params(&values),
             )?;
         }
         Ok(())
     }
 
     fn lineage_of(&self, id: NodeId) -> Result<Vec<u8>, StoreFault> {
-        self.view.lineage(id)?.ok_or_else(|| StoreFault::Damaged {
-            what: format!("node {id} is gone"),
-        })
+        self.view
+            .node_lineage(id)?
+            .ok_or_else(|| StoreFault::Damaged {
+                what: format!("node {id} is gone"),
+            })
     }
 }
 
@@ -276,49 +291,52 @@ impl Drop for TableTransaction<'_> {
 }
 
 impl Transaction for TableTransaction<'_> {
-    fn next_operation(&self) -> Result<OperationId, StoreFault> {
-        Ok(self.view.store.head.next())
+    fn next_operation_id(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.view.store.head.next_id())
     }
 
-    fn next_node(&self) -> Result<NodeId, StoreFault> {
+    fn next_node_id(&self) -> Result<NodeId, StoreFault> {
         Ok(NodeId(self.view.store.next_node))
     }
 
-    fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
+    fn record_operation(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
         // Before it is hashed: a secret in the hash chain could only be removed by rewriting
         // history.
         let masked = mask_operation(&mut operation, &self.view)?;
         self.warnings.extend(masked_notice(operation.verb, &masked));
-        let mut recorded = Recorded::new(
-            self.view.store.head.next(),
+        let mut recorded = ChainedOperation::new(
+            self.view.store.head.next_id(),
             self.view.store.head_hash,
             operation,
         )?;
-        self.leave_out_known_texts(&mut recorded)?;
+        self.drop_known_texts(&mut recorded)?;
         let line = if recorded
             .texts
             .iter()
-            .any(|(_, text)| text.len() > WORTH_A_THREAD)
+            .any(|(_, text)| text.len() > PARALLEL_TEXT_BYTES)
         {
             // Compressing for the tables takes about as long as JSON-encoding for the journal.
             std::thread::scope(|scope| {
-                let line = scope.spawn(|| recorded.line());
+                let line = scope.spawn(|| recorded.to_journal_line());
                 self.apply_recorded(&recorded)?;
-                line.join().unwrap_or_else(|_| recorded.line())
+                line.join().unwrap_or_else(|_| recorded.to_journal_line())
             })?
         } else {
             self.apply_recorded(&recorded)?;
-            recorded.line()?
+            recorded.to_journal_line()?
         };
         self.lines.push(line);
         self.operations.push(recorded.operation);
         Ok(self.view.store.head)
     }
 
-    fn record_line(&mut self, line: &str) -> Result<(), StoreFault> {
-        let mut recorded =
-            Recorded::read(line, self.view.store.head.next(), self.view.store.head_hash)?;
-        self.leave_out_known_texts(&mut recorded)?;
+    fn record_journal_line(&mut self, line: &str) -> Result<(), StoreFault> {
+        let mut recorded = ChainedOperation::parse_journal_line(
+            line,
+            self.view.store.head.next_id(),
+            self.view.store.head_hash,
+        )?;
+        self.drop_known_texts(&mut recorded)?;
         self.apply_recorded(&recorded)
             .map_err(|fault| match fault {
                 // The line comes from another machine: it is the operation that does not apply, the
@@ -326,17 +344,17 @@ impl Transaction for TableTransaction<'_> {
                 StoreFault::Damaged { what } => StoreFault::DoesNotFit { what },
                 other => other,
             })?;
-        self.lines.push(recorded.line()?);
+        self.lines.push(recorded.to_journal_line()?);
         self.operations.push(recorded.operation);
         Ok(())
     }
 
-    fn keep_stamps(
+    fn save_file_stamps(
         &mut self,
         stamps: &[(NodeId, FileStamp, VersionHash)],
     ) -> Result<(), StoreFault> {
         for (node, stamp, version) in stamps {
-            self.put(
+            self.upsert_row(
                 "UPDATE stamp SET size = ?2, modified_ns = ?3, changed_ns = ?4, inode = ?5, version = ?6 WHERE node = ?1",
                 "INSERT INTO stamp (node, size, modified_ns, changed_ns, inode, version) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -353,7 +371,7 @@ impl Transaction for TableTransaction<'_> {
         Ok(())
     }
 
-    fn keep_note(
+    fn save_note(
         &mut self,
         key: &str,
         body: Option<&str>,
@@ -361,11 +379,13 @@ impl Transaction for TableTransaction<'_> {
     ) -> Result<(), StoreFault> {
         // Masked before it is stored: notes hold what agents wrote, and a secret in a database is
         // hard to erase again.
-        let body = body.map(mask);
+        let body = body.map(mask_secrets);
         let body = body.as_deref();
-        if let Some(body) =
-            body.filter(|_| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix)))
-        {
+        if let Some(body) = body.filter(|_| {
+            SHARED_NOTE_PREFIXES
+                .iter()
+                .any(|prefix| key.starts_with(prefix))
+        }) {
             self.shared_notes.push(SharedNote {
                 key: key.to_owned(),
                 body: body.to_owned(),
@@ -374,19 +394,19 @@ impl Transaction for TableTransaction<'_> {
         }
         let key = self.view.sql.note_key(key);
         match body {
-            Some(body) => self.put(
+            Some(body) => self.upsert_row(
                 "UPDATE note SET body = ?2, at = ?3 WHERE key = ?1",
                 "INSERT INTO note (key, body, at) VALUES (?1, ?2, ?3)",
                 params![key, body, at.as_millis()],
             ),
             None => self
-                .execute("DELETE FROM note WHERE key = ?1", params![key])
+                .execute_statement("DELETE FROM note WHERE key = ?1", params![key])
                 .map(drop),
         }
     }
 
-    fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
-        self.execute(
+    fn delete_notes_before(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
+        self.execute_statement(
             "DELETE FROM note WHERE key >= ?1 AND substr(key, 1, length(?1)) = ?1 AND at < ?2",
             params![self.view.sql.note_key(prefix), before.as_millis()],
         )?;
@@ -395,67 +415,73 @@ impl Transaction for TableTransaction<'_> {
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreFault> {
         let keeper = self.keeper;
-        keeper.commit(&mut self)?;
-        keeper.warn(std::mem::take(&mut self.warnings));
+        keeper.commit_transaction(&mut self)?;
+        keeper.add_warnings(std::mem::take(&mut self.warnings));
         Ok(())
     }
 }
 
 /// Borrows values as statement parameters.
-pub(crate) fn places(values: &[Value]) -> Vec<&dyn ToSql> {
+pub(crate) fn as_sql_params(values: &[Value]) -> Vec<&dyn ToSql> {
     values.iter().map(|value| value as &dyn ToSql).collect()
 }
 
 impl NodeTable for TableTransaction<'_> {
     type Fault = StoreFault;
 
-    fn get(&mut self, id: NodeId) -> Result<Option<Node>, StoreFault> {
-        self.view.node(id)
+    fn get_node(&mut self, id: NodeId) -> Result<Option<Node>, StoreFault> {
+        self.view.load_node(id)
     }
 
-    fn insert(&mut self, node: Node) -> Result<(), StoreFault> {
+    fn insert_node(&mut self, node: Node) -> Result<(), StoreFault> {
         let mut lineage = match node.parent {
             None => Vec::new(),
             Some(parent) => self.lineage_of(parent)?,
         };
         // Big-endian, so that comparing bytes compares ids.
         lineage.extend_from_slice(&node.id.0.to_be_bytes());
-        let row = NodeValues::of(&node, &lineage)?;
-        let share = row.share(node.id);
+        let row = NodeValues::from_node(&node, &lineage)?;
+        let share = row.total_share(node.id);
         let mut values = row.values;
-        values.extend([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
-        let numbered: String = (1..=STORED_WIDTH + 2)
+        values.extend([
+            Value::Integer(0),
+            Value::Integer(child_total_checksum(node.id, 0)),
+        ]);
+        let numbered: String = (1..=STORED_COLUMN_COUNT + 2)
             .map(|place| format!("?{place}"))
             .collect::<Vec<_>>()
             .join(", ");
-        self.execute(
-            &format!("INSERT INTO node ({STORED}, child_total, child_sum) VALUES ({numbered})"),
-            &places(&values),
+        self.execute_statement(
+            &format!(
+                "INSERT INTO node ({STORED_COLUMNS}, child_total, child_sum) VALUES ({numbered})"
+            ),
+            &as_sql_params(&values),
         )?;
-        let (cause, body) = self.keep_cause(&node.standing)?;
+        let (cause, body) = self.insert_status_cause(&node.standing)?;
         let (status, since) = standing_values(&node.standing);
-        let standing = standing_sum(
+        let standing = standing_checksum(
             node.id,
             &node.standing,
             body.as_deref(),
-            &mut Sum::default(),
+            &mut Checksum::default(),
         );
-        self.execute(
+        self.execute_statement(
             "INSERT INTO standing (node, status, cause, since, standing_sum) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![node.id.0, status, cause, since, standing],
         )?;
-        self.view.store.node_total ^= share ^ self::share(Part::Standing, node.id.0, standing);
+        self.view.store.node_total ^=
+            share ^ self::total_share(ChecksumPart::Standing, node.id.0, standing);
         self.view.store.next_node = self.view.store.next_node.max(node.id.0 + 1);
         self.change_child_total(node.parent, node.id);
         Ok(())
     }
 
-    fn replace(&mut self, before: &Node, after: Node) -> Result<(), StoreFault> {
+    fn replace_node(&mut self, before: &Node, after: Node) -> Result<(), StoreFault> {
         let lineage = self.lineage_of(after.id)?;
-        self.change_row(before, &lineage, &after, &lineage)
+        self.update_node_row(before, &lineage, &after, &lineage)
     }
 
-    fn move_below(
+    fn move_node_below(
         &mut self,
         node: &Node,
         parent: Option<NodeId>,
@@ -475,7 +501,7 @@ impl NodeTable for TableTransaction<'_> {
         // The subtree query below verifies child totals, so pending ones are written first.
         self.write_child_totals()?;
         // Every descendant's lineage starts with that of the moved node, so all their rows change.
-        for before in Snapshot::subtree(&self.view, node.id)? {
+        for before in Snapshot::load_subtree(&self.view, node.id)? {
             let old_lineage = self.lineage_of(before.id)?;
             let lineage = [&new_top, &old_lineage[old_top.len()..]].concat();
             let mut after = before.clone();
@@ -483,14 +509,14 @@ impl NodeTable for TableTransaction<'_> {
                 after.parent = parent;
                 after.updated_at = at;
             }
-            self.change_row(&before, &old_lineage, &after, &lineage)?;
+            self.update_node_row(&before, &old_lineage, &after, &lineage)?;
         }
         self.change_child_total(node.parent, node.id);
         self.change_child_total(parent, node.id);
         Ok(())
     }
 
-    fn remove(&mut self, id: NodeId) -> Result<(), StoreFault> {
+    fn remove_node(&mut self, id: NodeId) -> Result<(), StoreFault> {
         // Its children may have been removed just before, in the same operation: their pending
         // change has to make the total zero, and need not be written.
         let change = self.child_changes.remove(&id).unwrap_or_default();
@@ -499,35 +525,37 @@ impl NodeTable for TableTransaction<'_> {
                 what: format!("node {id} is removed while it has children"),
             });
         }
-        let Some(node) = self.view.node(id)? else {
+        let Some(node) = self.view.load_node(id)? else {
             return Ok(());
         };
-        let row = NodeValues::of(&node, &self.lineage_of(id)?)?;
-        self.execute("DELETE FROM node WHERE id = ?1", params![id.0])?;
-        self.execute("DELETE FROM standing WHERE node = ?1", params![id.0])?;
-        self.execute("DELETE FROM stamp WHERE node = ?1", params![id.0])?;
-        let standing = standing_sum(
+        let row = NodeValues::from_node(&node, &self.lineage_of(id)?)?;
+        self.execute_statement("DELETE FROM node WHERE id = ?1", params![id.0])?;
+        self.execute_statement("DELETE FROM standing WHERE node = ?1", params![id.0])?;
+        self.execute_statement("DELETE FROM stamp WHERE node = ?1", params![id.0])?;
+        let standing = standing_checksum(
             id,
             &node.standing,
             cause_body(&node.standing)?.as_deref(),
-            &mut Sum::default(),
+            &mut Checksum::default(),
         );
-        self.view.store.node_total ^= row.share(id) ^ share(Part::Standing, id.0, standing);
+        self.view.store.node_total ^=
+            row.total_share(id) ^ total_share(ChecksumPart::Standing, id.0, standing);
         self.change_child_total(node.parent, id);
         Ok(())
     }
 
-    fn set_standings(&mut self, group: &StandingGroup) -> Result<(), StoreFault> {
+    fn set_statuses(&mut self, group: &StatusChangeGroup) -> Result<(), StoreFault> {
         let before = cause_body(&group.before)?;
-        let (cause, after) = self.keep_cause(&group.after)?;
+        let (cause, after) = self.insert_status_cause(&group.after)?;
         let (status, since) = standing_values(&group.after);
-        let (mut sum, mut total) = (Sum::default(), 0);
+        let (mut sum, mut total) = (Checksum::default(), 0);
         let mut changes = Vec::with_capacity(group.nodes.len());
         for id in &group.nodes {
-            let old_sum = standing_sum(*id, &group.before, before.as_deref(), &mut sum);
-            let new_sum = standing_sum(*id, &group.after, after.as_deref(), &mut sum);
-            total ^= share(Part::Standing, id.0, old_sum) ^ share(Part::Standing, id.0, new_sum);
-            changes.push(StandingChange {
+            let old_sum = standing_checksum(*id, &group.before, before.as_deref(), &mut sum);
+            let new_sum = standing_checksum(*id, &group.after, after.as_deref(), &mut sum);
+            total ^= total_share(ChecksumPart::Standing, id.0, old_sum)
+                ^ total_share(ChecksumPart::Standing, id.0, new_sum);
+            changes.push(StatusChange {
                 node: *id,
                 old_sum,
                 new_sum,
@@ -535,9 +563,9 @@ impl NodeTable for TableTransaction<'_> {
         }
         // The old checksum is part of the UPDATE's condition, so a row with another status does not
         // match; one count checks the whole cascade.
-        if self.view.sql.set_standings(
+        if self.view.sql.update_standings(
             &changes,
-            &NewStanding {
+            &NewStatus {
                 status,
                 cause,
                 since,
@@ -552,7 +580,7 @@ impl NodeTable for TableTransaction<'_> {
         Ok(())
     }
 
-    fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), StoreFault> {
+    fn add_version(&mut self, node: NodeId, content: &Content) -> Result<(), StoreFault> {
         let Content::Text {
             version,
             canonical,
@@ -562,7 +590,7 @@ impl NodeTable for TableTransaction<'_> {
             return Ok(());
         };
         let (operation, at) = self.applying;
-        let known = self.view.version(node, *version)?;
+        let known = self.view.load_version(node, *version)?;
         let is_known = known.is_some();
         let mut row = match known {
             Some(known) => known,
@@ -570,7 +598,7 @@ impl NodeTable for TableTransaction<'_> {
                 let sql = "SELECT size FROM text WHERE hash = ?1";
                 let sizes = self
                     .view
-                    .rows(sql, params![version.0.0.as_slice()], |row| {
+                    .query_rows(sql, params![version.0.0.as_slice()], |row| {
                         row.get::<i64>(0)
                     })?;
                 let size = sizes.first().map(|size| size.cast_unsigned());
@@ -588,7 +616,7 @@ impl NodeTable for TableTransaction<'_> {
         // A known version may come back under another parent text: only its basis changes.
         row.basis = *basis;
         let mut values = version_values(&row);
-        values.push(Value::Integer(version_sum(&row)));
+        values.push(Value::Integer(version_checksum(&row)));
         let sql = match is_known {
             true => {
                 "UPDATE version SET canonical = ?3, basis_version = ?4, basis_canonical = ?5, operation = ?6, at = ?7, \
@@ -599,12 +627,12 @@ impl NodeTable for TableTransaction<'_> {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
             }
         };
-        self.execute(sql, &places(&values))?;
+        self.execute_statement(sql, &as_sql_params(&values))?;
         Ok(())
     }
 
     fn add_backup(&mut self, backup: Backup) -> Result<(), StoreFault> {
-        self.put(
+        self.upsert_row(
             "UPDATE backup SET version = ?2, reason = ?4, at = ?5 WHERE node = ?1 AND path = ?3",
             "INSERT INTO backup (node, version, path, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
@@ -628,7 +656,7 @@ impl NodeTable for TableTransaction<'_> {
         // different state.
         if Snapshot::record_body(&self.view, kind, key)?.as_ref() != before {
             return Err(StoreFault::Damaged {
-                what: misplaced(record),
+                what: record_mismatch(record),
             });
         }
         match after {
@@ -638,9 +666,12 @@ impl NodeTable for TableTransaction<'_> {
                     Some(_) => "UPDATE record SET body = ?3, sum = ?4 WHERE kind = ?1 AND key = ?2",
                     None => "INSERT INTO record (kind, key, body, sum) VALUES (?1, ?2, ?3, ?4)",
                 };
-                self.execute(sql, params![kind, key, body, record_sum(kind, key, &body)])
+                self.execute_statement(
+                    sql,
+                    params![kind, key, body, record_checksum(kind, key, &body)],
+                )
             }
-            None => self.execute(
+            None => self.execute_statement(
                 "DELETE FROM record WHERE kind = ?1 AND key = ?2",
                 params![kind, key],
             ),
@@ -650,24 +681,28 @@ impl NodeTable for TableTransaction<'_> {
         }
         // Many record changes leave the searchable text alone; reindexing is the expensive part.
         match (before, after) {
-            (Some(before), Some(after)) if text_of(kind, before) == text_of(kind, after) => Ok(()),
-            _ => self.view.sql.index_words(record, after),
+            (Some(before), Some(after))
+                if searchable_text(kind, before) == searchable_text(kind, after) =>
+            {
+                Ok(())
+            }
+            _ => self.view.sql.index_record(record, after),
         }
     }
 
-    fn set_undone(
+    fn set_undone_by(
         &mut self,
         operation: OperationId,
         by: Option<OperationId>,
     ) -> Result<(), StoreFault> {
-        self.execute(
+        self.execute_statement(
             "UPDATE operation SET undone_by = ?2 WHERE id = ?1",
             params![operation.0.cast_signed(), by.map(|by| by.0.cast_signed())],
         )?;
         Ok(())
     }
 
-    fn misfit(&mut self, what: String) -> StoreFault {
+    fn mismatch_fault(&mut self, what: String) -> StoreFault {
         StoreFault::Damaged { what }
     }
 }

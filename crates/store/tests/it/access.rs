@@ -1,28 +1,28 @@
 //! The book of tokens: the same in both databases, kept apart by project, and no part of what is rebuilt.
 
-use domain::access::Scope;
+use domain::authorization::Scope;
 use domain::ids::Principal;
-use domain::ports::{AccessBook, Store, TokenEntry};
+use domain::ports::{Store, TokenEntry, TokenStore};
 use domain::settings::Storage;
-use domain::token::{Audited, NewToken, Token, TokenState, cookie_of, secret_hash};
-use store::{Cargo, QuarantineReason, ReplacementCause};
+use domain::token::{AuditEntry, NewToken, Token, TokenState, cookie_value, secret_hash};
+use store::{QuarantineReason, ReplacementCause, StoreDump};
 use testkit::{Database, timestamp};
 
 use crate::Place;
 
 fn entry(name: &str, secret: &str) -> TokenEntry {
     TokenEntry {
-        new: NewToken::decide(name, "human:anna", Scope::Approve).unwrap(),
+        new: NewToken::try_new(name, "human:anna", Scope::Approve).unwrap(),
         hash: secret_hash(secret),
-        cookie: secret_hash(&cookie_of(secret)),
+        cookie: secret_hash(&cookie_value(secret)),
         at: timestamp(1),
         by: Principal::Human("admin".to_owned()),
         expires_at: Some(timestamp(100)),
     }
 }
 
-fn line(action: &str, at: u32) -> Audited {
-    Audited {
+fn line(action: &str, at: u32) -> AuditEntry {
+    AuditEntry {
         at: timestamp(at.into()),
         principal: Some(Principal::Human("anna".to_owned())),
         token: Some(1),
@@ -35,8 +35,8 @@ fn line(action: &str, at: u32) -> Audited {
     }
 }
 
-fn book(store: &dyn Store) -> Box<dyn AccessBook + '_> {
-    store.access().expect("a book")
+fn book(store: &dyn Store) -> Box<dyn TokenStore + '_> {
+    store.token_store().expect("a book")
 }
 
 fn told(store: &dyn Store) {
@@ -44,7 +44,7 @@ fn told(store: &dyn Store) {
     let second = book(store).add_token(&entry("desk", "tl_two")).unwrap();
     assert!(first.id < second.id);
     assert_eq!(
-        book(store).tokens().unwrap(),
+        book(store).list_tokens().unwrap(),
         [first.clone(), second.clone()]
     );
     assert!(
@@ -52,19 +52,23 @@ fn told(store: &dyn Store) {
         "a secret is one token's"
     );
 
-    book(store).note(&[], &[(first.id, timestamp(5))]).unwrap();
-    book(store).note(&[], &[(first.id, timestamp(3))]).unwrap();
+    book(store)
+        .append_audit_log(&[], &[(first.id, timestamp(5))])
+        .unwrap();
+    book(store)
+        .append_audit_log(&[], &[(first.id, timestamp(3))])
+        .unwrap();
     let used = Token {
         last_used_at: Some(timestamp(5)),
         ..first.clone()
     };
-    assert_eq!(book(store).tokens().unwrap()[0], used);
+    assert_eq!(book(store).list_tokens().unwrap()[0], used);
 
     let revoked = book(store)
         .revoke_token(second.id, timestamp(7))
         .unwrap()
         .unwrap();
-    assert_eq!(revoked.state(timestamp(7)), TokenState::Revoked);
+    assert_eq!(revoked.state_at(timestamp(7)), TokenState::Revoked);
     let again = book(store)
         .revoke_token(second.id, timestamp(9))
         .unwrap()
@@ -78,26 +82,29 @@ fn told(store: &dyn Store) {
         book(store).revoke_token(99_999, timestamp(9)).unwrap(),
         None
     );
-    assert_eq!(book(store).good_tokens().unwrap(), [used]);
+    assert_eq!(book(store).list_unrevoked_tokens().unwrap(), [used]);
 
-    let lines: Vec<Audited> = (1..=5)
+    let lines: Vec<AuditEntry> = (1..=5)
         .map(|at| line(&format!("action {at}"), at))
         .collect();
-    book(store).note(&lines, &[]).unwrap();
+    book(store).append_audit_log(&lines, &[]).unwrap();
     let actions = |most| -> Vec<String> {
         book(store)
-            .audited(most)
+            .read_audit_log(most)
             .unwrap()
             .into_iter()
             .map(|line| line.action)
             .collect()
     };
     assert_eq!(actions(2), ["action 5", "action 4"]);
-    book(store).forget_audited(timestamp(2), 100).unwrap();
+    book(store).prune_audit_log(timestamp(2), 100).unwrap();
     assert_eq!(actions(9).len(), 4);
-    book(store).forget_audited(timestamp(0), 3).unwrap();
+    book(store).prune_audit_log(timestamp(0), 3).unwrap();
     assert_eq!(actions(9), ["action 5", "action 4", "action 3"]);
-    assert_eq!(book(store).audited(1).unwrap(), [line("action 5", 5)]);
+    assert_eq!(
+        book(store).read_audit_log(1).unwrap(),
+        [line("action 5", 5)]
+    );
 }
 
 #[test]
@@ -120,12 +127,12 @@ fn postgres_keeps_a_book_for_each_project() {
             Place::shared(&url, "two").open(),
         );
         told(&*one);
-        assert_eq!(book(&*two).tokens().unwrap(), []);
-        assert_eq!(book(&*two).audited(10).unwrap(), []);
+        assert_eq!(book(&*two).list_tokens().unwrap(), []);
+        assert_eq!(book(&*two).read_audit_log(10).unwrap(), []);
         assert_eq!(book(&*two).revoke_token(1, timestamp(1)).unwrap(), None);
         told(&*two);
         assert!(
-            book(&*one).now().unwrap().is_some(),
+            book(&*one).store_time().unwrap().is_some(),
             "tokens end by the database's clock"
         );
     }
@@ -133,19 +140,20 @@ fn postgres_keeps_a_book_for_each_project() {
 
 #[test]
 fn json_keeps_none() {
-    assert!(Place::new(Storage::Json).open().access().is_none());
+    assert!(Place::new(Storage::Json).open().token_store().is_none());
 }
 
 /// Replaces the state by an empty one, as `tl rebuild` does.
 fn start_from_scratch(place: &Place) {
-    let empty = store::empty_successor(&place.layout(), place.storage, &place.known()).unwrap();
+    let empty =
+        store::empty_successor_state(&place.layout(), place.storage, &place.known()).unwrap();
     let cause = ReplacementCause {
         command: "rebuild",
         reason: QuarantineReason::Replaced,
         why: "a test".to_owned(),
         now: timestamp(1),
     };
-    let cargo = Cargo::collect(&empty).unwrap();
+    let cargo = StoreDump::from_store(&empty).unwrap();
     store::replace_state(
         &place.layout(),
         place.storage,
@@ -166,13 +174,13 @@ fn it_outlives_a_rebuild() {
         let store = place.open();
         told(&*store);
         let (tokens, lines) = (
-            book(&*store).tokens().unwrap(),
-            book(&*store).audited(10).unwrap(),
+            book(&*store).list_tokens().unwrap(),
+            book(&*store).read_audit_log(10).unwrap(),
         );
         drop(store);
         let same = |store: &dyn Store| {
-            assert_eq!(book(store).tokens().unwrap(), tokens);
-            assert_eq!(book(store).audited(10).unwrap(), lines);
+            assert_eq!(book(store).list_tokens().unwrap(), tokens);
+            assert_eq!(book(store).read_audit_log(10).unwrap(), lines);
         };
         // A row without its sum, so that there is something to rebuild.
         let bad = "INSERT INTO record (kind, key, body, sum) VALUES ('count', 'x', '{}', 0)";
@@ -202,5 +210,5 @@ fn tokens_of_a_foreign_store_are_not_taken_over() {
     told(&*place.open());
     std::fs::remove_dir_all(place.root().join("user")).unwrap();
     start_from_scratch(&place);
-    assert_eq!(book(&*place.open()).tokens().unwrap(), []);
+    assert_eq!(book(&*place.open()).list_tokens().unwrap(), []);
 }

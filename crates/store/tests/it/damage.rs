@@ -19,22 +19,22 @@ struct State {
 }
 
 fn state(store: &dyn Store) -> Result<State, StoreFault> {
-    let snapshot = store.read()?;
+    let snapshot = store.begin_read()?;
     let nodes = snapshot.all_nodes()?;
     let mut texts = Vec::new();
     for node in &nodes {
-        for version in snapshot.versions(node.id)? {
-            texts.push(snapshot.text(version.hash)?);
+        for version in snapshot.load_versions(node.id)? {
+            texts.push(snapshot.load_text(version.hash)?);
         }
-        snapshot.children(node.id)?;
+        snapshot.load_children(node.id)?;
         snapshot.nodes_by_alias(&node.alias)?;
         if let Some(parent) = node.parent {
             snapshot.children_by_alias(parent, &node.alias)?;
         }
-        snapshot.footings(node.id)?;
+        snapshot.load_status_inputs(node.id)?;
     }
     Ok(State {
-        operations: snapshot.operations(None, usize::MAX)?,
+        operations: snapshot.load_operations(None, usize::MAX)?,
         nodes,
         texts,
     })
@@ -157,13 +157,16 @@ fn a_lost_emptied_or_broken_database_comes_back_from_the_journal() {
         assert_eq!(found, original.state, "{what}");
         assert!(repaired, "{what}: the user was not told");
         if what != "missing" {
-            let quarantined = store::list_quarantine(&original.place.layout()).unwrap();
+            let quarantined = store::list_quarantined_states(&original.place.layout()).unwrap();
             assert_eq!(
                 quarantined[0].files[0], "state.db",
                 "{what}: {quarantined:?}"
             );
         }
-        assert!(original.place.open().verify().unwrap().is_empty(), "{what}");
+        assert!(
+            original.place.open().verify_integrity().unwrap().is_empty(),
+            "{what}"
+        );
     }
 }
 
@@ -197,9 +200,9 @@ fn a_lost_or_broken_journal_comes_back_from_the_database() {
         let store = original.place.open();
         // Reading mends it, or writing does where reading has no need to.
         let found = state(&*store).unwrap_or_else(|fault| panic!("{what}: {fault}"));
-        drop(store.write().unwrap());
+        drop(store.begin_write().unwrap());
         assert_eq!(found, original.state, "{what}");
-        let problems = store.verify().unwrap();
+        let problems = store.verify_integrity().unwrap();
         assert!(
             problems.iter().all(|finding| !finding.kind.is_damage()) || what == "another store's",
             "{what}: {problems:?}"
@@ -218,7 +221,7 @@ fn damage_in_the_middle_of_the_journal_is_found_and_mended() {
     )
     .unwrap();
     let store = original.place.open();
-    let found = store.verify().unwrap();
+    let found = store.verify_integrity().unwrap();
     assert!(
         found.iter().any(|finding| finding.kind.is_damage()),
         "{found:?}"
@@ -230,7 +233,7 @@ fn damage_in_the_middle_of_the_journal_is_found_and_mended() {
         .unwrap();
     assert!(!told.is_empty());
     assert_eq!(state(&*store).unwrap(), original.state);
-    assert!(store.verify().unwrap().is_empty());
+    assert!(store.verify_integrity().unwrap().is_empty());
 }
 
 #[test]
@@ -248,7 +251,7 @@ fn both_damaged_gives_everything_up_to_the_first_broken_operation() {
         told[0].message.contains("journal line 4 was damaged"),
         "{told:?}"
     );
-    let quarantined = store::list_quarantine(&layout).unwrap();
+    let quarantined = store::list_quarantined_states(&layout).unwrap();
     let files: Vec<&str> = quarantined[0].files.iter().map(String::as_str).collect();
     assert!(
         quarantined.len() == 1 && files.starts_with(&["journal.jsonl", "state.db"]),
@@ -345,7 +348,7 @@ fn no_flipped_bit_in_the_journal_is_silent() {
         let seen = !told.is_empty()
             || std::fs::read(&journal).unwrap() == bytes
             || store
-                .verify()
+                .verify_integrity()
                 .unwrap()
                 .iter()
                 .any(|finding| finding.kind.is_damage());
@@ -369,7 +372,7 @@ fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
                 .unwrap(),
             1
         );
-        let found = place.open().verify().unwrap();
+        let found = place.open().verify_integrity().unwrap();
         assert!(
             found
                 .iter()
@@ -377,7 +380,7 @@ fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
             "{damage}: {found:?}"
         );
         let (mended, _) = place.try_open(Some("the index is wrong")).unwrap();
-        assert_eq!(mended.verify().unwrap(), [], "{damage}");
+        assert_eq!(mended.verify_integrity().unwrap(), [], "{damage}");
     }
 }
 

@@ -47,16 +47,16 @@ fn memory() {
 struct Shared(Arc<MemoryStore>);
 
 impl Store for Shared {
-    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        self.0.read()
+    fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        self.0.begin_read()
     }
 
-    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        self.0.write()
+    fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        self.0.begin_write()
     }
 
-    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
-        self.0.verify()
+    fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        self.0.verify_integrity()
     }
 
     fn finish_mirror(&self) {
@@ -80,8 +80,8 @@ fn notes_do_not_lengthen_the_log() {
     let mut longest = 0;
     for round in 0..120 {
         let store = place.open();
-        let mut tx = store.write().unwrap();
-        tx.keep_note(
+        let mut tx = store.begin_write().unwrap();
+        tx.save_note(
             "session",
             Some(&format!("{round}{}", "x".repeat(3_000))),
             testkit::timestamp(round),
@@ -104,7 +104,7 @@ fn foreign_state_is_refused_until_adopted() {
             Err(StoreFault::Foreign { .. })
         ));
         let now = testkit::timestamp(1);
-        store::adopt(
+        store::adopt_store(
             &place.layout(),
             storage,
             &store::EngineSettings::default(),

@@ -44,7 +44,7 @@ fn asking_who_holds_the_lock_drops_none_of_ours() {
         patience: Duration::from_millis(1),
         ..EngineSettings::default()
     };
-    let (store, _) = store::open(
+    let (store, _) = store::open_store(
         &place.layout(),
         Storage::Sqlite,
         &settings,
@@ -53,14 +53,14 @@ fn asking_who_holds_the_lock_drops_none_of_ours() {
         SystemClock.now(),
     )
     .unwrap();
-    let view = store.read().unwrap();
+    let view = store.begin_read().unwrap();
     drop(view);
     let before = our_locks(&database);
     assert!(
         !before.is_empty(),
         "an open database has a lock on its shared memory"
     );
-    match store.write().map(drop) {
+    match store.begin_write().map(drop) {
         Err(StoreFault::Locked { holder }) => assert_eq!(holder, Some(other.id())),
         other => panic!("expected it to be locked, got {other:?}"),
     }

@@ -55,7 +55,7 @@ impl Place {
             storage,
             settings,
         };
-        store::create(&place.layout(), storage, &place.known()).unwrap();
+        store::create_store(&place.layout(), storage, &place.known()).unwrap();
         place
     }
 
@@ -74,7 +74,7 @@ impl Place {
     }
 
     pub(crate) fn known(&self) -> KnownStores {
-        KnownStores::in_directory(&self.root().join("user"))
+        KnownStores::in_state_directory(&self.root().join("user"))
     }
 
     pub(crate) fn try_open(
@@ -82,7 +82,7 @@ impl Place {
         damage: Option<&str>,
     ) -> Result<(Box<dyn Store>, Vec<Recovery>), StoreFault> {
         let settings = EngineSettings::default();
-        store::open(
+        store::open_store(
             &self.layout(),
             self.storage,
             &settings,

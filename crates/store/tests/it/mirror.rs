@@ -8,7 +8,7 @@ use testkit::tell_store_story;
 use crate::Place;
 
 fn nodes(store: &dyn Store) -> Vec<Node> {
-    store.read().unwrap().all_nodes().unwrap()
+    store.begin_read().unwrap().all_nodes().unwrap()
 }
 
 fn files(folder: &std::path::Path) -> Vec<String> {
@@ -81,13 +81,13 @@ fn it_catches_up_and_tells_what_is_wrong() {
     std::fs::write(layout.mirror.join("story/stray.json"), "{}").unwrap();
     std::fs::remove_file(layout.mirror.join("story/act-1/chapter-01.json")).unwrap();
     let store = place.open();
-    assert_eq!(store.verify().unwrap().len(), 3);
+    assert_eq!(store.verify_integrity().unwrap().len(), 3);
     assert_eq!(store.sync_mirror().unwrap(), 3);
-    assert!(store.verify().unwrap().is_empty());
+    assert!(store.verify_integrity().unwrap().is_empty());
     assert_eq!(files(&layout.mirror), before);
 
     std::fs::remove_dir_all(&layout.mirror).unwrap();
-    assert_eq!(store.verify().unwrap().len(), 1);
+    assert_eq!(store.verify_integrity().unwrap().len(), 1);
     store.sync_mirror().unwrap();
     assert_eq!(files(&layout.mirror), before);
 }

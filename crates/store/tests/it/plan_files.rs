@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use domain::ports::{EntryKind, FileFault, FileLook, PlanFiles, Reading};
+use domain::ports::{FileFault, FileReadResult, FileStatResult, FolderEntryKind, PlanFiles};
 use store::DiskFiles;
 
 fn project() -> (tempfile::TempDir, DiskFiles) {
@@ -33,13 +33,16 @@ fn paths_that_leave_are_refused() {
         "acts//act-1/plan.md",
         "a\0b",
     ] {
-        assert!(!matches!(files.look(path), FileLook::Present(_)), "{path}");
         assert!(
-            !matches!(files.read(path, 1000), Reading::Text { .. }),
+            !matches!(files.stat_file(path), FileStatResult::Present(_)),
             "{path}"
         );
-        assert!(files.replace(path, "x").is_err(), "{path}");
-        assert!(files.create(path, "x").is_err(), "{path}");
+        assert!(
+            !matches!(files.read_file(path, 1000), FileReadResult::Text { .. }),
+            "{path}"
+        );
+        assert!(files.replace_file(path, "x").is_err(), "{path}");
+        assert!(files.create_file(path, "x").is_err(), "{path}");
     }
     assert_eq!(
         std::fs::read_to_string(directory.path().join("outside/secret.md")).unwrap(),
@@ -59,22 +62,28 @@ fn links_are_not_followed() {
     .unwrap();
     symlink(root.join("acts"), root.join("inside")).unwrap();
     for path in ["linked/secret.md", "secret.md", "inside/act-1/plan.md"] {
-        assert!(matches!(files.look(path), FileLook::Refused(_)), "{path}");
         assert!(
-            matches!(files.read(path, 1000), Reading::Unreadable { .. }),
+            matches!(files.stat_file(path), FileStatResult::Refused(_)),
             "{path}"
         );
         assert!(
             matches!(
-                files.replace(path, "x"),
+                files.read_file(path, 1000),
+                FileReadResult::Unreadable { .. }
+            ),
+            "{path}"
+        );
+        assert!(
+            matches!(
+                files.replace_file(path, "x"),
                 Err(FileFault::Outside { .. } | FileFault::NoFolder { .. })
             ),
             "{path}"
         );
     }
-    assert!(files.list("linked").is_empty());
+    assert!(files.list_folder("linked").is_empty());
     assert!(matches!(
-        files.create("linked/new.md", "x"),
+        files.create_file("linked/new.md", "x"),
         Err(FileFault::NoFolder { .. })
     ));
     assert!(!directory.path().join("outside/new.md").exists());
@@ -88,8 +97,8 @@ fn links_are_not_followed() {
 fn what_is_no_text_is_told() {
     let (directory, files) = project();
     let root = directory.path().join("project");
-    let why = |path: &str, max: u64| match files.read(path, max) {
-        Reading::Unreadable { why, .. } => why,
+    let why = |path: &str, max: u64| match files.read_file(path, max) {
+        FileReadResult::Unreadable { why, .. } => why,
         other => panic!("{path}: {other:?}"),
     };
     std::fs::write(root.join("binary.md"), b"a\0b").unwrap();
@@ -105,31 +114,35 @@ fn what_is_no_text_is_told() {
         "it has 101 bytes, more than policy.max_plan_bytes (100)"
     );
     assert_eq!(why("acts", 100), "it is not a regular file");
-    assert_eq!(files.read("none.md", 100), Reading::Missing);
+    assert_eq!(files.read_file("none.md", 100), FileReadResult::Missing);
 }
 
 #[test]
 fn files_are_replaced_whole_and_created_once() {
     let (directory, files) = project();
     let root = directory.path().join("project");
-    files.replace("acts/act-1/plan.md", "новый\n").unwrap();
+    files.replace_file("acts/act-1/plan.md", "новый\n").unwrap();
     files
-        .create("acts/act-2/глава/plan.md", "# Глава\n")
+        .create_file("acts/act-2/глава/plan.md", "# Глава\n")
         .unwrap();
     assert_eq!(
         std::fs::read_to_string(root.join("acts/act-1/plan.md")).unwrap(),
         "новый\n"
     );
     assert!(matches!(
-        files.create("acts/act-2/глава/plan.md", "x"),
+        files.create_file("acts/act-2/глава/plan.md", "x"),
         Err(FileFault::Exists { .. })
     ));
     assert_eq!(
         std::fs::read_to_string(root.join("acts/act-2/глава/plan.md")).unwrap(),
         "# Глава\n"
     );
-    let entries = files.list("acts");
-    assert!(entries.iter().all(|entry| entry.kind == EntryKind::Folder));
+    let entries = files.list_folder("acts");
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.kind == FolderEntryKind::Folder)
+    );
     assert_eq!(
         entries
             .iter()
@@ -137,10 +150,13 @@ fn files_are_replaced_whole_and_created_once() {
             .collect::<Vec<_>>(),
         ["act-1", "act-2"]
     );
-    files.remove("acts/act-1/plan.md").unwrap();
-    assert_eq!(files.look("acts/act-1/plan.md"), FileLook::Missing);
+    files.remove_file("acts/act-1/plan.md").unwrap();
+    assert_eq!(
+        files.stat_file("acts/act-1/plan.md"),
+        FileStatResult::Missing
+    );
     let leftovers: Vec<_> = files
-        .list("acts/act-2/глава")
+        .list_folder("acts/act-2/глава")
         .into_iter()
         .filter(|entry| entry.name.starts_with(".tl-"))
         .collect();
@@ -153,7 +169,7 @@ fn a_fresh_file_is_not_trusted_by_its_stamp() {
     let (directory, files) = project();
     let path = directory.path().join("project/fresh.md");
     std::fs::write(&path, "a").unwrap();
-    let Reading::Text { stamp, .. } = files.read("fresh.md", 100) else {
+    let FileReadResult::Text { stamp, .. } = files.read_file("fresh.md", 100) else {
         panic!("not read")
     };
     assert_eq!(stamp, None);
@@ -165,7 +181,7 @@ fn a_fresh_file_is_not_trusted_by_its_stamp() {
         .set_modified(old)
         .unwrap();
     // The change of the time is itself a change, and just as fresh.
-    let Reading::Text { stamp, .. } = files.read("fresh.md", 100) else {
+    let FileReadResult::Text { stamp, .. } = files.read_file("fresh.md", 100) else {
         panic!("not read")
     };
     assert_eq!(stamp, None);

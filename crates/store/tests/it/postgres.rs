@@ -35,17 +35,17 @@ fn record(key: &str, before: Option<i64>, after: i64) -> Fact {
 }
 
 fn keep(store: &dyn Store, summary: &str, facts: Vec<Fact>) -> Result<OperationId, StoreFault> {
-    let mut tx = store.write()?;
-    let id = tx.record(operation(summary, facts))?;
+    let mut tx = store.begin_write()?;
+    let id = tx.record_operation(operation(summary, facts))?;
     tx.commit()?;
     Ok(id)
 }
 
 /// Counts one more under a key, as an agent that reads, thinks and writes would.
 fn count(store: &dyn Store, key: &str) -> Result<(), StoreFault> {
-    let mut tx = store.write()?;
+    let mut tx = store.begin_write()?;
     let before = tx.record_body("count", key)?.and_then(|body| body.as_i64());
-    tx.record(operation(
+    tx.record_operation(operation(
         "count",
         vec![record(key, before, before.unwrap_or(0) + 1)],
     ))?;
@@ -76,12 +76,15 @@ fn projects_are_kept_apart() {
             ],
         )
         .unwrap();
-        let seen = second.read().unwrap();
-        assert_eq!(seen.head().unwrap(), OperationId(0));
+        let seen = second.begin_read().unwrap();
+        assert_eq!(seen.last_operation_id().unwrap(), OperationId(0));
         assert!(seen.all_nodes().unwrap().is_empty());
         assert_eq!(seen.record_body("count", "a").unwrap(), None);
-        assert_eq!(seen.text(act.content.version().unwrap()).unwrap(), None);
-        assert_eq!(seen.operation(OperationId(1)).unwrap(), None);
+        assert_eq!(
+            seen.load_text(act.content.version_hash().unwrap()).unwrap(),
+            None
+        );
+        assert_eq!(seen.load_operation(OperationId(1)).unwrap(), None);
         drop(seen);
         // The same numbers and names again: nothing is in the way.
         keep(
@@ -96,12 +99,16 @@ fn projects_are_kept_apart() {
         )
         .unwrap();
         assert_eq!(
-            first.read().unwrap().record_body("count", "a").unwrap(),
+            first
+                .begin_read()
+                .unwrap()
+                .record_body("count", "a")
+                .unwrap(),
             Some(1.into())
         );
         for store in [&first, &second] {
             store.sync_mirror().unwrap();
-            assert_eq!(store.verify().unwrap(), []);
+            assert_eq!(store.verify_integrity().unwrap(), []);
         }
         // Without a project no row is seen, also not by mistake in a statement of ours.
         if plain {
@@ -153,17 +160,24 @@ fn writers_come_one_after_the_other() {
     });
     let store = places[0].open();
     assert_eq!(
-        store.read().unwrap().record_body("count", "all").unwrap(),
+        store
+            .begin_read()
+            .unwrap()
+            .record_body("count", "all")
+            .unwrap(),
         Some(100.into())
     );
-    assert_eq!(store.read().unwrap().head().unwrap(), OperationId(100));
+    assert_eq!(
+        store.begin_read().unwrap().last_operation_id().unwrap(),
+        OperationId(100)
+    );
     store.sync_mirror().unwrap();
-    assert_eq!(store.verify().unwrap(), []);
+    assert_eq!(store.verify_integrity().unwrap(), []);
 }
 
 fn adopt(place: &Place) {
     let settings = store::EngineSettings::default();
-    store::adopt(
+    store::adopt_store(
         &place.layout(),
         place.storage,
         &settings,
@@ -194,14 +208,14 @@ fn news_travel() {
             keep(&*store, "news", vec![record("a", None, 1)]).unwrap();
         });
         assert_eq!(
-            store.await_change(OperationId(0), long).unwrap(),
+            store.wait_for_change(OperationId(0), long).unwrap(),
             OperationId(1)
         );
     });
     assert!(begun.elapsed() < long);
     assert_eq!(
         store
-            .await_change(OperationId(1), std::time::Duration::ZERO)
+            .wait_for_change(OperationId(1), std::time::Duration::ZERO)
             .unwrap(),
         OperationId(1)
     );
@@ -232,22 +246,22 @@ fn notes_and_stamps_are_of_one_working_copy() {
         changed_ns: 3,
         inode: 4,
     };
-    let mut tx = first.write().unwrap();
-    tx.keep_stamps(&[(act.id, stamp, act.content.version().unwrap())])
+    let mut tx = first.begin_write().unwrap();
+    tx.save_file_stamps(&[(act.id, stamp, act.content.version_hash().unwrap())])
         .unwrap();
-    tx.keep_note("session/a", Some("read"), timestamp(1))
+    tx.save_note("session/a", Some("read"), timestamp(1))
         .unwrap();
-    tx.keep_note("heard/a", Some("1"), timestamp(1)).unwrap();
+    tx.save_note("heard/a", Some("1"), timestamp(1)).unwrap();
     tx.commit().unwrap();
-    let own = first.read().unwrap();
-    assert!(own.stamp(act.id).unwrap().is_some());
-    assert_eq!(own.note("session/a").unwrap().as_deref(), Some("read"));
+    let own = first.begin_read().unwrap();
+    assert!(own.file_stamp(act.id).unwrap().is_some());
+    assert_eq!(own.load_note("session/a").unwrap().as_deref(), Some("read"));
     drop(own);
-    let other = second.read().unwrap();
-    assert_eq!(other.stamp(act.id).unwrap(), None);
-    assert_eq!(other.note("session/a").unwrap(), None);
-    assert_eq!(other.note("heard/a").unwrap().as_deref(), Some("1"));
-    assert!(other.now().unwrap().is_some());
+    let other = second.begin_read().unwrap();
+    assert_eq!(other.file_stamp(act.id).unwrap(), None);
+    assert_eq!(other.load_note("session/a").unwrap(), None);
+    assert_eq!(other.load_note("heard/a").unwrap().as_deref(), Some("1"));
+    assert!(other.store_time().unwrap().is_some());
 }
 
 /// Rows that somebody changed behind our back are seen, and made anew from the operations.
@@ -274,7 +288,7 @@ fn damaged_tables_are_rebuilt_from_the_operations() {
             "UPDATE throughline.node SET title = 'forged'; DELETE FROM throughline.record",
         )
         .unwrap();
-    let Err(StoreFault::Damaged { what }) = store.read().unwrap().node(act.id) else {
+    let Err(StoreFault::Damaged { what }) = store.begin_read().unwrap().load_node(act.id) else {
         panic!("a forged row was taken")
     };
     drop(store);
@@ -283,15 +297,18 @@ fn damaged_tables_are_rebuilt_from_the_operations() {
         told[0].message.contains("rebuilt from the operations"),
         "{told:?}"
     );
-    assert_eq!(store.read().unwrap().node(act.id).unwrap(), Some(act));
+    assert_eq!(
+        store.begin_read().unwrap().load_node(act.id).unwrap(),
+        Some(act)
+    );
     store.sync_mirror().unwrap();
-    assert_eq!(store.verify().unwrap(), []);
+    assert_eq!(store.verify_integrity().unwrap(), []);
     // Operations themselves have nothing to be made from: that is said, and nothing is touched.
     database
         .client()
         .batch_execute("UPDATE throughline.operation SET body = replace(body, 'Ада', 'Ева')")
         .unwrap();
-    assert!(!store.verify().unwrap().is_empty());
+    assert!(!store.verify_integrity().unwrap().is_empty());
     drop(store);
     assert!(matches!(
         place.try_open(Some("forged")),
@@ -346,7 +363,7 @@ fn a_crash_of_the_database_loses_nothing() {
     });
     let store = places[0].open();
     let counted = store
-        .read()
+        .begin_read()
         .unwrap()
         .record_body("count", "all")
         .unwrap()
@@ -358,7 +375,7 @@ fn a_crash_of_the_database_loses_nothing() {
         "{acknowledged} + {uncertain}, {counted}"
     );
     store.sync_mirror().unwrap();
-    assert_eq!(store.verify().unwrap(), []);
+    assert_eq!(store.verify_integrity().unwrap(), []);
 }
 
 /// Who asks for encryption gets it, from the machine that is meant and from no other.
@@ -376,7 +393,11 @@ fn a_connection_is_encrypted_and_its_certificate_checked() {
     let store = place.open();
     count(&*store, "all").unwrap();
     assert_eq!(
-        store.read().unwrap().record_body("count", "all").unwrap(),
+        store
+            .begin_read()
+            .unwrap()
+            .record_body("count", "all")
+            .unwrap(),
         Some(1.into())
     );
 
@@ -411,8 +432,8 @@ fn who_vanishes_holds_nothing() {
     );
     adopt(&there);
     let (first, second) = (here.open(), there.open());
-    let mut tx = first.write().unwrap();
-    tx.record(operation("never", vec![record("a", None, 1)]))
+    let mut tx = first.begin_write().unwrap();
+    tx.record_operation(operation("never", vec![record("a", None, 1)]))
         .unwrap();
     let mut client = database.client();
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'";
@@ -420,7 +441,11 @@ fn who_vanishes_holds_nothing() {
     keep(&*second, "instead", vec![record("a", None, 2)]).unwrap();
     assert!(tx.commit().is_err());
     assert_eq!(
-        first.read().unwrap().record_body("count", "a").unwrap(),
+        first
+            .begin_read()
+            .unwrap()
+            .record_body("count", "a")
+            .unwrap(),
         Some(2.into())
     );
 }

@@ -4,17 +4,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::access::Scope;
-use domain::exchange::{Greeting, Receipt, Sending};
+use domain::authorization::Scope;
 use domain::fact::Fact;
 use domain::ids::{Digest32, OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::ports::{NewOperation, Store, StoreFault};
 use domain::record::RecordKey;
 use domain::settings::{OfflinePolicy, ServerAddress, Settings, Storage};
+use domain::sync_protocol::{PullHeader, PushHeader, PushOutcome};
 use domain::time::Timestamp;
 use serde_json::json;
-use store::{EngineSettings, Fetched, KnownStores, Layout, TeamServer, Trouble, open_replica};
+use store::{
+    EngineSettings, FetchOutcome, KnownStores, Layout, ServerFault, TeamServer, open_replica_with,
+};
 use testkit::{tell_store_story, timestamp};
 
 use crate::Place;
@@ -44,9 +46,9 @@ impl Server {
         })
     }
 
-    fn heard(&self) -> Result<(), Trouble> {
+    fn heard(&self) -> Result<(), ServerFault> {
         match self.is_silent.load(SeqCst) {
-            true => Err(Trouble::Silent {
+            true => Err(ServerFault::Silent {
                 why: "nobody is there".to_owned(),
                 may_have_arrived: false,
             }),
@@ -63,33 +65,33 @@ impl Server {
 struct Link(Arc<Server>);
 
 impl TeamServer for Link {
-    fn shown(&self) -> &str {
+    fn display_name(&self) -> &str {
         "next door"
     }
 
-    fn identity(&self) -> Digest32 {
-        Digest32::of(b"next door")
+    fn client_identity(&self) -> Digest32 {
+        Digest32::of_bytes(b"next door")
     }
 
-    fn seal(&self) -> Digest32 {
-        Digest32::of(b"a secret")
+    fn seal_key(&self) -> Digest32 {
+        Digest32::of_bytes(b"a secret")
     }
 
-    fn fetch(
+    fn fetch_operations(
         &self,
         after: OperationId,
         hash: Option<Digest32>,
         _wait: Duration,
-    ) -> Result<Fetched, Trouble> {
+    ) -> Result<FetchOutcome, ServerFault> {
         self.0.heard()?;
         self.0.asked.fetch_add(1, SeqCst);
         let store = self.0.store.lock().unwrap();
-        let state = store.read().unwrap();
+        let state = store.begin_read().unwrap();
         if hash.is_some_and(|hash| state.chain_hash(after).unwrap() != Some(hash)) {
-            return Ok(Fetched::Diverged);
+            return Ok(FetchOutcome::Diverged);
         }
-        let head = state.head().unwrap();
-        let greeting = Greeting {
+        let head = state.last_operation_id().unwrap();
+        let greeting = PullHeader {
             store: state.store_id().unwrap(),
             head,
             head_hash: state.chain_hash(head).unwrap().unwrap(),
@@ -99,16 +101,20 @@ impl TeamServer for Link {
             notes: Vec::new(),
         };
         // A page is never long here, so that there are several.
-        let mut lines = state.lines(after, 1).unwrap();
+        let mut lines = state.journal_lines(after, 1).unwrap();
         if self.0.tampers.load(SeqCst) {
             lines
                 .iter_mut()
                 .for_each(|line| *line = line.replace("one", "two"));
         }
-        Ok(Fetched::Page { greeting, lines })
+        Ok(FetchOutcome::Page { greeting, lines })
     }
 
-    fn send(&self, sending: &Sending, lines: &[String]) -> Result<Receipt, Trouble> {
+    fn send_operations(
+        &self,
+        sending: &PushHeader,
+        lines: &[String],
+    ) -> Result<PushOutcome, ServerFault> {
         self.0.heard()?;
         self.0.sent.fetch_add(1, SeqCst);
         self.0
@@ -117,26 +123,28 @@ impl TeamServer for Link {
             .unwrap()
             .extend(sending.notes.iter().map(|note| note.key.clone()));
         let store = self.0.store.lock().unwrap();
-        let mut tx = store.write().unwrap();
-        let (head, next) = (tx.head().unwrap(), sending.after.next());
+        let mut tx = store.begin_write().unwrap();
+        let (head, next) = (tx.last_operation_id().unwrap(), sending.after.next_id());
         let is_kept = lines.first().is_some_and(|line| {
             let hash = tx.chain_hash(next).unwrap();
             hash.is_some_and(|hash| line.contains(&hash.to_string()))
         });
         let receipt = if is_kept {
-            Receipt::Kept { head }
+            PushOutcome::Kept { head }
         } else if head != sending.after {
-            Receipt::Overtaken { head }
+            PushOutcome::Overtaken { head }
         } else {
-            lines.iter().for_each(|line| tx.record_line(line).unwrap());
+            lines
+                .iter()
+                .for_each(|line| tx.record_journal_line(line).unwrap());
             tx.commit().unwrap();
-            Receipt::Kept { head: next }
+            PushOutcome::Kept { head: next }
         };
         match self.0.loses.load(SeqCst) {
             0 => Ok(receipt),
             left => {
                 self.0.loses.store(left - 1, SeqCst);
-                Err(Trouble::Silent {
+                Err(ServerFault::Silent {
                     why: "it broke".to_owned(),
                     may_have_arrived: true,
                 })
@@ -183,8 +191,8 @@ impl Machine {
         settings.server.offline = offline;
         settings.server.address = Some(ServerAddress::new("http://127.0.0.1:1", "token").unwrap());
         let layout = Layout::new(self.directory.path(), &settings);
-        let known = KnownStores::in_directory(&self.directory.path().join("user"));
-        open_replica(
+        let known = KnownStores::in_state_directory(&self.directory.path().join("user"));
+        open_replica_with(
             &layout,
             &EngineSettings::default(),
             &known,
@@ -195,7 +203,7 @@ impl Machine {
 }
 
 fn summaries(store: &dyn Store) -> Vec<String> {
-    let state = store.read().unwrap();
+    let state = store.begin_read().unwrap();
     let mut found = state.operation_heads(None, 1_000).unwrap();
     found.reverse();
     found.into_iter().map(|head| head.summary).collect()
@@ -224,8 +232,8 @@ fn record_facts(
     summary: &str,
     facts: Vec<Fact>,
 ) -> Result<(), StoreFault> {
-    let mut tx = store.write()?;
-    tx.record(new(verb, summary, facts))?;
+    let mut tx = store.begin_write()?;
+    tx.record_operation(new(verb, summary, facts))?;
     tx.commit()
 }
 
@@ -254,10 +262,10 @@ fn the_same_story_on_every_engine_behind_it() {
         assert_eq!(summaries(&*first), summaries(&*second));
         assert_eq!(summaries(&*first), server.summaries());
         assert_eq!(
-            first.read().unwrap().all_nodes().unwrap(),
-            second.read().unwrap().all_nodes().unwrap()
+            first.begin_read().unwrap().all_nodes().unwrap(),
+            second.begin_read().unwrap().all_nodes().unwrap()
         );
-        assert!(second.verify().unwrap().is_empty());
+        assert!(second.verify_integrity().unwrap().is_empty());
     }
 }
 
@@ -286,7 +294,7 @@ fn an_answer_that_got_lost_is_asked_for_again_and_nothing_is_kept_twice() {
             summaries(&*store),
             ["lost 1", "lost 2", "never told", "after"]
         );
-        assert!(store.verify().unwrap().is_empty());
+        assert!(store.verify_integrity().unwrap().is_empty());
     }
     assert_eq!(server.summaries().len(), 4);
 }
@@ -298,9 +306,10 @@ fn who_comes_second_is_told_and_can_try_again() {
     let machines = (Machine::of(&server), Machine::of(&server));
     let (here, there) = (machines.0.open(), machines.1.open());
     // Both begin on the same state.
-    let mut slow = here.write().unwrap();
+    let mut slow = here.begin_write().unwrap();
     record(&*there, "fast").unwrap();
-    slow.record(new(Verb::Comment, "slow", Vec::new())).unwrap();
+    slow.record_operation(new(Verb::Comment, "slow", Vec::new()))
+        .unwrap();
     assert!(matches!(slow.commit(), Err(StoreFault::Overtaken)));
     assert_eq!(summaries(&*here), ["fast"], "nothing of it is left here");
     record(&*here, "slow").unwrap();
@@ -316,7 +325,7 @@ fn without_the_server_one_sees_what_was_known_and_notes_are_kept() {
     server.is_silent.store(true, SeqCst);
     let store = machine.open();
     assert_eq!(
-        store.caller(),
+        store.remote_principal(),
         Some(Principal::Human("Анна".to_owned())),
         "remembered"
     );
@@ -332,19 +341,24 @@ fn without_the_server_one_sees_what_was_known_and_notes_are_kept() {
         Err(StoreFault::Silent { .. })
     ));
     let sent = server.sent.load(SeqCst);
-    let mut tx = store.write().unwrap();
-    tx.keep_note("session/a", Some("read"), timestamp(3))
+    let mut tx = store.begin_write().unwrap();
+    tx.save_note("session/a", Some("read"), timestamp(3))
         .unwrap();
     tx.commit().unwrap();
     assert_eq!(
-        store.read().unwrap().note("session/a").unwrap().as_deref(),
+        store
+            .begin_read()
+            .unwrap()
+            .load_note("session/a")
+            .unwrap()
+            .as_deref(),
         Some("read")
     );
     server.is_silent.store(false, SeqCst);
     let again = machine.open();
     record(&*again, "two").unwrap();
-    let mut tx = again.write().unwrap();
-    tx.keep_note("session/a", Some("read again"), timestamp(4))
+    let mut tx = again.begin_write().unwrap();
+    tx.save_note("session/a", Some("read again"), timestamp(4))
         .unwrap();
     tx.commit().unwrap();
     assert_eq!(
@@ -352,8 +366,8 @@ fn without_the_server_one_sees_what_was_known_and_notes_are_kept() {
         sent + 1,
         "notes of this machine stay here"
     );
-    let mut tx = again.write().unwrap();
-    tx.keep_note("heard/a", Some("5000"), timestamp(5)).unwrap();
+    let mut tx = again.begin_write().unwrap();
+    tx.save_note("heard/a", Some("5000"), timestamp(5)).unwrap();
     tx.commit().unwrap();
     assert_eq!(
         *server.notes.lock().unwrap(),
@@ -369,9 +383,9 @@ fn a_look_right_after_another_asks_once() {
     let server = Server::on(place.open());
     let machine = Machine::of(&server);
     let store = machine.open();
-    drop(store.read().unwrap());
+    drop(store.begin_read().unwrap());
     let asked = server.asked.load(SeqCst);
-    drop((store.read().unwrap(), store.caller()));
+    drop((store.begin_read().unwrap(), store.remote_principal()));
     assert_eq!(server.asked.load(SeqCst), asked);
 }
 
@@ -382,9 +396,9 @@ fn time_is_the_servers() {
     let machine = Machine::of(&server);
     let store = machine.open();
     let now = store
-        .read()
+        .begin_read()
         .unwrap()
-        .now()
+        .store_time()
         .unwrap()
         .expect("a shared clock");
     let off = now.as_millis() - timestamp(1_000).as_millis();
@@ -406,7 +420,7 @@ fn a_history_that_is_not_the_servers_is_refused_with_the_way_out() {
     let store = machine.open();
     let Err(StoreFault::TurnedDown {
         why, next_steps, ..
-    }) = store.read().map(drop)
+    }) = store.begin_read().map(drop)
     else {
         panic!("read")
     };
@@ -417,7 +431,7 @@ fn a_history_that_is_not_the_servers_is_refused_with_the_way_out() {
     );
     assert!(
         store
-            .verify()
+            .verify_integrity()
             .unwrap()
             .iter()
             .any(|found| found.message.contains("different ways"))
@@ -432,7 +446,7 @@ fn a_line_that_was_changed_on_its_way_is_not_taken_over() {
     record(&*first.open(), "one").unwrap();
     server.tampers.store(true, SeqCst);
     let store = second.open();
-    let Err(fault) = store.read().map(drop) else {
+    let Err(fault) = store.begin_read().map(drop) else {
         panic!("taken over")
     };
     assert!(
@@ -476,11 +490,11 @@ fn what_was_done_during_a_silence_is_sent_after_it_once() {
     server.is_silent.store(false, SeqCst);
     // The first answer gets lost on top of it.
     server.loses.store(1, SeqCst);
-    drop(here.queueing().read().unwrap());
-    drop(here.queueing().read().unwrap());
+    drop(here.queueing().begin_read().unwrap());
+    drop(here.queueing().begin_read().unwrap());
     for store in [here.open(), there.open()] {
         assert_eq!(summaries(&*store), ["before", "one", "two"]);
-        assert!(store.verify().unwrap().is_empty());
+        assert!(store.verify_integrity().unwrap().is_empty());
     }
     assert_eq!(server.summaries(), ["before", "one", "two"]);
     assert_eq!(here.conflicts(), Vec::<String>::new());
@@ -503,7 +517,7 @@ fn what_may_have_arrived_and_waits_all_the_same_is_kept_once() {
         ["before", "arrived", "waited"]
     );
     assert_eq!(server.summaries(), ["before", "arrived", "waited"]);
-    assert!(here.open().verify().unwrap().is_empty());
+    assert!(here.open().verify_integrity().unwrap().is_empty());
 }
 
 #[test]
@@ -518,7 +532,7 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
         set("цель", None, "a"),
     )
     .unwrap();
-    drop(there.open().read().unwrap());
+    drop(there.open().begin_read().unwrap());
     server.is_silent.store(true, SeqCst);
     record_facts(
         &*here.queueing(),
@@ -556,7 +570,7 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
         told.contains("`спорное`, done while the server was silent, cannot be kept"),
         "{told}"
     );
-    let state = store.read().unwrap();
+    let state = store.begin_read().unwrap();
     assert_eq!(
         state.record_body("anchor", "цель").unwrap(),
         Some(json!("там"))
@@ -574,7 +588,11 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
             .any(|text| text.contains("здесь") && text.contains("is not what the fact says"))
     );
     assert_eq!(server.summaries(), ["begin", "theirs", "mine"]);
-    assert!(store.verify().unwrap().is_empty(), "{:?}", store.verify());
+    assert!(
+        store.verify_integrity().unwrap().is_empty(),
+        "{:?}",
+        store.verify_integrity()
+    );
     // And on it goes.
     record(&*here.queueing(), "after").unwrap();
     assert_eq!(
@@ -602,7 +620,10 @@ fn what_waits_is_sent_only_if_it_was_written_here() {
     server.is_silent.store(false, SeqCst);
     let store = here.queueing();
     assert!(
-        matches!(store.read().map(drop), Err(StoreFault::TurnedDown { .. })),
+        matches!(
+            store.begin_read().map(drop),
+            Err(StoreFault::TurnedDown { .. })
+        ),
         "its replica is not the server's"
     );
     assert_eq!(server.summaries(), ["before"]);

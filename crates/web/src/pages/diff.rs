@@ -1,7 +1,7 @@
 //! Two texts side by side, with the words that changed.
 
 use application::views::DiffView;
-use domain::diff::{Emphasis, Hunk, Line, LineKind};
+use domain::diff::{DiffLine, DiffLineKind, Emphasis, Hunk};
 use maud::{Markup, html};
 
 /// Returns a difference: which sections, then the lines side by side.
@@ -23,16 +23,16 @@ pub(crate) fn shown(diff: &DiffView) -> Markup {
 
 /// Pairs what was removed with what came in its place.
 fn rows(hunk: &Hunk) -> Markup {
-    let mut pairs: Vec<(Option<&Line>, Option<&Line>)> = Vec::new();
+    let mut pairs: Vec<(Option<&DiffLine>, Option<&DiffLine>)> = Vec::new();
     let mut open = 0;
     for line in &hunk.lines {
         match line.kind {
-            LineKind::Same => {
+            DiffLineKind::Same => {
                 pairs.push((Some(line), Some(line)));
                 open = pairs.len();
             }
-            LineKind::Removed => pairs.push((Some(line), None)),
-            LineKind::Added => match pairs
+            DiffLineKind::Removed => pairs.push((Some(line), None)),
+            DiffLineKind::Added => match pairs
                 .iter()
                 .skip(open)
                 .position(|(_, right)| right.is_none())
@@ -55,14 +55,14 @@ fn rows(hunk: &Hunk) -> Markup {
     }
 }
 
-fn cell(line: Option<&Line>) -> Markup {
+fn cell(line: Option<&DiffLine>) -> Markup {
     let Some(line) = line else {
         return html! { td.none {} };
     };
     let kind = match line.kind {
-        LineKind::Same => "same",
-        LineKind::Removed => "removed",
-        LineKind::Added => "added",
+        DiffLineKind::Same => "same",
+        DiffLineKind::Removed => "removed",
+        DiffLineKind::Added => "added",
     };
     let words = html! {
         @for (emphasis, piece) in &line.pieces {
@@ -72,9 +72,9 @@ fn cell(line: Option<&Line>) -> Markup {
     html! {
         td class=(kind) {
             @match line.kind {
-                LineKind::Same => (words),
-                LineKind::Removed => del { (words) },
-                LineKind::Added => ins { (words) },
+                DiffLineKind::Same => (words),
+                DiffLineKind::Removed => del { (words) },
+                DiffLineKind::Added => ins { (words) },
             }
         }
     }

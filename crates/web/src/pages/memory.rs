@@ -1,6 +1,6 @@
 //! *Memory*: the notes of the project, what is remembered of its story, and who is tied to whom.
 
-use application::memory::draw_graph::{GraphForm, draw_graph};
+use application::memory::draw_graph::{GraphFormat, draw_graph};
 use application::memory::show_memory::EntryView;
 use axum::extract::{Query, State};
 use maud::{Markup, PreEscaped, html};
@@ -17,7 +17,7 @@ pub(crate) async fn page(
 ) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
     let (found, graph) = dashboard
-        .ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphForm::Svg)?)))
+        .ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphFormat::Svg)?)))
         .await?;
     Ok(shell(
         Place::Memory,

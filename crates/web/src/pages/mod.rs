@@ -86,7 +86,7 @@ pub(crate) fn status(status: Status) -> Markup {
         Status::RequiresRevalidation => ("△", "stale"),
         Status::Invalid => ("✕", "invalid"),
     };
-    html! { span.status data-status=(status.word()) { span.shape aria-hidden="true" { (shape) } (word) } }
+    html! { span.status data-status=(status.as_str()) { span.shape aria-hidden="true" { (shape) } (word) } }
 }
 
 /// Returns how far the work is; nothing while it has not begun.
@@ -96,7 +96,7 @@ pub(crate) fn progress(progress: Progress) -> Markup {
 
 /// Returns a moment: in local time for people, exactly for programs.
 pub(crate) fn time(at: Timestamp) -> Markup {
-    html! { time datetime=(at) { (at.for_people()) } }
+    html! { time datetime=(at) { (at.format_local_minute()) } }
 }
 
 /// Returns a sentence of ours, in which names stand between backticks.

@@ -83,7 +83,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
             @if let Some(approval) = &node.approval {
                 p.quiet {
                     @if approval.holds { "approved" } @else { "was approved" }
-                    " by " (who(&approval.by)) " · " (time(approval.at)) " · " code { (approval.version_hash.short()) }
+                    " by " (who(&approval.by)) " · " (time(approval.at)) " · " code { (approval.version_hash.short_hex()) }
                 }
             }
         }
@@ -133,7 +133,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
         section #log data-live {
             h2 { "Log" }
             ol.timeline { @for operation in log {
-                li { span.tag { (operation.verb.word()) } " " (operation.summary)
+                li { span.tag { (operation.verb.as_str()) } " " (operation.summary)
                     " " span.quiet { (who(&operation.by)) " · " (time(operation.at)) } }
             } }
         }
@@ -217,7 +217,7 @@ fn history(path: &str, versions: &[VersionView], compared: Option<&DiffView>) ->
             ol.versions { @for version in versions {
                 li.card {
                     p {
-                        code { (version.version_hash.short()) } " " (time(version.at))
+                        code { (version.version_hash.short_hex()) } " " (time(version.at))
                         @if version.current { " " span.tag { "now" } }
                         @if version.approved { " " span.tag { "approved" } }
                     }
@@ -225,14 +225,14 @@ fn history(path: &str, versions: &[VersionView], compared: Option<&DiffView>) ->
                     @if !version.current {
                         p.acts {
                             a href={ (urls::node(path)) "?version=" (version.version_hash) "#versions" } {
-                                "Compare" span.hidden { " with " (version.version_hash.short()) }
+                                "Compare" span.hidden { " with " (version.version_hash.short_hex()) }
                             }
                         }
                         form action="/do/restore" method="post" {
                             input type="hidden" name="node" value=(path);
                             input type="hidden" name="version" value=(version.version_hash);
                             @if let Some(current) = current { input type="hidden" name="replaces" value=(current.version_hash); }
-                            button.small type="submit" { "Restore" span.hidden { " " (version.version_hash.short()) } }
+                            button.small type="submit" { "Restore" span.hidden { " " (version.version_hash.short_hex()) } }
                         }
                     }
                 }

@@ -26,8 +26,8 @@ fn content(now: &NowView) -> Markup {
             h2.quiet { (now.status.nodes) " plans" }
             ul.counts {
                 @for one in Status::ALL {
-                    li { a href={ "/tree?status=" (one.word()) } {
-                        span.number { (now.status.status_counts.of(one)) } (status(one))
+                    li { a href={ "/tree?status=" (one.as_str()) } {
+                        span.number { (now.status.status_counts.get(one)) } (status(one))
                     } }
                 }
             }

@@ -1,9 +1,9 @@
 //! The text of a scene that was written.
 
-use application::generation::view::{GenerationView, generation};
+use application::generation::view::{GenerationView, show_generation};
 use application::{Failure, FailureKind};
 use axum::extract::{Path, State};
-use domain::ports::Reading;
+use domain::ports::FileReadResult;
 use maud::{Markup, html};
 
 use super::{Place, shell, to_node};
@@ -19,18 +19,18 @@ pub(crate) async fn page(
 ) -> Result<Markup, Refusal> {
     let (scene, text) = dashboard
         .ask(move |ctx| {
-            let scene = generation(ctx, std::slice::from_ref(&path))?;
+            let scene = show_generation(ctx, std::slice::from_ref(&path))?;
             let read = scene
                 .file
                 .as_ref()
-                .map(|file| ctx.files.read(file, MOST_BYTES));
+                .map(|file| ctx.files.read_file(file, MOST_BYTES));
             match read {
-                Some(Reading::Text { text, .. }) => Ok((scene, text)),
+                Some(FileReadResult::Text { text, .. }) => Ok((scene, text)),
                 _ => Err(Failure::new(
                     FailureKind::NotFound,
                     format!("there is no text of `{}` yet", scene.scene),
                 )
-                .step(format!("tl write {}", scene.scene))),
+                .with_step(format!("tl write {}", scene.scene))),
             }
         })
         .await

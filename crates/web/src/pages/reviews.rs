@@ -2,7 +2,7 @@
 
 use application::reviews::ReviewView;
 use axum::extract::{Query, State};
-use domain::review::{Item, ItemStatus, LoopState, ResolutionKind};
+use domain::review::{ItemStatus, LoopState, ResolutionKind, ReviewItem};
 use maud::{Markup, html};
 
 use super::timeline::Done;
@@ -58,7 +58,7 @@ fn one(review: &ReviewView, found: &Reviews) -> Markup {
     html! {
         details.card open[!review.escalated.is_empty()] {
             summary {
-                strong { (review.subject) } " " span.tag { (review.state.word().to_lowercase()) }
+                strong { (review.subject) } " " span.tag { (review.state.as_str().to_lowercase()) }
                 " iteration " (review.iteration) " of " (review.last_iteration) ", "
                 (review.todo.len()) " to judge, " (review.blocking.len()) " blocking, " (review.escalated.len()) " for a person"
             }
@@ -79,7 +79,7 @@ fn one(review: &ReviewView, found: &Reviews) -> Markup {
 }
 
 /// A check with what a person may decide about it: the rules say no where they must.
-fn check(subject: &str, item: &Item, runs: bool) -> Markup {
+fn check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
     let accepted = item
         .resolution
         .as_ref()
@@ -101,7 +101,7 @@ fn check(subject: &str, item: &Item, runs: bool) -> Markup {
         }
     };
     html! {
-        p { code { (item.id) } " " span.tag { (item.status.word().to_lowercase()) } " " span.tag { (item.severity) } " " (item.check)
+        p { code { (item.id) } " " span.tag { (item.status.as_str().to_lowercase()) } " " span.tag { (item.severity) } " " (item.check)
             @if item.is_escalated() { " " strong { "for you to decide" } } }
         @if let Some(finding) = &item.finding { p.note { (finding) } }
         @if let Some(resolution) = &item.resolution { p.quiet { (resolution.reason) " · " (who(&resolution.by)) } }

@@ -3,9 +3,9 @@
 use application::show_ticks::{SceneView, TickView, TicksView, show_ticks};
 use application::tick::spending::SpendingView;
 use axum::extract::{Query, State};
-use domain::text::count;
+use domain::text::count_with_noun;
 use domain::tick::TickStatus;
-use domain::tick::execute::Executed;
+use domain::tick::execute::ExecutedAction;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
@@ -75,13 +75,13 @@ fn one_scene(scene: &SceneView) -> Markup {
     let generation = &scene.generation;
     html! {
         p {
-            (to_node(&generation.scene)) " " span.tag { (generation.status.word()) }
-            @if generation.file.is_none() { " " span.quiet { "at: " (generation.step.word()) } }
+            (to_node(&generation.scene)) " " span.tag { (generation.status.as_str()) }
+            @if generation.file.is_none() { " " span.quiet { "at: " (generation.step.as_str()) } }
             @if generation.stale { " " span.tag { "its blueprint is another one now" } }
         }
         p.quiet {
             span.number { (generation.words) } " words by " (generation.writer)
-            @if generation.revisions > 0 { " · revised " (count(generation.revisions as usize, "time", "times")) }
+            @if generation.revisions > 0 { " · revised " (count_with_noun(generation.revisions as usize, "time", "times")) }
             @if let Some(spent) = &scene.spent { " · " (cost(spent)) }
         }
         @if let Some(error) = &generation.error { p.problem { (error) } }
@@ -101,14 +101,14 @@ fn one_tick(tick: &TickView) -> Markup {
         article.card.tick {
             h3 {
                 "Tick " span.number { (record.tick) } " "
-                span.outcome data-outcome=(record.status.word()) {
-                    span.shape aria-hidden="true" { (shape(record.status)) } (record.status.word())
+                span.outcome data-outcome=(record.status.as_str()) {
+                    span.shape aria-hidden="true" { (shape(record.status)) } (record.status.as_str())
                 }
             }
             @if !record.plan.scene_intention.is_empty() { p { (record.plan.scene_intention) } }
             p.quiet {
                 (time(record.at)) " · planned by " (record.planner)
-                @if record.failures > 0 { " · failed " (count(record.failures as usize, "time", "times")) }
+                @if record.failures > 0 { " · failed " (count_with_noun(record.failures as usize, "time", "times")) }
                 @if let Some(spent) = &tick.spent { " · " (cost(spent)) }
             }
             @for error in &record.errors { p.problem role="note" { (worded(error)) } }
@@ -157,7 +157,7 @@ fn one_tick(tick: &TickView) -> Markup {
     }
 }
 
-fn became(run: Option<&Executed>) -> &'static str {
+fn became(run: Option<&ExecutedAction>) -> &'static str {
     match run {
         None => "not run",
         Some(run) if run.success => "done",
@@ -190,7 +190,7 @@ fn pretty(value: &Value) -> String {
 
 /// Returns what was spent. What is not known is said, not counted as nothing.
 fn cost(spent: &SpendingView) -> String {
-    let calls = count(spent.calls, "call", "calls");
+    let calls = count_with_noun(spent.calls, "call", "calls");
     let tokens = match spent.calls_without_tokens {
         0 => format!(
             "{} tokens in, {} out",

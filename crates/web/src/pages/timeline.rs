@@ -54,7 +54,7 @@ fn content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup 
             label { "Plan" input type="search" name="node" value=(asked.node) autocomplete="off"; }
             label { "What" select name="verb" {
                 option value="" { "anything" }
-                @for verb in VERBS { option value=(verb.word()) selected[verb.word() == asked.verb] { (verb.word()) } }
+                @for verb in VERBS { option value=(verb.as_str()) selected[verb.as_str() == asked.verb] { (verb.as_str()) } }
             } }
             label { "Who" input type="search" name="by" value=(asked.by) autocomplete="off"; }
             button type="submit" { "Filter" }
@@ -64,7 +64,7 @@ fn content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup 
             ol.timeline {
                 @for operation in &timeline.operations {
                     li.card {
-                        p { span.tag { (operation.verb.word()) } " " (operation.summary) }
+                        p { span.tag { (operation.verb.as_str()) } " " (operation.summary) }
                         p.quiet {
                             span.number { (operation.operation) } " · " (who(&operation.by)) " · " (time(operation.at))
                         }

@@ -1,6 +1,6 @@
 //! *Tree*: every plan, in order. A window of it comes with the page; the script asks for others while scrolling.
 
-use application::tree_window::{TreeWindow, WindowRequest, tree_window};
+use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
 use axum::extract::{Query, State};
 use domain::node::Status;
 use maud::{Markup, html};
@@ -15,7 +15,7 @@ pub(crate) async fn page(
 ) -> Result<Markup, Refusal> {
     let request = wanted.clone();
     let window = dashboard
-        .ask_tree(move |_, known| Ok(tree_window(known, &request)))
+        .ask_tree(move |_, known| Ok(list_tree_window(known, &request)))
         .await?;
     Ok(shell(Place::Tree, "Tree", &content(&wanted, &window)))
 }
@@ -28,7 +28,7 @@ fn content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
             label { "Text" input type="search" name="text" value=(wanted.text) autocomplete="off"; }
             label { "Status" select name="status" {
                 option value="" { "any" }
-                @for one in Status::ALL { option value=(one.word()) selected[one.word() == wanted.status] { (one.word()) } }
+                @for one in Status::ALL { option value=(one.as_str()) selected[one.as_str() == wanted.status] { (one.as_str()) } }
             } }
             @if !window.phases.is_empty() {
                 label { "Phase" select name="phase" {

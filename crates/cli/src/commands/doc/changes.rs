@@ -4,10 +4,10 @@ use std::io::Read;
 
 use application::Failure;
 use clap::Subcommand;
-use domain::plan_document::{Change, DocPlace, TestPlan};
+use domain::plan_document::{DocPlace, PlanChange, TestPlan};
 use serde_json::{Map, Value};
 
-use super::{Which, invalid};
+use super::{DocumentOption, invalid_input};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ChangeArgs {
@@ -24,7 +24,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Record a decision with its reasons
     AddDecision {
@@ -33,7 +33,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "TEXT")]
         reasoning: String,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Record an alternative that was rejected
     AddAlternative {
@@ -46,7 +46,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "DL-NNN")]
         decision_ref: String,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Record a constraint on the plan
     AddConstraint {
@@ -58,7 +58,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "TEXT", default_value = "")]
         source: String,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Record a risk with its mitigation
     AddRisk {
@@ -72,7 +72,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "DL-NNN")]
         decision_ref: Option<String>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Add a milestone: a part that can be built and verified on its own
     AddMilestone {
@@ -102,7 +102,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "ROLE")]
         delegate: Option<String>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Add an intent: one intended change of behaviour in one file
     AddIntent {
@@ -121,7 +121,7 @@ pub(super) enum ChangeArgs {
         #[arg(long = "param", value_name = "NAME=VALUE")]
         params: Vec<String>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Add a code change: a diff that implements an intent
     AddChange {
@@ -140,7 +140,7 @@ pub(super) enum ChangeArgs {
         #[arg(long = "why", value_name = "TEXT")]
         why_comments: Vec<String>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Add documentation to a milestone
     AddDoc {
@@ -155,7 +155,7 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "TEXT")]
         text: String,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
     /// Remove an entity that nothing refers to
     Remove {
@@ -164,13 +164,13 @@ pub(super) enum ChangeArgs {
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         #[command(flatten)]
-        which: Which,
+        which: DocumentOption,
     },
 }
 
 impl ChangeArgs {
     /// Converts the arguments into a change, and returns it with its document option.
-    pub(super) fn change(&self) -> Result<(Change, &Which), Failure> {
+    pub(super) fn to_change(&self) -> Result<(PlanChange, &DocumentOption), Failure> {
         // Written out variant by variant, although the fields are nearly the same: `Change` is a
         // file format (`tl doc apply`, MCP), and must not change because an option is renamed.
         Ok(match self {
@@ -180,12 +180,12 @@ impl ChangeArgs {
                 version,
                 which,
             } => (
-                Change::Set {
+                PlanChange::Set {
                     id: id.clone(),
                     version: *version,
                     // Not validated here: `domain::plan_document` knows the fields of every entity,
                     // and reports all problems of a change with their paths.
-                    fields: read_fields(fields)?,
+                    fields: parse_fields(fields)?,
                 },
                 which,
             ),
@@ -194,7 +194,7 @@ impl ChangeArgs {
                 reasoning,
                 which,
             } => (
-                Change::AddDecision {
+                PlanChange::AddDecision {
                     decision: decision.clone(),
                     reasoning: reasoning.clone(),
                 },
@@ -208,7 +208,7 @@ impl ChangeArgs {
             } => {
                 let (alternative, reason) = (alternative.clone(), reason.clone());
                 (
-                    Change::AddAlternative {
+                    PlanChange::AddAlternative {
                         alternative,
                         reason,
                         decision_ref: decision_ref.clone(),
@@ -225,7 +225,7 @@ impl ChangeArgs {
                 let (kind, description, source) =
                     (kind.clone(), description.clone(), source.clone());
                 (
-                    Change::AddConstraint {
+                    PlanChange::AddConstraint {
                         kind,
                         description,
                         source,
@@ -242,7 +242,7 @@ impl ChangeArgs {
             } => {
                 let (risk, mitigation, anchor) = (risk.clone(), mitigation.clone(), anchor.clone());
                 (
-                    Change::AddRisk {
+                    PlanChange::AddRisk {
                         risk,
                         mitigation,
                         anchor,
@@ -271,7 +271,7 @@ impl ChangeArgs {
                     skip_reason: skip_tests.clone(),
                     ..TestPlan::default()
                 };
-                let change = Change::AddMilestone {
+                let change = PlanChange::AddMilestone {
                     name: name.clone(),
                     files: files.clone(),
                     flags: flags.clone(),
@@ -293,13 +293,13 @@ impl ChangeArgs {
                 params,
                 which,
             } => {
-                let change = Change::AddIntent {
+                let change = PlanChange::AddIntent {
                     milestone: milestone.clone(),
                     file: file.clone(),
                     function: function.clone(),
                     behavior: behavior.clone(),
                     decision_refs: decision_refs.clone(),
-                    params: read_fields(params)?.into_iter().collect(),
+                    params: parse_fields(params)?.into_iter().collect(),
                 };
                 (change, which)
             }
@@ -311,12 +311,12 @@ impl ChangeArgs {
                 why_comments,
                 which,
             } => {
-                let change = Change::AddChange {
+                let change = PlanChange::AddChange {
                     intent_ref: intent.clone(),
                     file: file.clone(),
                     // From a file or stdin: a diff as an argument would need quoting that no shell
                     // gets right.
-                    diff: text_of(diff)?,
+                    diff: read_file_or_stdin(diff)?,
                     context_lines: context_lines.clone(),
                     why_comments: why_comments.clone(),
                 };
@@ -334,7 +334,7 @@ impl ChangeArgs {
                 let found = DocPlace::ALL.iter().find(|(word, _)| word == place);
                 let (_, place) = found.ok_or_else(|| {
                     let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
-                    invalid(format!(
+                    invalid_input(format!(
                         "`{place}` is not a kind of documentation: expected one of {}",
                         words.join(", ")
                     ))
@@ -342,7 +342,7 @@ impl ChangeArgs {
                 let (milestone, place, target, text) =
                     (milestone.clone(), *place, target.clone(), text.clone());
                 (
-                    Change::AddDoc {
+                    PlanChange::AddDoc {
                         milestone,
                         place,
                         target,
@@ -352,7 +352,7 @@ impl ChangeArgs {
                 )
             }
             Self::Remove { id, version, which } => (
-                Change::Remove {
+                PlanChange::Remove {
                     id: id.clone(),
                     version: *version,
                 },
@@ -363,12 +363,12 @@ impl ChangeArgs {
 }
 
 /// Parses `NAME=text` and `NAME:=JSON`.
-fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
+fn parse_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
     let mut found = Map::new();
     for field in fields {
         // At the first `=`: the value may contain more of them.
         let (name, value) = field.split_once('=').ok_or_else(|| {
-            invalid(format!(
+            invalid_input(format!(
                 "`{field}` is not an assignment: expected FIELD=VALUE"
             ))
         })?;
@@ -376,7 +376,7 @@ fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
             None => found.insert(name.to_owned(), Value::from(value)),
             Some(name) => {
                 let value = serde_json::from_str(value).map_err(|error| {
-                    invalid(format!("the value of `{name}` is not valid JSON: {error}"))
+                    invalid_input(format!("the value of `{name}` is not valid JSON: {error}"))
                 })?;
                 found.insert(name.to_owned(), value)
             }
@@ -386,7 +386,7 @@ fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
 }
 
 /// Reads a file, or standard input for `-`.
-pub(super) fn text_of(file: &str) -> Result<String, Failure> {
+pub(super) fn read_file_or_stdin(file: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = if file == "-" {
         std::io::stdin()
@@ -396,5 +396,5 @@ pub(super) fn text_of(file: &str) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(file)
     };
-    read.map_err(|error| invalid(format!("cannot read `{file}`: {error}")))
+    read.map_err(|error| invalid_input(format!("cannot read `{file}`: {error}")))
 }

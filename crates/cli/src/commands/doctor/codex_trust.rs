@@ -12,22 +12,24 @@ use std::time::{Duration, Instant};
 
 use application::{Failure, FailureKind};
 use domain::host_event::Host;
-use domain::text::count;
-use hosts::install::{After, Call, Found, found, hooks_path, is_our_command, pieces};
+use domain::text::count_with_noun;
+use hosts::install::{
+    FileOutcome, HookCall, InstalledHooks, find_installed, hooks_path, host_files, is_our_command,
+};
 use serde_json::{Value, json};
 use store::DiskFiles;
 
-use super::health::may_be_fired;
-use super::probe::command;
-use crate::commands::host_choice::on_path;
-use crate::commands::host_files::read;
+use super::health::may_run_program;
+use super::probe::new_command;
+use crate::commands::host_choice::find_on_path;
+use crate::commands::host_files::read_project_file;
 use crate::ui::{GOOD, INFO, Ui, styled};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Trust status of our hooks in Codex.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum HookTrust {
     All,
     /// This many are not trusted.
     Missing(usize),
@@ -36,7 +38,7 @@ pub(super) enum Trust {
 }
 
 /// A hook as listed by Codex.
-struct Listed {
+struct ListedHook {
     key: String,
     command: String,
     hash: String,
@@ -44,17 +46,17 @@ struct Listed {
 }
 
 /// A running `codex app-server`.
-pub(super) struct Codex {
+pub(super) struct CodexClient {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     calls: u64,
 }
 
-impl Codex {
+impl CodexClient {
     /// Starts the server and performs the handshake.
-    pub(super) fn start(program: &Path, root: &Path) -> Result<Self, String> {
-        let mut child = command(&program.display().to_string())
+    pub(super) fn start_server(program: &Path, root: &Path) -> Result<Self, String> {
+        let mut child = new_command(&program.display().to_string())
             .arg("app-server")
             .current_dir(root)
             .stdin(Stdio::piped())
@@ -81,26 +83,26 @@ impl Codex {
         };
         let client = json!({ "name": "throughline", "title": "Throughline", "version": env!("CARGO_PKG_VERSION") });
         // As in the protocol: a request before this one is answered with an error.
-        codex.call("initialize", &json!({ "clientInfo": client }))?;
-        codex.send(&json!({ "method": "initialized" }))?;
+        codex.call_method("initialize", &json!({ "clientInfo": client }))?;
+        codex.send_message(&json!({ "method": "initialized" }))?;
         Ok(codex)
     }
 
-    fn send(&mut self, message: &Value) -> Result<(), String> {
+    fn send_message(&mut self, message: &Value) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("it has no input")?;
         writeln!(input, "{message}")
             .and_then(|()| input.flush())
             .map_err(|error| error.to_string())
     }
 
-    fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+    fn call_method(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.calls += 1;
         let id = self.calls;
-        self.send(&json!({ "method": method, "id": id, "params": params }))?;
+        self.send_message(&json!({ "method": method, "id": id, "params": params }))?;
         let start = Instant::now();
         loop {
             // A deadline for the whole call, not per line: notifications would extend it endlessly.
-            let left = PATIENCE.saturating_sub(start.elapsed());
+            let left = RESPONSE_TIMEOUT.saturating_sub(start.elapsed());
             let line = self
                 .lines
                 .recv_timeout(left)
@@ -122,8 +124,8 @@ impl Codex {
         }
     }
 
-    fn hooks(&mut self, root: &Path) -> Result<Vec<Listed>, String> {
-        let answer = self.call("hooks/list", &json!({ "cwds": [root] }))?;
+    fn list_hooks(&mut self, root: &Path) -> Result<Vec<ListedHook>, String> {
+        let answer = self.call_method("hooks/list", &json!({ "cwds": [root] }))?;
         let text = |hook: &Value, name: &str| hook[name].as_str().unwrap_or_default().to_owned();
         // Codex lists the hooks of the user and of plugins too. Only this project's file is ours to
         // judge.
@@ -137,7 +139,7 @@ impl Codex {
             .flatten();
         Ok(all
             .filter(of_project)
-            .map(|hook| Listed {
+            .map(|hook| ListedHook {
                 key: text(hook, "key"),
                 command: text(hook, "command"),
                 hash: text(hook, "currentHash"),
@@ -148,18 +150,18 @@ impl Codex {
     }
 
     /// Returns the trust status of our hooks in this project.
-    pub(super) fn trust_of(&mut self, root: &Path) -> Result<Trust, String> {
-        let hooks = self.hooks(root)?;
+    pub(super) fn trust_status(&mut self, root: &Path) -> Result<HookTrust, String> {
+        let hooks = self.list_hooks(root)?;
         let missing = hooks.iter().filter(|hook| !hook.trusted).count();
         Ok(match (hooks.is_empty(), missing) {
-            (true, _) => Trust::Unseen,
-            (false, 0) => Trust::All,
-            (false, missing) => Trust::Missing(missing),
+            (true, _) => HookTrust::Unseen,
+            (false, 0) => HookTrust::All,
+            (false, missing) => HookTrust::Missing(missing),
         })
     }
 }
 
-impl Drop for Codex {
+impl Drop for CodexClient {
     fn drop(&mut self) {
         // Closing its input makes it exit, which lets it finish writing its settings; killed only
         // if it does not.
@@ -177,10 +179,10 @@ impl Drop for Codex {
 }
 
 /// Makes Codex trust the hooks of this project.
-pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
+pub(super) fn trust_project_hooks(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     let root = disk.root();
-    let lines = own_lines(disk)?;
-    let program = on_path("codex").ok_or_else(|| {
+    let lines = own_command_lines(disk)?;
+    let program = find_on_path("codex").ok_or_else(|| {
         Failure::new(
             FailureKind::NotFound,
             "codex is not on your PATH, and only codex can record what it trusts",
@@ -192,38 +194,38 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
             format!("codex could not be asked: {why}"),
         )
     };
-    let mut codex = Codex::start(&program, root).map_err(cannot)?;
-    let listed = codex.hooks(root).map_err(cannot)?;
+    let mut codex = CodexClient::start_server(&program, root).map_err(cannot)?;
+    let listed = codex.list_hooks(root).map_err(cannot)?;
     if listed.is_empty() {
         return Err(Failure::new(
             FailureKind::Refused,
             "Codex does not list the hooks, because it does not trust this folder yet",
         )
-        .step("codex   # in this folder, and trust it")
-        .step("tl doctor --trust codex"));
+        .with_step("codex   # in this folder, and trust it")
+        .with_step("tl doctor --trust codex"));
     }
-    let wanted: Vec<&Listed> = listed
+    let wanted: Vec<&ListedHook> = listed
         .iter()
         // Matched by the exact command line: a foreign hook in the same file stays untrusted.
         .filter(|hook| !hook.trusted && lines.contains(&hook.command))
         .collect();
     if wanted.is_empty() {
-        ui.say(format_args!(
+        ui.print_message(format_args!(
             "{}: Codex trusts these hooks already",
             styled(INFO, "note")
         ));
         return Ok(());
     }
-    ui.say(format_args!(
+    ui.print_message(format_args!(
         "{}: telling Codex to run {} of this project from now on (`config/batchWrite` of `hooks.state`, in your Codex settings):",
         styled(INFO, "note"),
-        count(wanted.len(), "hook", "hooks")
+        count_with_noun(wanted.len(), "hook", "hooks")
     ));
     let mut commands: Vec<&str> = wanted.iter().map(|hook| hook.command.as_str()).collect();
     // Printed before the write: trusting a command is the user's decision, so the user sees which.
     commands.dedup();
     for line in commands {
-        ui.say(format!("  {line}"));
+        ui.print_message(format!("  {line}"));
     }
     let state: serde_json::Map<String, Value> = wanted
         .iter()
@@ -238,12 +240,12 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     // so a file that changes meanwhile is not trusted by mistake.
     let edit = json!({ "keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert" });
     codex
-        .call(
+        .call_method(
             "config/batchWrite",
             &json!({ "edits": [edit], "reloadUserConfig": true }),
         )
         .map_err(cannot)?;
-    ui.say(format_args!(
+    ui.print_message(format_args!(
         "{} Codex runs them from its next session on",
         styled(GOOD, "✓")
     ));
@@ -252,17 +254,17 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
 
 /// Returns the command lines that are exactly what we would write. Anything else may come from a
 /// cloned repository, and trusting it would run foreign code on every tool call.
-fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
+fn own_command_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let path = hooks_path(Host::Codex);
-    let text = read(disk, path)?;
-    let ours: Option<(String, Found)> =
-        text.and_then(|text| found(Host::Codex, &text).map(|found| (text, found)));
+    let text = read_project_file(disk, path)?;
+    let ours: Option<(String, InstalledHooks)> =
+        text.and_then(|text| find_installed(Host::Codex, &text).map(|found| (text, found)));
     let Some((text, ours)) = ours else {
         return Err(Failure::new(
             FailureKind::NotFound,
             format!("there are no Throughline hooks in {path}"),
         )
-        .step("tl init --host codex"));
+        .with_step("tl init --host codex"));
     };
     let program = &ours.setup.program;
     // The program is checked as well as the line: the line is what we would write for any program
@@ -270,27 +272,29 @@ fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {
-        on_path(program)
+        find_on_path(program)
     };
-    let current = pieces(Host::Codex, &ours.setup)
+    let current = host_files(Host::Codex, &ours.setup)
         .first()
         .map(|piece| piece.install(Some(&text), &ours.setup));
-    if current != Some(Ok(After::Text(text))) || !file.is_some_and(|file| may_be_fired(&file)) {
+    if current != Some(Ok(FileOutcome::Text(text)))
+        || !file.is_some_and(|file| may_run_program(&file))
+    {
         return Err(Failure::new(
             FailureKind::Refused,
             format!(
                 "the hooks in {path} differ from what this program would write, so Codex is not asked to trust them"
             ),
         )
-        .step("tl init --host codex")
-        .step("tl doctor --trust codex"));
+        .with_step("tl init --host codex")
+        .with_step("tl doctor --trust codex"));
     }
     let lines = ours
         .entries
         .into_iter()
         .filter_map(|entry| match entry.call {
-            Call::Shell(line) => Some(line),
-            Call::Program(..) => None,
+            HookCall::Shell(line) => Some(line),
+            HookCall::Program(..) => None,
         });
     Ok(lines.collect())
 }

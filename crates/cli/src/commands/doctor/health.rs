@@ -8,16 +8,19 @@ use std::path::{Path, PathBuf};
 
 use application::Failure;
 use domain::host_event::Host;
-use domain::text::count;
-use hosts::install::{After, Call, Found, Piece, Setup, found, hooks_path, pieces};
+use domain::text::count_with_noun;
+use hosts::install::{
+    FileOutcome, HookCall, HookSetup, HostFile, InstalledHooks, find_installed, hooks_path,
+    host_files,
+};
 use serde::Serialize;
 use store::DiskFiles;
 
-use super::codex_trust::{Codex, Trust};
-use super::double::twice;
-use super::probe::{Probe, fire, fire_plugin, list_tools};
-use crate::commands::host_choice::{is_executable, is_same, on_path};
-use crate::commands::host_files::read;
+use super::codex_trust::{CodexClient, HookTrust};
+use super::duplicates::report_duplicates;
+use super::probe::{Probe, probe_hook_command, probe_mcp_server, probe_plugin};
+use crate::commands::host_choice::{find_on_path, is_executable, is_same_file};
+use crate::commands::host_files::read_project_file;
 
 /// Result of the health check of a host.
 #[derive(Debug, Serialize)]
@@ -28,21 +31,21 @@ pub(super) struct HostHealth {
     pub(super) program: Option<String>,
     pub(super) hooks: usize,
     pub(super) probes: Vec<Probe>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<HostFinding>,
 }
 
 /// A problem or warning with its next steps.
 #[derive(Debug, Serialize)]
-pub(super) struct Finding {
-    pub(super) severity: Severity,
+pub(super) struct HostFinding {
+    pub(super) severity: HostFindingSeverity,
     pub(super) message: String,
     pub(super) next_steps: Vec<String>,
 }
 
-impl From<Failure> for Finding {
+impl From<Failure> for HostFinding {
     fn from(failure: Failure) -> Self {
         Self {
-            severity: Severity::Problem,
+            severity: HostFindingSeverity::Problem,
             message: failure.message,
             next_steps: failure.next_steps,
         }
@@ -52,7 +55,7 @@ impl From<Failure> for Finding {
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Severity {
+pub(super) enum HostFindingSeverity {
     /// The hooks do not work as they should.
     Problem,
     /// The hooks work, but the user should know.
@@ -61,24 +64,24 @@ pub(super) enum Severity {
 
 impl HostHealth {
     /// Counts the findings of a severity.
-    pub(super) fn count(&self, severity: Severity) -> usize {
+    pub(super) fn count_findings(&self, severity: HostFindingSeverity) -> usize {
         self.findings
             .iter()
             .filter(|finding| finding.severity == severity)
             .count()
     }
 
-    pub(super) fn problem(&mut self, message: impl Into<String>, next_steps: &[&str]) {
-        self.find(Severity::Problem, message.into(), next_steps);
+    pub(super) fn add_problem(&mut self, message: impl Into<String>, next_steps: &[&str]) {
+        self.add_finding(HostFindingSeverity::Problem, message.into(), next_steps);
     }
 
-    fn warning(&mut self, message: impl Into<String>, next_steps: &[&str]) {
-        self.find(Severity::Warning, message.into(), next_steps);
+    fn add_warning(&mut self, message: impl Into<String>, next_steps: &[&str]) {
+        self.add_finding(HostFindingSeverity::Warning, message.into(), next_steps);
     }
 
-    fn find(&mut self, severity: Severity, message: String, next_steps: &[&str]) {
+    fn add_finding(&mut self, severity: HostFindingSeverity, message: String, next_steps: &[&str]) {
         let next_steps = next_steps.iter().map(|step| (*step).to_owned()).collect();
-        self.findings.push(Finding {
+        self.findings.push(HostFinding {
             severity,
             message,
             next_steps,
@@ -87,7 +90,7 @@ impl HostHealth {
 }
 
 /// Checks a host; `None` if it is not installed in this project.
-pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
+pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let file = hooks_path(host);
     let mut health = HostHealth {
         host,
@@ -97,35 +100,35 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         probes: Vec::new(),
         findings: Vec::new(),
     };
-    let again = format!("tl init --host {}", host.word());
+    let again = format!("tl init --host {}", host.as_str());
     // A host without a file is not installed, which is no finding. A file that cannot be read is
     // one, because the host cannot read it either.
-    let text = match read(disk, file) {
+    let text = match read_project_file(disk, file) {
         Ok(text) => text?,
         Err(Failure { message, .. }) => {
-            health.problem(message, &[]);
+            health.add_problem(message, &[]);
             return Some(health);
         }
     };
-    let Some(ours) = found(host, &text) else {
+    let Some(ours) = find_installed(host, &text) else {
         // A file that mentions our hooks but does not parse is a problem, because the host cannot
         // parse it either. Without the mention it is not ours to report.
-        let own = pieces(
+        let own = host_files(
             host,
-            &Setup {
+            &HookSetup {
                 program: "tl".to_owned(),
                 strict: false,
             },
         );
         let problem = own.first().and_then(|piece| piece.uninstall(&text).err())?;
-        if !text.contains(&format!("hook {}", host.word())) {
+        if !text.contains(&format!("hook {}", host.as_str())) {
             return None;
         }
         let line = problem
             .line
             .map(|line| format!(", line {line}"))
             .unwrap_or_default();
-        health.problem(
+        health.add_problem(
             format!("`{file}`{line} cannot be read: {problem}"),
             &[&format!("fix {file}"), &again],
         );
@@ -133,19 +136,19 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     };
     health.program = Some(ours.setup.program.clone());
     health.hooks = ours.entries.len();
-    let all = pieces(host, &ours.setup);
-    let current = entries(&mut health, &all, &text, &ours.setup, &again);
-    commands(&mut health, disk, &all, &ours.setup, &again);
+    let all = host_files(host, &ours.setup);
+    let current = check_entries(&mut health, &all, &text, &ours.setup, &again);
+    check_commands(&mut health, disk, &all, &ours.setup, &again);
     // Duplicates are a problem even if each works: two hooks per call double the latency, and the
     // second reports a block that the first has reported already.
-    twice(&mut health, disk);
-    if let Some(program) = program(&mut health, &ours.setup.program, &again) {
+    report_duplicates(&mut health, disk);
+    if let Some(program) = find_hook_program(&mut health, &ours.setup.program, &again) {
         // Probed only if the entries are exactly ours: a command line that was edited could be
         // anything.
-        if current && may_be_fired(&program) {
-            prove(&mut health, disk.root(), &ours, &text);
+        if current && may_run_program(&program) {
+            send_probes(&mut health, disk.root(), &ours, &text);
         } else if current {
-            health.warning(
+            health.add_warning(
                 format!(
                     "not tested: {} is neither this program nor the `tl` on your PATH",
                     program.display()
@@ -155,19 +158,25 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
         }
     }
     if host == Host::Codex {
-        codex(&mut health, disk.root());
+        check_codex_trust(&mut health, disk.root());
     }
     Some(health)
 }
 
 /// Checks whether the entries are what we would write.
-fn entries(health: &mut HostHealth, all: &[Piece], text: &str, setup: &Setup, again: &str) -> bool {
+fn check_entries(
+    health: &mut HostHealth,
+    all: &[HostFile],
+    text: &str,
+    setup: &HookSetup,
+    again: &str,
+) -> bool {
     // Installing into the file must change nothing. Comparing texts also finds entries of older
     // versions, without a list of what they looked like.
     let wanted = all.first().map(|piece| piece.install(Some(text), setup));
-    let current = wanted == Some(Ok(After::Text(text.to_owned())));
+    let current = wanted == Some(Ok(FileOutcome::Text(text.to_owned())));
     if !current {
-        health.problem(
+        health.add_problem(
             format!("entries in {} are missing or out of date", health.file),
             &[again],
         );
@@ -176,18 +185,24 @@ fn entries(health: &mut HostHealth, all: &[Piece], text: &str, setup: &Setup, ag
 }
 
 /// Checks the agent's commands and the MCP server entry.
-fn commands(health: &mut HostHealth, disk: &DiskFiles, all: &[Piece], setup: &Setup, again: &str) {
-    let differs = |piece: &&Piece| {
-        let text = read(disk, &piece.path).ok().flatten();
+fn check_commands(
+    health: &mut HostHealth,
+    disk: &DiskFiles,
+    all: &[HostFile],
+    setup: &HookSetup,
+    again: &str,
+) {
+    let differs = |piece: &&HostFile| {
+        let text = read_project_file(disk, &piece.path).ok().flatten();
         piece.install(text.as_deref(), setup)
-            != text.map_or(Ok(After::Gone), |text| Ok(After::Text(text)))
+            != text.map_or(Ok(FileOutcome::Gone), |text| Ok(FileOutcome::Text(text)))
     };
     if all
         .iter()
         .filter(|piece| piece.is_servers())
         .any(|piece| differs(&piece))
     {
-        health.warning(
+        health.add_warning(
             "the MCP server is missing, changed or out of date",
             &[again],
         );
@@ -201,18 +216,18 @@ fn commands(health: &mut HostHealth, disk: &DiskFiles, all: &[Piece], setup: &Se
     if old > 0 {
         let message = format!(
             "{} missing, changed or out of date",
-            count(old, "command is", "commands are")
+            count_with_noun(old, "command is", "commands are")
         );
-        health.warning(message, &[again]);
+        health.add_warning(message, &[again]);
     }
 }
 
 /// Finds the program that the hooks run.
-fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBuf> {
+fn find_hook_program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBuf> {
     let file = if program.contains('/') {
         Some(PathBuf::from(program))
     } else {
-        on_path(program)
+        find_on_path(program)
     };
     let Some(file) = file.filter(|file| is_executable(file)) else {
         let where_to = if program.contains('/') {
@@ -220,12 +235,12 @@ fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBu
         } else {
             "is not on PATH"
         };
-        health.problem(format!("the program `{program}` {where_to}"), &[again]);
+        health.add_problem(format!("the program `{program}` {where_to}"), &[again]);
         return None;
     };
     let own = std::env::current_exe().ok();
-    if let Some(own) = own.filter(|own| !is_same(own, &file)) {
-        health.warning(
+    if let Some(own) = own.filter(|own| !is_same_file(own, &file)) {
+        health.add_warning(
             format!(
                 "the hooks run {}, but this is {}",
                 file.display(),
@@ -239,15 +254,15 @@ fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBu
 
 /// Whether a program may be run by us: this one, or the `tl` on PATH, but nothing that only a
 /// repository names.
-pub(super) fn may_be_fired(program: &Path) -> bool {
+pub(super) fn may_run_program(program: &Path) -> bool {
     let own = std::env::current_exe().ok();
     own.into_iter()
-        .chain(on_path("tl"))
-        .any(|trusted| is_same(&trusted, program))
+        .chain(find_on_path("tl"))
+        .any(|trusted| is_same_file(&trusted, program))
 }
 
 /// Sends a probe event through the configured command line.
-fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
+fn send_probes(health: &mut HostHealth, root: &Path, ours: &InstalledHooks, text: &str) {
     let host = health.host;
     // The event before a tool call, because blocking depends on it; the hosts name it differently.
     let gate = match host {
@@ -256,24 +271,24 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
         Host::Cursor | Host::Copilot => "preToolUse",
         Host::OpenCode => "",
     };
-    let call: Option<&Call> = ours
+    let call: Option<&HookCall> = ours
         .entries
         .iter()
         .find(|entry| entry.event == gate)
         .map(|entry| &entry.call);
     let Some(call) = call else { return };
-    let mut fired = vec![fire(host, gate, call, root)];
+    let mut fired = vec![probe_hook_command(host, gate, call, root)];
     if host == Host::OpenCode
-        && let Some(node) = on_path("node")
+        && let Some(node) = find_on_path("node")
     {
-        fired.push(fire_plugin(&node, text, root));
+        fired.push(probe_plugin(&node, text, root));
     }
     // The hooks' program also serves MCP, so one probe covers the server entry of every host.
-    fired.push(list_tools(&ours.setup.program, root));
+    fired.push(probe_mcp_server(&ours.setup.program, root));
     for one in fired {
         match one {
             Ok(probe) => health.probes.push(probe),
-            Err(why) => health.problem(
+            Err(why) => health.add_problem(
                 why,
                 &["tl doctor   # again; if it persists, see .throughline/logs"],
             ),
@@ -282,27 +297,27 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
 }
 
 /// Checks whether Codex trusts the hooks.
-fn codex(health: &mut HostHealth, root: &Path) {
-    let Some(program) = on_path("codex") else {
-        health.warning(
+fn check_codex_trust(health: &mut HostHealth, root: &Path) {
+    let Some(program) = find_on_path("codex") else {
+        health.add_warning(
             "codex is not on your PATH, so it cannot be asked whether it trusts the hooks",
             &[],
         );
         return;
     };
-    match Codex::start(&program, root).and_then(|mut codex| codex.trust_of(root)) {
-        Ok(Trust::All) => {}
-        Ok(Trust::Unseen) => health.problem(
+    match CodexClient::start_server(&program, root).and_then(|mut codex| codex.trust_status(root)) {
+        Ok(HookTrust::All) => {}
+        Ok(HookTrust::Unseen) => health.add_problem(
             "Codex does not list the hooks, because it does not trust this folder yet",
             &[
                 "codex   # in this folder, and trust it",
                 "tl doctor --trust codex",
             ],
         ),
-        Ok(Trust::Missing(missing)) => health.problem(
+        Ok(HookTrust::Missing(missing)) => health.add_problem(
             format!(
                 "Codex does not trust {} and skips what it does not trust",
-                count(missing, "hook", "hooks")
+                count_with_noun(missing, "hook", "hooks")
             ),
             &[
                 "tl doctor --trust codex",
@@ -311,7 +326,7 @@ fn codex(health: &mut HostHealth, root: &Path) {
         ),
         // A warning: without an answer it is not known whether the hooks run, and most Codex
         // versions without `app-server` run them.
-        Err(why) => health.warning(
+        Err(why) => health.add_warning(
             format!("codex cannot be asked whether it trusts the hooks: {why}"),
             &[],
         ),

@@ -6,12 +6,12 @@ use domain::host_event::Host;
 use domain::time::Timestamp;
 use serde::Serialize;
 
-use super::probe::SESSION;
-use crate::hook_ledger::{Ledger, Line, Outcome};
+use super::probe::PROBE_SESSION;
+use crate::hook_ledger::{HookLedgerLine, HookOutcome, LedgerFile};
 
 /// Hook statistics of one host.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Latency {
+pub(crate) struct HookLatency {
     pub(crate) host: Host,
     pub(crate) events: usize,
     pub(crate) p50_micros: u64,
@@ -30,30 +30,32 @@ pub(crate) struct LastFault {
 }
 
 /// Computes the statistics of all hosts in the ledger.
-pub(crate) fn latencies(root: &Path) -> Vec<Latency> {
-    let lines = Ledger::in_project(root).lines();
+pub(crate) fn compute_latencies(root: &Path) -> Vec<HookLatency> {
+    let lines = LedgerFile::in_project(root).read_lines();
     Host::ALL
         .into_iter()
-        .filter_map(|host| of(host, &lines))
+        .filter_map(|host| latency_of_host(host, &lines))
         .collect()
 }
 
-fn of(host: Host, lines: &[Line]) -> Option<Latency> {
+fn latency_of_host(host: Host, lines: &[HookLedgerLine]) -> Option<HookLatency> {
     // Probes of `tl doctor` are excluded: they pass the fast path and would lower the percentiles.
-    let lines: Vec<&Line> = lines
+    let lines: Vec<&HookLedgerLine> = lines
         .iter()
-        .filter(|line| line.host == host && line.outcome != Outcome::Off && line.session != SESSION)
+        .filter(|line| {
+            line.host == host && line.outcome != HookOutcome::Off && line.session != PROBE_SESSION
+        })
         .collect();
     let mut micros: Vec<u64> = lines.iter().map(|line| line.micros).collect();
     micros.sort_unstable();
-    let number = |outcome: Outcome| lines.iter().filter(|line| line.outcome == outcome).count();
-    Some(Latency {
+    let number = |outcome: HookOutcome| lines.iter().filter(|line| line.outcome == outcome).count();
+    Some(HookLatency {
         host,
         events: lines.len(),
-        p50_micros: percentile(&micros, 50)?,
-        p99_micros: percentile(&micros, 99)?,
-        blocks: number(Outcome::Block),
-        faults: number(Outcome::Fault),
+        p50_micros: nearest_rank_percentile(&micros, 50)?,
+        p99_micros: nearest_rank_percentile(&micros, 99)?,
+        blocks: number(HookOutcome::Block),
+        faults: number(HookOutcome::Fault),
         last_fault: lines.iter().rev().find_map(|line| {
             Some(LastFault {
                 at: Timestamp::from_millis(line.at),
@@ -64,7 +66,7 @@ fn of(host: Host, lines: &[Line]) -> Option<Latency> {
 }
 
 /// Returns the nearest-rank percentile.
-fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+fn nearest_rank_percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (sorted.len() * percent).div_ceil(100);
     sorted.get(rank.saturating_sub(1)).copied()
 }

@@ -8,16 +8,16 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use domain::host_event::Host;
-use hosts::install::Call;
+use hosts::install::HookCall;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Session name of probe events.
-pub(super) const SESSION: &str = "throughline-doctor";
+pub(super) const PROBE_SESSION: &str = "throughline-doctor";
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum size of an answer. A longer one is not a valid answer.
-const MOST_BYTES: u64 = 1024 * 1024;
+const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
 
 /// A successful probe.
 #[derive(Debug, Serialize)]
@@ -27,10 +27,15 @@ pub(super) struct Probe {
 }
 
 /// Sends an event through the command line of a host.
-pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<Probe, String> {
+pub(super) fn probe_hook_command(
+    host: Host,
+    event: &str,
+    call: &HookCall,
+    root: &Path,
+) -> Result<Probe, String> {
     let (program, arguments) = match call {
-        Call::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
-        Call::Program(program, arguments) => (program.clone(), arguments.clone()),
+        HookCall::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
+        HookCall::Program(program, arguments) => (program.clone(), arguments.clone()),
     };
     // OpenCode's plugin passes the event in the payload; the others name it.
     let what = match event {
@@ -41,13 +46,16 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
         &program,
         &arguments,
         root,
-        payload(host, root).to_string().as_bytes(),
+        probe_payload(host, root).to_string().as_bytes(),
     )?;
     let answer = ran.stdout.trim();
     // No output means "no objection". Anything else has to be JSON: hosts let the call pass if it
     // is not, so a stray line would switch the gates off.
     if !answer.is_empty() && serde_json::from_str::<Value>(answer).is_err() {
-        return Err(format!("the hook did not print JSON: {}", short(answer)));
+        return Err(format!(
+            "the hook did not print JSON: {}",
+            first_line_truncated(answer)
+        ));
     }
     Ok(Probe {
         what,
@@ -56,10 +64,10 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
 }
 
 /// Loads the OpenCode plugin as OpenCode would, and calls its `tool.execute.before` hook.
-pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Probe, String> {
+pub(super) fn probe_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Probe, String> {
     // The plugin is passed on stdin, not imported from its file: what is run must be the text that
     // was checked, even if the file changes meanwhile.
-    const SCRIPT: &str = r#"
+    const PLUGIN_SCRIPT: &str = r#"
         let text = "";
         process.stdin.setEncoding("utf8");
         for await (const piece of process.stdin) text += piece;
@@ -72,7 +80,7 @@ pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Prob
     let arguments = [
         "--input-type=module".to_owned(),
         "-e".to_owned(),
-        SCRIPT.to_owned(),
+        PLUGIN_SCRIPT.to_owned(),
     ];
     let ran = run(
         &node.display().to_string(),
@@ -87,13 +95,13 @@ pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Prob
 }
 
 /// Starts the MCP server as a host would, and requests its tools.
-pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
+pub(super) fn probe_mcp_server(program: &str, root: &Path) -> Result<Probe, String> {
     // The full handshake of a real client; a server that only starts could still fail there.
     let hello = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": { "name": SESSION, "version": "1" },
+            "clientInfo": { "name": PROBE_SESSION, "version": "1" },
         },
     });
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -118,51 +126,56 @@ pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
         }),
         _ => Err(format!(
             "the MCP server did not list its tools: {}",
-            short(ran.stdout.trim())
+            first_line_truncated(ran.stdout.trim())
         )),
     }
 }
 
 /// Returns a probe event in the host's own format.
-fn payload(host: Host, root: &Path) -> Value {
+fn probe_payload(host: Host, root: &Path) -> Value {
     let root = root.display().to_string();
     // A file that does not exist and matches no plan: the gates have nothing to object to.
     let file = format!("{root}/throughline-doctor.txt");
     match host {
         Host::ClaudeCode | Host::Codex => json!({
-            "session_id": SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "PreToolUse",
-            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": SESSION,
+            "session_id": PROBE_SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "PreToolUse",
+            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": PROBE_SESSION,
         }),
         Host::Gemini => json!({
-            "session_id": SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "BeforeTool",
+            "session_id": PROBE_SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "BeforeTool",
             "tool_name": "read_file", "tool_input": { "file_path": file },
         }),
         Host::Cursor => json!({
-            "conversation_id": SESSION, "generation_id": SESSION, "session_id": SESSION,
+            "conversation_id": PROBE_SESSION, "generation_id": PROBE_SESSION, "session_id": PROBE_SESSION,
             "hook_event_name": "preToolUse", "workspace_roots": [root],
-            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": SESSION,
+            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": PROBE_SESSION,
         }),
         Host::Copilot => json!({
-            "sessionId": SESSION, "timestamp": 0, "cwd": root, "toolName": "view", "toolArgs": { "path": file },
+            "sessionId": PROBE_SESSION, "timestamp": 0, "cwd": root, "toolName": "view", "toolArgs": { "path": file },
         }),
         Host::OpenCode => json!({
             "hook_event_name": "tool.execute.before", "directory": root, "worktree": root,
-            "input": { "tool": "read", "sessionID": SESSION, "callID": SESSION },
+            "input": { "tool": "read", "sessionID": PROBE_SESSION, "callID": PROBE_SESSION },
             "output": { "args": { "filePath": file } },
         }),
     }
 }
 
-struct Ran {
+struct ProgramOutput {
     stdout: String,
     micros: u64,
 }
 
 /// Runs a program to its end. Fails on a timeout, an exit code other than 0, or output on stderr,
 /// which some hosts read as an answer.
-fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> Result<Ran, String> {
+fn run(
+    program: &str,
+    arguments: &[String],
+    directory: &Path,
+    input: &[u8],
+) -> Result<ProgramOutput, String> {
     let start = Instant::now();
-    let mut child = command(program)
+    let mut child = new_command(program)
         .args(arguments)
         .current_dir(directory)
         .stdin(Stdio::piped())
@@ -188,7 +201,7 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             if let Some(pipe) = pipe {
-                let _ = pipe.take(MOST_BYTES).read_to_end(&mut bytes);
+                let _ = pipe.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes);
             }
             let _ = sender.send((index, bytes));
         });
@@ -202,9 +215,10 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     // the pipes open, and a hook that does so hangs its host.
     let mut texts = [String::new(), String::new()];
     let mut status = None;
-    let too_long = || format!("the hook did not end within {} s", PATIENCE.as_secs());
+    let too_long = || format!("the hook did not end within {} s", PROBE_TIMEOUT.as_secs());
     for _ in 0..2 {
-        let Ok((index, bytes)) = receiver.recv_timeout(PATIENCE.saturating_sub(start.elapsed()))
+        let Ok((index, bytes)) =
+            receiver.recv_timeout(PROBE_TIMEOUT.saturating_sub(start.elapsed()))
         else {
             let _ = child.kill();
             let _ = child.wait();
@@ -216,7 +230,7 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     }
     while status.is_none() {
         status = child.try_wait().map_err(|error| error.to_string())?;
-        if status.is_none() && start.elapsed() > PATIENCE {
+        if status.is_none() && start.elapsed() > PROBE_TIMEOUT {
             let _ = child.kill();
             let _ = child.wait();
             return Err(too_long());
@@ -230,14 +244,14 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     let [stdout, stderr] = texts;
     match status.and_then(|status| status.code()) {
-        Some(0) if stderr.trim().is_empty() => Ok(Ran { stdout, micros }),
+        Some(0) if stderr.trim().is_empty() => Ok(ProgramOutput { stdout, micros }),
         Some(0) => Err(format!(
             "the hook wrote to stderr, which some hosts read as an answer: {}",
-            short(&stderr)
+            first_line_truncated(&stderr)
         )),
         Some(code) => Err(format!(
             "the hook ended with exit code {code}: {}",
-            short(&stderr)
+            first_line_truncated(&stderr)
         )),
         None => Err("the hook was killed".to_owned()),
     }
@@ -247,11 +261,11 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     clippy::disallowed_methods,
     reason = "the doctor starts what the hosts start, to prove that it answers"
 )]
-pub(super) fn command(program: &str) -> Command {
+pub(super) fn new_command(program: &str) -> Command {
     Command::new(program)
 }
 
-fn short(text: &str) -> String {
+fn first_line_truncated(text: &str) -> String {
     text.lines()
         .next()
         .unwrap_or_default()

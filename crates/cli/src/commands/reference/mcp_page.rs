@@ -1,20 +1,20 @@
 //! Reference page of MCP tools, resources and prompts.
 
 use application::Failure;
-use domain::profile::built_in;
+use domain::profile::built_in_profile;
 use mcp::surface::{Catalogue, Offered, Toolset};
 use serde_json::Value;
 
-use super::GENERATED;
+use super::GENERATED_NOTE;
 
 /// Renders the page for a story project with trail and plan documents, and the additional ticket
 /// tools.
-pub(super) fn page() -> Result<String, Failure> {
+pub(super) fn render_mcp_page() -> Result<String, Failure> {
     let of = |profiles: &[&str]| {
         Catalogue::of(
             &profiles
                 .iter()
-                .filter_map(|name| built_in(name))
+                .filter_map(|name| built_in_profile(name))
                 .collect::<Vec<_>>(),
         )
     };
@@ -22,7 +22,7 @@ pub(super) fn page() -> Result<String, Failure> {
     // the first one, the story's tools would read differently.
     let (catalogue, tickets) = (of(&["story", "trail", "milestones"])?, of(&["tickets"])?);
     let mut page = format!(
-        "{GENERATED}# MCP: tools, resources, prompts\n\n\
+        "{GENERATED_NOTE}# MCP: tools, resources, prompts\n\n\
          What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled, `plans` \
          with the profile `milestones`, `tickets` where a profile has work phases, `tick` only where `--toolsets` names it. `--toolsets core,story` chooses sets, \
          `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
@@ -35,7 +35,7 @@ pub(super) fn page() -> Result<String, Failure> {
         tickets.tools.iter().filter(of_tickets),
     );
     rest.chain(more)
-        .for_each(|tool| page.push_str(&one_tool(tool)));
+        .for_each(|tool| page.push_str(&render_tool_section(tool)));
     page.push_str("\n## Resources\n\n| URI | is |\n| --- | --- |\n| `plan://briefing` | where the work stands |\n");
     for template in &catalogue.templates {
         page.push_str(&format!(
@@ -66,7 +66,7 @@ pub(super) fn page() -> Result<String, Failure> {
     Ok(page)
 }
 
-fn one_tool(tool: &Offered) -> String {
+fn render_tool_section(tool: &Offered) -> String {
     // From the hints that clients get as well, so that page and protocol agree.
     let kind = match (tool.hints.read_only, tool.hints.destructive) {
         (true, _) => "reads",

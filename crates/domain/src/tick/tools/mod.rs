@@ -5,17 +5,17 @@ mod nodes;
 mod people;
 mod story;
 
-pub(crate) use story::quotes;
+pub(crate) use story::contains_quote;
 
 use serde_json::{Map, Value, json};
 
-use crate::memory::{EntryKind, Memory};
+use crate::memory::{EntryKind, StoryMemory};
 
 /// State the tools work on: the memory, which they change, and a read-only view of the rest.
-pub struct Stage<'a> {
-    pub memory: Memory,
+pub struct TickStage<'a> {
+    pub memory: StoryMemory,
     pub tick: u64,
-    pub world: &'a World<'a>,
+    pub world: &'a StoryWorld<'a>,
     /// Plan texts to write, in order. They are drafts: no tool approves.
     pub drafts: Vec<Draft>,
 }
@@ -40,21 +40,21 @@ pub struct DraftPlace {
 }
 
 /// Locates a node of a level by its id and optional parent, or says why it cannot be planned.
-pub type Placing<'a> = dyn Fn(&str, &str, Option<&str>) -> Result<DraftPlace, String> + 'a;
+pub type LocateNode<'a> = dyn Fn(&str, &str, Option<&str>) -> Result<DraftPlace, String> + 'a;
 
 /// Searches entries of some kinds by words; returns ids, the best match first.
-pub type Search<'a> = dyn Fn(&[EntryKind], &str, usize) -> Result<Vec<String>, String> + 'a;
+pub type SearchMemory<'a> = dyn Fn(&[EntryKind], &str, usize) -> Result<Vec<String>, String> + 'a;
 
 /// Read-only view of everything besides the memory.
-pub struct World<'a> {
+pub struct StoryWorld<'a> {
     /// The nodes of the plan, parents before children.
     pub nodes: Vec<PlanNode>,
-    pub search: &'a Search<'a>,
+    pub search: &'a SearchMemory<'a>,
     /// Returns the plan text of a node, by its path.
     pub text: &'a dyn Fn(&str) -> Option<String>,
     /// Returns the prose written from a node, by its path.
     pub prose: &'a dyn Fn(&str) -> Option<String>,
-    pub place: &'a Placing<'a>,
+    pub place: &'a LocateNode<'a>,
     /// Checks with the gates whether a plan file may get this text.
     pub allows: &'a dyn Fn(&str, &str) -> Result<(), String>,
 }
@@ -73,24 +73,24 @@ pub struct PlanNode {
 }
 
 /// A tool: name, description, arguments and implementation.
-pub struct Tool {
+pub struct TickTool {
     pub name: &'static str,
     pub about: &'static str,
-    pub fields: &'static [Field],
-    pub(super) run: fn(&mut Stage<'_>, &Map<String, Value>) -> Result<Value, String>,
+    pub fields: &'static [ToolField],
+    pub(super) run: fn(&mut TickStage<'_>, &Map<String, Value>) -> Result<Value, String>,
 }
 
 /// An argument of a tool.
-pub struct Field {
+pub struct ToolField {
     pub name: &'static str,
-    pub form: Form,
+    pub form: FieldForm,
     pub required: bool,
     pub about: &'static str,
 }
 
 /// Type of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum FieldForm {
     /// A string of at most this many characters.
     Text(usize),
     Texts,
@@ -102,7 +102,7 @@ pub enum Form {
 }
 
 /// Every tool, in the order the prompt lists them.
-pub static ALL: &[&Tool] = &[
+pub static ALL_TOOLS: &[&TickTool] = &[
     &story::MEMORY_SEARCH,
     &people::CHARACTER_GENERATE,
     &people::LOCATION_GENERATE,
@@ -121,15 +121,15 @@ pub static ALL: &[&Tool] = &[
 
 /// Finds a tool by name; `memory_search` is accepted for `memory.search`.
 #[must_use]
-pub fn named(name: &str) -> Option<&'static Tool> {
+pub fn find_tool(name: &str) -> Option<&'static TickTool> {
     // Some providers do not allow dots in tool names, and models carry that habit over.
     let name = name.trim().to_lowercase().replace(['_', '-', '/'], ".");
-    ALL.iter().copied().find(|tool| tool.name == name)
+    ALL_TOOLS.iter().copied().find(|tool| tool.name == name)
 }
 
 /// Whether a tool reads plan files or the prose written from them.
 #[must_use]
-pub fn reads_plans(name: &str) -> bool {
+pub fn tool_reads_plans(name: &str) -> bool {
     name.starts_with("node.") || name == story::LOOP_CLOSE.name
 }
 
@@ -149,26 +149,26 @@ pub fn is_reference(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
 }
 
-const MOST_TEXTS: usize = 12;
-const LONGEST_ITEM: usize = 200;
+const MAX_LIST_ITEMS: usize = 12;
+const MAX_ITEM_CHARS: usize = 200;
 
-impl Tool {
+impl TickTool {
     /// Returns the JSON Schema of the arguments, with the existing ids as enums.
     #[must_use]
-    pub fn schema(&self, ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
-        let of = |form: Form| match form {
-            Form::Text(most) => json!({ "type": "string", "maxLength": most }),
-            Form::Texts => {
-                json!({ "type": "array", "maxItems": MOST_TEXTS, "items": { "type": "string", "maxLength": LONGEST_ITEM } })
+    pub fn argument_schema(&self, ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
+        let of = |form: FieldForm| match form {
+            FieldForm::Text(most) => json!({ "type": "string", "maxLength": most }),
+            FieldForm::Texts => {
+                json!({ "type": "array", "maxItems": MAX_LIST_ITEMS, "items": { "type": "string", "maxLength": MAX_ITEM_CHARS } })
             }
-            Form::Number(least, most) => {
+            FieldForm::Number(least, most) => {
                 json!({ "type": "integer", "minimum": least, "maximum": most })
             }
-            Form::Choice(words) => json!({ "type": "string", "enum": words }),
-            Form::Choices(words) => {
+            FieldForm::Choice(words) => json!({ "type": "string", "enum": words }),
+            FieldForm::Choices(words) => {
                 json!({ "type": "array", "maxItems": words.len(), "items": { "type": "string", "enum": words } })
             }
-            Form::Id(kind) => {
+            FieldForm::Id(kind) => {
                 let reference =
                     json!({ "type": "string", "pattern": "^\\$[0-9]{1,2}\\.[A-Za-z0-9_.]{1,40}$" });
                 // A reference is always allowed: the entry may be created by an earlier action of
@@ -201,10 +201,10 @@ impl Tool {
     ///
     /// References are accepted if they point to an earlier action; their values are checked when it
     /// has run.
-    pub(super) fn checked(
+    pub(super) fn check_arguments(
         &self,
         args: &Map<String, Value>,
-        memory: &Memory,
+        memory: &StoryMemory,
         index: usize,
     ) -> Result<Map<String, Value>, String> {
         let known = || {
@@ -224,7 +224,7 @@ impl Tool {
             };
             // Models write `null` for an optional argument they leave out.
             if !value.is_null() {
-                checked.insert(name.clone(), field.checked(value, memory, index)?);
+                checked.insert(name.clone(), field.check_value(value, memory, index)?);
             }
         }
         match self
@@ -239,14 +239,14 @@ impl Tool {
 
     /// Renders the tool's description for the prompt.
     #[must_use]
-    pub fn described(&self) -> String {
-        let form = |field: &Field| match field.form {
-            Form::Text(_) => "text".to_owned(),
-            Form::Texts => "list of texts".to_owned(),
-            Form::Number(least, most) => format!("{least} to {most}"),
-            Form::Choice(words) => words.join("|"),
-            Form::Choices(words) => format!("list of {}", words.join("|")),
-            Form::Id(kind) => format!("id of a {kind}"),
+    pub fn describe_tool(&self) -> String {
+        let form = |field: &ToolField| match field.form {
+            FieldForm::Text(_) => "text".to_owned(),
+            FieldForm::Texts => "list of texts".to_owned(),
+            FieldForm::Number(least, most) => format!("{least} to {most}"),
+            FieldForm::Choice(words) => words.join("|"),
+            FieldForm::Choices(words) => format!("list of {}", words.join("|")),
+            FieldForm::Id(kind) => format!("id of a {kind}"),
         };
         let fields: Vec<String> = self
             .fields
@@ -265,8 +265,13 @@ impl Tool {
     }
 }
 
-impl Field {
-    fn checked(&self, value: &Value, memory: &Memory, index: usize) -> Result<Value, String> {
+impl ToolField {
+    fn check_value(
+        &self,
+        value: &Value,
+        memory: &StoryMemory,
+        index: usize,
+    ) -> Result<Value, String> {
         let name = self.name;
         let wrong = |expected: &str| Err(format!("`{name}` is {value}, expected {expected}"));
         if let Some(reference) = value.as_str().filter(|text| is_reference(text)) {
@@ -294,7 +299,7 @@ impl Field {
                 .map(|known| json!(known))
         };
         match self.form {
-            Form::Text(most) => match value.as_str().map(str::trim) {
+            FieldForm::Text(most) => match value.as_str().map(str::trim) {
                 Some("") if self.required => wrong("a string"),
                 // Characters, not bytes: `maxLength` in JSON Schema counts them, and a Russian
                 // description may
@@ -303,30 +308,30 @@ impl Field {
                 Some(_) => Err(format!("`{name}` is longer than {most} characters")),
                 None => wrong("a string"),
             },
-            Form::Texts => {
+            FieldForm::Texts => {
                 let texts = value.as_array().filter(|items| {
                     let short = |item: &Value| {
                         item.as_str()
-                            .is_some_and(|text| text.chars().count() <= LONGEST_ITEM)
+                            .is_some_and(|text| text.chars().count() <= MAX_ITEM_CHARS)
                     };
-                    items.len() <= MOST_TEXTS && items.iter().all(short)
+                    items.len() <= MAX_LIST_ITEMS && items.iter().all(short)
                 });
                 texts.map_or_else(
                     || wrong("a short list of short strings"),
                     |texts| Ok(json!(texts)),
                 )
             }
-            Form::Number(least, most) => match value
+            FieldForm::Number(least, most) => match value
                 .as_u64()
                 .filter(|number| (least..=most).contains(number))
             {
                 Some(number) => Ok(json!(number)),
                 None => wrong(&format!("a number from {least} to {most}")),
             },
-            Form::Choice(words) => {
+            FieldForm::Choice(words) => {
                 one_of(words, value).map_or_else(|| wrong(&words.join(" or ")), Ok)
             }
-            Form::Choices(words) => {
+            FieldForm::Choices(words) => {
                 let chosen: Option<Vec<Value>> = value
                     .as_array()
                     .and_then(|items| items.iter().map(|item| one_of(words, item)).collect());
@@ -336,7 +341,10 @@ impl Field {
                 )
             }
             // The lookup also accepts names: models write `Elena` where an id is expected.
-            Form::Id(kind) => match value.as_str().and_then(|text| memory.meant(kind, text)) {
+            FieldForm::Id(kind) => match value
+                .as_str()
+                .and_then(|text| memory.resolve_id(kind, text))
+            {
                 Some(id) => Ok(json!(id)),
                 None => wrong(&format!("the id of a {kind} in the memory")),
             },
@@ -347,18 +355,18 @@ impl Field {
 /// Returns a string argument, or an empty string.
 ///
 /// This and the readers below are for validated arguments, so a wrong type reads as a missing one.
-fn text(args: &Map<String, Value>, name: &str) -> String {
+fn text_argument(args: &Map<String, Value>, name: &str) -> String {
     args.get(name)
         .and_then(Value::as_str)
         .unwrap_or_default()
         .to_owned()
 }
 
-fn given(args: &Map<String, Value>, name: &str) -> Option<String> {
+fn optional_argument(args: &Map<String, Value>, name: &str) -> Option<String> {
     args.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
-fn texts(args: &Map<String, Value>, name: &str) -> Vec<String> {
+fn list_argument(args: &Map<String, Value>, name: &str) -> Vec<String> {
     let items = args
         .get(name)
         .and_then(Value::as_array)
@@ -367,6 +375,6 @@ fn texts(args: &Map<String, Value>, name: &str) -> Vec<String> {
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn number(args: &Map<String, Value>, name: &str) -> Option<u64> {
+fn number_argument(args: &Map<String, Value>, name: &str) -> Option<u64> {
     args.get(name).and_then(Value::as_u64)
 }

@@ -4,41 +4,44 @@
 
 use serde_json::{Value, json};
 
-use super::{Draft, Field, Form, PlanNode, Stage, Tool, given, number, text};
+use super::{
+    Draft, FieldForm, PlanNode, TickStage, TickTool, ToolField, number_argument, optional_argument,
+    text_argument,
+};
 use crate::node::Status;
 use crate::section;
 
 /// Maximum number of characters of a plan in a result.
-const MOST_TEXT: usize = 4_000;
+const MAX_SHOWN_CHARS: usize = 4_000;
 /// Maximum length of a plan that a tool may write.
-const LONGEST_PLAN: usize = 6_000;
+const MAX_PLAN_CHARS: usize = 6_000;
 const STATUSES: &[&str] = &["draft", "approved", "requires-revalidation", "invalid"];
 const PROGRESSES: &[&str] = &["pending", "active", "complete", "blocked"];
-const LIMIT: Field = Field {
+const LIMIT_FIELD: ToolField = ToolField {
     name: "limit",
-    form: Form::Number(1, 20),
+    form: FieldForm::Number(1, 20),
     required: false,
     about: "",
 };
-const NODE: Field = Field {
+const NODE_FIELD: ToolField = ToolField {
     name: "node",
-    form: Form::Text(200),
+    form: FieldForm::Text(200),
     required: true,
     about: "its path or alias",
 };
-const PLAN_TEXT: Field = Field {
+const PLAN_TEXT_FIELD: ToolField = ToolField {
     name: "text",
-    form: Form::Text(LONGEST_PLAN),
+    form: FieldForm::Text(MAX_PLAN_CHARS),
     required: true,
     about: "Markdown",
 };
 
-pub(super) const NODE_NEXT: Tool = Tool {
+pub(super) const NODE_NEXT: TickTool = TickTool {
     name: "node.next",
     about: "Returns the parts of the plan that are not complete, in order.",
-    fields: &[LIMIT],
+    fields: &[LIMIT_FIELD],
     run: |stage, args| {
-        let most = number(args, "limit")
+        let most = number_argument(args, "limit")
             .and_then(|most| usize::try_from(most).ok())
             .unwrap_or(5);
         let open = stage
@@ -46,48 +49,48 @@ pub(super) const NODE_NEXT: Tool = Tool {
             .nodes
             .iter()
             .filter(|node| node.is_written && node.progress != "complete");
-        Ok(json!({ "nodes": open.take(most).map(shown).collect::<Vec<_>>() }))
+        Ok(json!({ "nodes": open.take(most).map(render_node).collect::<Vec<_>>() }))
     },
 };
 
-pub(super) const NODE_QUERY: Tool = Tool {
+pub(super) const NODE_QUERY: TickTool = TickTool {
     name: "node.query",
     about: "Returns the parts of the plan that fit everything that is given.",
     fields: &[
-        Field {
+        ToolField {
             name: "level",
-            form: Form::Text(40),
+            form: FieldForm::Text(40),
             required: false,
             about: "act, chapter, scene",
         },
-        Field {
+        ToolField {
             name: "under",
-            form: Form::Text(200),
+            form: FieldForm::Text(200),
             required: false,
             about: "path or alias of a node above",
         },
-        Field {
+        ToolField {
             name: "status",
-            form: Form::Choice(STATUSES),
+            form: FieldForm::Choice(STATUSES),
             required: false,
             about: "",
         },
-        Field {
+        ToolField {
             name: "progress",
-            form: Form::Choice(PROGRESSES),
+            form: FieldForm::Choice(PROGRESSES),
             required: false,
             about: "",
         },
-        LIMIT,
+        LIMIT_FIELD,
     ],
     run: |stage, args| {
-        let under = given(args, "under")
-            .map(|name| found(stage, &name).map(|node| format!("{}/", node.path)));
+        let under = optional_argument(args, "under")
+            .map(|name| find_node(stage, &name).map(|node| format!("{}/", node.path)));
         let under = under.transpose()?;
         let is = |name: &str, value: &str| {
-            given(args, name).is_none_or(|wanted| wanted.eq_ignore_ascii_case(value))
+            optional_argument(args, name).is_none_or(|wanted| wanted.eq_ignore_ascii_case(value))
         };
-        let most = number(args, "limit")
+        let most = number_argument(args, "limit")
             .and_then(|most| usize::try_from(most).ok())
             .unwrap_or(10);
         let fits = |node: &&PlanNode| {
@@ -99,53 +102,57 @@ pub(super) const NODE_QUERY: Tool = Tool {
                     .is_none_or(|under| node.path.starts_with(under))
         };
         let all: Vec<&PlanNode> = stage.world.nodes.iter().filter(fits).collect();
-        let nodes: Vec<Value> = all.iter().take(most).map(|node| shown(node)).collect();
+        let nodes: Vec<Value> = all
+            .iter()
+            .take(most)
+            .map(|node| render_node(node))
+            .collect();
         // The total tells a planner whether to narrow its query.
         Ok(json!({ "nodes": nodes, "found": all.len() }))
     },
 };
 
-pub(super) const NODE_SHOW: Tool = Tool {
+pub(super) const NODE_SHOW: TickTool = TickTool {
     name: "node.show",
     about: "Returns one part of the plan with its text.",
-    fields: &[NODE],
+    fields: &[NODE_FIELD],
     run: |stage, args| {
-        let node = found(stage, &text(args, "node"))?;
-        let mut result = shown(node);
-        let text = known_text(stage, &node.path).unwrap_or_default();
+        let node = find_node(stage, &text_argument(args, "node"))?;
+        let mut result = render_node(node);
+        let text = current_plan_text(stage, &node.path).unwrap_or_default();
         // Results are stored with the tick and shown to the planner again; a whole novel's plan
         // would fill both.
-        result["text"] = json!(text.chars().take(MOST_TEXT).collect::<String>());
+        result["text"] = json!(text.chars().take(MAX_SHOWN_CHARS).collect::<String>());
         Ok(result)
     },
 };
 
-pub(super) const NODE_ADD: Tool = Tool {
+pub(super) const NODE_ADD: TickTool = TickTool {
     name: "node.add",
     about: "Writes the plan of a part that has none yet, as a draft. A person approves it.",
     fields: &[
-        Field {
+        ToolField {
             name: "level",
-            form: Form::Text(40),
+            form: FieldForm::Text(40),
             required: true,
             about: "act, chapter, scene",
         },
-        Field {
+        ToolField {
             name: "id",
-            form: Form::Text(80),
+            form: FieldForm::Text(80),
             required: true,
             about: "its number or alias: chapter-02",
         },
-        Field {
+        ToolField {
             name: "under",
-            form: Form::Text(200),
+            form: FieldForm::Text(200),
             required: false,
             about: "its parent, where the id does not tell",
         },
-        PLAN_TEXT,
+        PLAN_TEXT_FIELD,
     ],
     run: |stage, args| {
-        let under = given(args, "under");
+        let under = optional_argument(args, "under");
         if let Some(draft) = stage
             .drafts
             .iter()
@@ -158,8 +165,12 @@ pub(super) const NODE_ADD: Tool = Tool {
         }
         // `place` knows only what is stored. Parents that this plan has just drafted are caught
         // above.
-        let place = (stage.world.place)(&text(args, "level"), &text(args, "id"), under.as_deref())?;
-        let new = written(&text(args, "text"));
+        let place = (stage.world.place)(
+            &text_argument(args, "level"),
+            &text_argument(args, "id"),
+            under.as_deref(),
+        )?;
+        let new = to_file_text(&text_argument(args, "text"));
         let staged = stage
             .drafts
             .iter()
@@ -175,7 +186,7 @@ pub(super) const NODE_ADD: Tool = Tool {
                 place.node
             ));
         }
-        keep(
+        stage_draft(
             stage,
             Draft {
                 node: place.node,
@@ -186,35 +197,37 @@ pub(super) const NODE_ADD: Tool = Tool {
     },
 };
 
-pub(super) const NODE_EDIT: Tool = Tool {
+pub(super) const NODE_EDIT: TickTool = TickTool {
     name: "node.edit",
     about: "Changes a plan that is a draft: one section of it, or all of it. What is approved stays.",
     fields: &[
-        NODE,
-        Field {
+        NODE_FIELD,
+        ToolField {
             name: "section",
-            form: Form::Text(120),
+            form: FieldForm::Text(120),
             required: false,
             about: "its heading; all when not given",
         },
-        PLAN_TEXT,
+        PLAN_TEXT_FIELD,
     ],
     run: |stage, args| {
-        let node = found(stage, &text(args, "node"))?.clone();
+        let node = find_node(stage, &text_argument(args, "node"))?.clone();
         // Editing an approved plan would make everything below it stale, which only a person may
         // decide.
-        if node.status == Status::Approved.word() {
+        if node.status == Status::Approved.as_str() {
             return Err(format!(
                 "`{}` is approved; only people change approved plans",
                 node.path
             ));
         }
-        let before = known_text(stage, &node.path).unwrap_or_default();
-        let new = match given(args, "section") {
-            Some(heading) => section::with_section(&before, &heading, &text(args, "text")),
-            None => written(&text(args, "text")),
+        let before = current_plan_text(stage, &node.path).unwrap_or_default();
+        let new = match optional_argument(args, "section") {
+            Some(heading) => {
+                section::replace_section(&before, &heading, &text_argument(args, "text"))
+            }
+            None => to_file_text(&text_argument(args, "text")),
         };
-        keep(
+        stage_draft(
             stage,
             Draft {
                 node: node.path,
@@ -226,16 +239,17 @@ pub(super) const NODE_EDIT: Tool = Tool {
 };
 
 /// Checks a draft with the gates and stages it, replacing an earlier draft of the same node.
-fn keep(stage: &mut Stage<'_>, draft: Draft) -> Result<Value, String> {
+fn stage_draft(stage: &mut TickStage<'_>, draft: Draft) -> Result<Value, String> {
     (stage.world.allows)(&draft.file, &draft.text)?;
-    let result = json!({ "node": draft.node, "file": draft.file, "status": Status::Draft.word() });
+    let result =
+        json!({ "node": draft.node, "file": draft.file, "status": Status::Draft.as_str() });
     stage.drafts.retain(|known| known.node != draft.node);
     stage.drafts.push(draft);
     Ok(result)
 }
 
 /// Returns a plan's text as this tick leaves it: the staged draft, or else the file.
-fn known_text(stage: &Stage<'_>, path: &str) -> Option<String> {
+fn current_plan_text(stage: &TickStage<'_>, path: &str) -> Option<String> {
     let staged = stage
         .drafts
         .iter()
@@ -245,11 +259,11 @@ fn known_text(stage: &Stage<'_>, path: &str) -> Option<String> {
 }
 
 /// Normalises a text to file form: trimmed, with a final line end.
-fn written(text: &str) -> String {
+fn to_file_text(text: &str) -> String {
     format!("{}\n", text.trim())
 }
 
-fn found<'w>(stage: &Stage<'w>, name: &str) -> Result<&'w PlanNode, String> {
+fn find_node<'w>(stage: &TickStage<'w>, name: &str) -> Result<&'w PlanNode, String> {
     // Models often give the alias alone; it is accepted as long as it is unambiguous.
     let fits = |node: &&PlanNode| node.path == name || node.path.rsplit('/').next() == Some(name);
     let mut found = stage.world.nodes.iter().filter(fits);
@@ -262,7 +276,7 @@ fn found<'w>(stage: &Stage<'w>, name: &str) -> Result<&'w PlanNode, String> {
     Ok(node)
 }
 
-fn shown(node: &PlanNode) -> Value {
+fn render_node(node: &PlanNode) -> Value {
     json!({
         "node": node.path, "level": node.level, "title": node.title, "status": node.status, "progress": node.progress,
     })

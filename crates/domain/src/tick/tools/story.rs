@@ -2,11 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Field, Form, Stage, Tool, given, number, text, texts};
+use super::{
+    FieldForm, TickStage, TickTool, ToolField, list_argument, number_argument, optional_argument,
+    text_argument,
+};
 use crate::memory::{Entry, EntryKind, Importance, LoopStatus, OpenLoop};
-use crate::search::{Query, occurrences, text_of, words};
+use crate::search::{SearchQuery, count_occurrences, searchable_text, split_words};
 
-const KINDS: &[&str] = &[
+const ENTRY_KINDS: &[&str] = &[
     "character",
     "location",
     "relationship",
@@ -15,50 +18,50 @@ const KINDS: &[&str] = &[
     "lore",
     "fact",
 ];
-const LIMIT: Field = Field {
+const LIMIT_FIELD: ToolField = ToolField {
     name: "limit",
-    form: Form::Number(1, 20),
+    form: FieldForm::Number(1, 20),
     required: false,
     about: "",
 };
 /// Maximum number of characters of an entry's text in a result.
-const EXCERPT: usize = 400;
+const MAX_EXCERPT_CHARS: usize = 400;
 /// Minimum similarity at which two loops count as duplicates.
-const SAME_LOOP: f64 = 0.95;
+const MIN_LOOP_SIMILARITY: f64 = 0.95;
 
-pub(super) const MEMORY_SEARCH: Tool = Tool {
+pub(super) const MEMORY_SEARCH: TickTool = TickTool {
     name: "memory.search",
     about: "Finds what the story remembers by words.",
     fields: &[
-        Field {
+        ToolField {
             name: "query",
-            form: Form::Text(200),
+            form: FieldForm::Text(200),
             required: true,
             about: "",
         },
-        Field {
+        ToolField {
             name: "entity_types",
-            form: Form::Choices(KINDS),
+            form: FieldForm::Choices(ENTRY_KINDS),
             required: false,
             about: "all when not given",
         },
-        LIMIT,
+        LIMIT_FIELD,
     ],
     run: |stage, args| {
-        let query = text(args, "query");
-        let mut kinds: Vec<EntryKind> = texts(args, "entity_types")
+        let query = text_argument(args, "query");
+        let mut kinds: Vec<EntryKind> = list_argument(args, "entity_types")
             .iter()
-            .filter_map(|word| EntryKind::of_word(word))
+            .filter_map(|word| EntryKind::from_word(word))
             .collect();
         if kinds.is_empty() {
             kinds = EntryKind::ALL.to_vec();
         }
-        let most = number(args, "limit")
+        let most = number_argument(args, "limit")
             .and_then(|most| usize::try_from(most).ok())
             .unwrap_or(5);
         let mut ids = (stage.world.search)(&kinds, &query, most)?;
         // After the index, whose order is the better one.
-        ids.extend(new_ones(stage, &kinds, &query));
+        ids.extend(search_unindexed(stage, &kinds, &query));
         let mut found: Vec<&Entry> = Vec::new();
         for entry in ids.iter().filter_map(|id| stage.memory.get(id)) {
             if !found.contains(&entry) && found.len() < most {
@@ -68,8 +71,8 @@ pub(super) const MEMORY_SEARCH: Tool = Tool {
         let results: Vec<Value> = found
             .into_iter()
             .map(|entry| {
-                let excerpt: String = entry.text().chars().take(EXCERPT).collect();
-                json!({ "id": entry.id(), "kind": entry.kind().word(), "name": entry.name(), "text": excerpt })
+                let excerpt: String = entry.text().chars().take(MAX_EXCERPT_CHARS).collect();
+                json!({ "id": entry.id(), "kind": entry.kind().as_str(), "name": entry.name(), "text": excerpt })
             })
             .collect();
         Ok(json!({ "results": results }))
@@ -77,16 +80,19 @@ pub(super) const MEMORY_SEARCH: Tool = Tool {
 };
 
 /// Searches the entries that this tick added, which are not indexed yet.
-fn new_ones(stage: &Stage<'_>, kinds: &[EntryKind], query: &str) -> Vec<String> {
-    let query = Query::read(query);
+fn search_unindexed(stage: &TickStage<'_>, kinds: &[EntryKind], query: &str) -> Vec<String> {
+    let query = SearchQuery::parse_query(query);
     let matches = |entry: &Entry| {
-        let words = words(&text_of(entry.kind().word(), &entry.value()));
+        let words = split_words(&searchable_text(entry.kind().as_str(), &entry.to_value()));
         query
             .phrases
             .iter()
-            .any(|phrase| occurrences(phrase, &words) > 0)
+            .any(|phrase| count_occurrences(phrase, &words) > 0)
     };
-    let changed = stage.memory.changed().filter_map(|(_, entry)| entry);
+    let changed = stage
+        .memory
+        .changed_entries()
+        .filter_map(|(_, entry)| entry);
     changed
         .filter(|entry| kinds.contains(&entry.kind()) && matches(entry))
         .map(|entry| entry.id().to_owned())
@@ -95,50 +101,51 @@ fn new_ones(stage: &Stage<'_>, kinds: &[EntryKind], query: &str) -> Vec<String> 
 
 const IMPORTANCES: &[&str] = &["low", "medium", "high", "critical"];
 
-pub(super) const LOOP_OPEN: Tool = Tool {
+pub(super) const LOOP_OPEN: TickTool = TickTool {
     name: "loop.open",
     about: "Notes something the reader is going to wait for.",
     fields: &[
-        Field {
+        ToolField {
             name: "description",
-            form: Form::Text(300),
+            form: FieldForm::Text(300),
             required: true,
             about: "",
         },
-        Field {
+        ToolField {
             name: "importance",
-            form: Form::Choice(IMPORTANCES),
+            form: FieldForm::Choice(IMPORTANCES),
             required: false,
             about: "",
         },
-        Field {
+        ToolField {
             name: "category",
-            form: Form::Text(40),
+            form: FieldForm::Text(40),
             required: false,
             about: "mystery, goal, promise, threat",
         },
-        Field {
+        ToolField {
             name: "scene_id",
-            form: Form::Id(EntryKind::Scene),
+            form: FieldForm::Id(EntryKind::Scene),
             required: false,
             about: "where it was opened",
         },
-        Field {
+        ToolField {
             name: "due_in",
-            form: Form::Number(1, 200),
+            form: FieldForm::Number(1, 200),
             required: false,
             about: "ticks until it should be paid off",
         },
     ],
     run: |stage, args| {
-        let description = text(args, "description");
-        let new = sorted(&description);
+        let description = text_argument(args, "description");
+        let new = sort_words(&description);
         // Planners forget what they opened; near-duplicates would crowd out the prompt.
-        let alike = |it: &&OpenLoop| it.status.is_open() && is_alike(&sorted(&it.text), &new);
+        let alike =
+            |it: &&OpenLoop| it.status.is_open() && is_similar_loop(&sort_words(&it.text), &new);
         if let Some(known) = stage.memory.loops().find(alike) {
             return Err(format!("this loop is already open: {}", known.id));
         }
-        let importance = match text(args, "importance").as_str() {
+        let importance = match text_argument(args, "importance").as_str() {
             "low" => Importance::Low,
             "high" => Importance::High,
             "critical" => Importance::Critical,
@@ -146,20 +153,20 @@ pub(super) const LOOP_OPEN: Tool = Tool {
         };
         let entry = OpenLoop {
             importance,
-            category: text(args, "category"),
-            created_in_scene: given(args, "scene_id"),
+            category: text_argument(args, "category"),
+            created_in_scene: optional_argument(args, "scene_id"),
             created_tick: stage.tick,
-            due_tick: number(args, "due_in").map(|ticks| stage.tick + ticks),
+            due_tick: number_argument(args, "due_in").map(|ticks| stage.tick + ticks),
             text: description,
             ..OpenLoop::default()
         };
-        Ok(json!({ "id": stage.memory.add(Entry::Loop(entry)) }))
+        Ok(json!({ "id": stage.memory.add_entry(Entry::Loop(entry)) }))
     },
 };
 
 /// Whether two texts differ only in a letter or two. Different digits make them different: door 3
 /// is not door 9.
-fn is_alike(one: &str, other: &str) -> bool {
+fn is_similar_loop(one: &str, other: &str) -> bool {
     let digits = |text: &str| {
         text.chars()
             .filter(char::is_ascii_digit)
@@ -171,65 +178,67 @@ fn is_alike(one: &str, other: &str) -> bool {
         one.len().min(other.len()) as f64,
         one.len().max(other.len()) as f64,
     );
-    short >= SAME_LOOP * long
+    short >= MIN_LOOP_SIMILARITY * long
         && digits(one) == digits(other)
-        && strsim::normalized_levenshtein(one, other) >= SAME_LOOP
+        && strsim::normalized_levenshtein(one, other) >= MIN_LOOP_SIMILARITY
 }
 
 /// Returns the words of a text in sorted order, to compare them without regard to word order.
-fn sorted(text: &str) -> String {
-    let mut words = words(text);
+fn sort_words(text: &str) -> String {
+    let mut words = split_words(text);
     words.sort();
     words.join(" ")
 }
 
-pub(super) const LOOP_CLOSE: Tool = Tool {
+pub(super) const LOOP_CLOSE: TickTool = TickTool {
     name: "loop.close",
     about: "Closes an open loop. Resolved needs the written scene and its very words that settle it.",
     fields: &[
-        Field {
+        ToolField {
             name: "loop_id",
-            form: Form::Id(EntryKind::Loop),
+            form: FieldForm::Id(EntryKind::Loop),
             required: true,
             about: "",
         },
-        Field {
+        ToolField {
             name: "outcome",
-            form: Form::Choice(&["resolved", "abandoned"]),
+            form: FieldForm::Choice(&["resolved", "abandoned"]),
             required: true,
             about: "",
         },
-        Field {
+        ToolField {
             name: "reason",
-            form: Form::Text(300),
+            form: FieldForm::Text(300),
             required: true,
             about: "",
         },
-        Field {
+        ToolField {
             name: "scene_id",
-            form: Form::Id(EntryKind::Scene),
+            form: FieldForm::Id(EntryKind::Scene),
             required: false,
             about: "",
         },
-        Field {
+        ToolField {
             name: "evidence",
-            form: Form::Text(400),
+            form: FieldForm::Text(400),
             required: false,
             about: "words quoted from the scene",
         },
     ],
     run: |stage, args| {
-        let id = text(args, "loop_id");
+        let id = text_argument(args, "loop_id");
         let Some(Entry::Loop(mut it)) = stage.memory.get(&id).cloned() else {
             return Err(format!("there is no loop {id}"));
         };
         if !it.status.is_open() {
-            return Err(format!("{id} is {} already", it.status.word()));
+            return Err(format!("{id} is {} already", it.status.as_str()));
         }
         it.status = LoopStatus::Abandoned;
-        if text(args, "outcome") == "resolved" {
-            let (Some(scene), Some(quote)) = (given(args, "scene_id"), given(args, "evidence"))
-            else {
+        if text_argument(args, "outcome") == "resolved" {
+            let (Some(scene), Some(quote)) = (
+                optional_argument(args, "scene_id"),
+                optional_argument(args, "evidence"),
+            ) else {
                 return Err(format!(
                     "{id} can only be resolved with `scene_id` and `evidence`, words of that scene"
                 ));
@@ -243,7 +252,7 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
                 .and_then(|node| (stage.world.prose)(node));
             // A planner's claim is not enough: models report loops as resolved that no scene
             // mentions.
-            if !prose.is_some_and(|prose| quotes(&prose, &quote)) {
+            if !prose.is_some_and(|prose| contains_quote(&prose, &quote)) {
                 return Err(format!(
                     "`evidence` is not a quote from {scene}; quote its words"
                 ));
@@ -252,42 +261,45 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
             it.closed_in_scene = Some(scene);
             it.evidence = Some(quote);
         }
-        it.reason = Some(text(args, "reason"));
-        let result = json!({ "id": id, "status": it.status.word() });
-        stage.memory.put(Entry::Loop(it));
+        it.reason = Some(text_argument(args, "reason"));
+        let result = json!({ "id": id, "status": it.status.as_str() });
+        stage.memory.put_entry(Entry::Loop(it));
         Ok(result)
     },
 };
 
 /// Whether a text contains the words of a quote in sequence, ignoring punctuation and case.
 #[must_use]
-pub(crate) fn quotes(text: &str, quote: &str) -> bool {
+pub(crate) fn contains_quote(text: &str, quote: &str) -> bool {
     // By words: models change quotation marks, dashes and line breaks when they quote.
-    let (text, quote) = (words(text), words(quote));
+    let (text, quote) = (split_words(text), split_words(quote));
     !quote.is_empty() && text.windows(quote.len()).any(|window| window == quote)
 }
 
-pub(super) const SCENE_QUERY: Tool = Tool {
+pub(super) const SCENE_QUERY: TickTool = TickTool {
     name: "scene.query",
     about: "Returns scenes that were written, the newest first.",
     fields: &[
-        Field {
+        ToolField {
             name: "character_id",
-            form: Form::Id(EntryKind::Character),
+            form: FieldForm::Id(EntryKind::Character),
             required: false,
             about: "",
         },
-        Field {
+        ToolField {
             name: "location_id",
-            form: Form::Id(EntryKind::Location),
+            form: FieldForm::Id(EntryKind::Location),
             required: false,
             about: "",
         },
-        LIMIT,
+        LIMIT_FIELD,
     ],
     run: |stage, args| {
-        let (character, location) = (given(args, "character_id"), given(args, "location_id"));
-        let most = number(args, "limit")
+        let (character, location) = (
+            optional_argument(args, "character_id"),
+            optional_argument(args, "location_id"),
+        );
+        let most = number_argument(args, "limit")
             .and_then(|most| usize::try_from(most).ok())
             .unwrap_or(5);
         let scenes: Vec<Value> = stage

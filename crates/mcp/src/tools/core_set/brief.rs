@@ -1,6 +1,6 @@
 //! The tool `brief`.
 
-use application::brief::brief;
+use application::brief::compose_briefing;
 use application::{Context, Failure};
 use serde_json::{Value, json};
 
@@ -20,5 +20,5 @@ pub(crate) const BRIEF: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Nothing {} = read(arguments)?;
-    Ok(json!({ "text": brief(ctx, None)? }))
+    Ok(json!({ "text": compose_briefing(ctx, None)? }))
 }

@@ -1,6 +1,6 @@
 //! The tool `next`.
 
-use application::next_work::next_work;
+use application::next_work::list_next_work;
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ fn ten() -> usize {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { limit } = read(arguments)?;
-    let mut work = next_work(ctx)?;
+    let mut work = list_next_work(ctx)?;
     let limit = limit.clamp(1, 100);
     let more = work.ready.len().saturating_sub(limit);
     work.ready.truncate(limit);

@@ -1,6 +1,6 @@
 //! The tool `wait`.
 
-use application::await_decision::{Until, WaitRequest, await_decision};
+use application::poll_decision::{WaitCondition, WaitRequest, poll_decision};
 use application::{Context, Failure};
 use domain::ids::OperationId;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ pub(crate) const WAIT: Tool = Tool {
 struct Arguments {
     node: String,
     #[serde(default)]
-    until: Until,
+    until: WaitCondition,
     #[serde(default)]
     status: Option<String>,
     /// The last operation that is known: a comment after it is news. The transport says where the waiting began.
@@ -67,5 +67,5 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         status: asked.status,
         since,
     };
-    Ok(json!(await_decision(ctx, &request)?))
+    Ok(json!(poll_decision(ctx, &request)?))
 }

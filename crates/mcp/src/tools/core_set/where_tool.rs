@@ -1,7 +1,7 @@
 //! The tool `where`.
 
-use application::project_status::project_status;
-use application::where_am_i::where_if_anywhere;
+use application::project_status::load_project_status;
+use application::where_am_i::where_if_focused;
 use application::{Context, Failure};
 use serde_json::{Value, json};
 
@@ -34,12 +34,12 @@ const MOST_LISTED: usize = 20;
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Nothing {} = read(arguments)?;
-    let mut status = project_status(ctx)?;
+    let mut status = load_project_status(ctx)?;
     let more = status.attention.len().saturating_sub(MOST_LISTED);
     status.attention.truncate(MOST_LISTED);
     let mut value = value(&status)?;
     value["more_attention"] = json!(more);
-    if let Some(place) = where_if_anywhere(ctx)? {
+    if let Some(place) = where_if_focused(ctx)? {
         value["focus"] = json!({ "line": place.line, "stack": place.stack, "gate": place.gate });
     }
     Ok(value)

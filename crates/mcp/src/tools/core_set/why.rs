@@ -1,6 +1,6 @@
 //! The tool `why`.
 
-use application::explain::explain;
+use application::explain::explain_status;
 use application::{Context, Failure};
 use serde_json::Value;
 
@@ -28,5 +28,5 @@ pub(crate) const WHY: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let NodeOnly { node } = read(arguments)?;
-    value(&explain(ctx, &[node])?)
+    value(&explain_status(ctx, &[node])?)
 }

@@ -1,6 +1,6 @@
 //! The tool `doc_change`.
 
-use application::plan_documents::edit::{Edit, edit};
+use application::plan_documents::edit::{DocumentEdit, edit_document};
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,9 +36,9 @@ struct Arguments {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let lines: Vec<String> = asked.changes.iter().map(Value::to_string).collect();
-    value(&edit(
+    value(&edit_document(
         ctx,
         asked.document.as_deref(),
-        &Edit::Batch(lines.join("\n")),
+        &DocumentEdit::Batch(lines.join("\n")),
     )?)
 }

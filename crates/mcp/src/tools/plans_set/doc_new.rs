@@ -1,6 +1,6 @@
 //! The tool `doc_new`.
 
-use application::plan_documents::create::create;
+use application::plan_documents::create::create_document;
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -33,5 +33,5 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    value(&create(ctx, &asked.title)?)
+    value(&create_document(ctx, &asked.title)?)
 }

@@ -1,6 +1,6 @@
 //! The tool `doc_show`.
 
-use application::plan_documents::show::{show, show_entity};
+use application::plan_documents::show::{show_document, show_entity};
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             show_entity(ctx, document, entity).map(|entity| json!({ "entity": entity }))
         }
         None => {
-            let shown = show(ctx, document)?;
+            let shown = show_document(ctx, document)?;
             Ok(json!({ "document": shown.document, "plan": value(&shown.plan)? }))
         }
     }

@@ -1,6 +1,6 @@
 //! The tool `doc_validate`.
 
-use application::plan_documents::validate::validate;
+use application::plan_documents::validate::validate_plan;
 use application::{Context, Failure};
 use serde_json::Value;
 
@@ -27,5 +27,5 @@ pub(crate) const DOC_VALIDATE: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Document = read(arguments)?;
-    value(&validate(ctx, asked.document.as_deref())?)
+    value(&validate_plan(ctx, asked.document.as_deref())?)
 }

@@ -1,11 +1,11 @@
 //! The tool `flow_move`.
 
-use application::workflows::Which;
-use application::workflows::advance::advance;
-use application::workflows::start::start;
-use application::workflows::take::take;
+use application::workflows::RunSelector;
+use application::workflows::advance::advance_run;
+use application::workflows::start::start_run;
+use application::workflows::take::take_milestone;
 use application::{Context, Failure, FailureKind};
-use domain::workflow::Move;
+use domain::workflow::FlowMove;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ enum How {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    let which = Which {
+    let which = RunSelector {
         subject: asked.subject.clone(),
         workflow: asked.workflow.clone(),
     };
@@ -62,13 +62,13 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         How::Start => {
             let workflow = asked.workflow.ok_or_else(|| {
                 Failure::new(FailureKind::Invalid, "which workflow?")
-                    .step("planner, executor or story-planning")
+                    .with_step("planner, executor or story-planning")
             })?;
-            value(&start(ctx, &workflow, asked.subject.as_deref())?)
+            value(&start_run(ctx, &workflow, asked.subject.as_deref())?)
         }
-        How::Take => value(&take(ctx, &which)?),
-        How::Done => value(&advance(ctx, &which, Move::Done)?),
-        How::Pass => value(&advance(ctx, &which, Move::Pass)?),
-        How::Fail => value(&advance(ctx, &which, Move::Fail)?),
+        How::Take => value(&take_milestone(ctx, &which)?),
+        How::Done => value(&advance_run(ctx, &which, FlowMove::Done)?),
+        How::Pass => value(&advance_run(ctx, &which, FlowMove::Pass)?),
+        How::Fail => value(&advance_run(ctx, &which, FlowMove::Fail)?),
     }
 }

@@ -1,7 +1,7 @@
 //! The tool `flow_next`.
 
-use application::workflows::Which;
-use application::workflows::next::next;
+use application::workflows::RunSelector;
+use application::workflows::next::show_next_step;
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -44,9 +44,9 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    value(&next(
+    value(&show_next_step(
         ctx,
-        &Which {
+        &RunSelector {
             subject: asked.subject,
             workflow: asked.workflow,
         },

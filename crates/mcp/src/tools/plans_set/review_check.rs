@@ -1,8 +1,8 @@
 //! The tool `review_check`.
 
-use application::reviews::add::{CheckRequest, add};
+use application::reviews::add::{CheckRequest, add_check};
 use application::{Context, Failure};
-use domain::review::Severity;
+use domain::review::CheckSeverity;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ pub(crate) const REVIEW_CHECK: Tool = Tool {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     check: String,
-    severity: Severity,
+    severity: CheckSeverity,
     #[serde(default)]
     scope: String,
     #[serde(default)]
@@ -50,7 +50,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         scope,
         of,
     } = read(arguments)?;
-    value(&add(
+    value(&add_check(
         ctx,
         &CheckRequest {
             of,

@@ -1,6 +1,6 @@
 //! The tool `review_status`.
 
-use application::reviews::status::status;
+use application::reviews::status::show_review;
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::Value;
@@ -36,5 +36,5 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    value(&status(ctx, asked.of.as_deref())?)
+    value(&show_review(ctx, asked.of.as_deref())?)
 }

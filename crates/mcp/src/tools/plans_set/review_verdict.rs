@@ -1,8 +1,8 @@
 //! The tool `review_verdict`.
 
-use application::reviews::judge::{VerdictRequest, judge};
+use application::reviews::judge::{VerdictRequest, record_verdict};
 use application::{Context, Failure};
-use domain::review::Verdict;
+use domain::review::CheckVerdict;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,8 +55,8 @@ enum Word {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let verdict = match asked.verdict {
-        Word::Pass => Verdict::Pass,
-        Word::Fail => Verdict::Fail {
+        Word::Pass => CheckVerdict::Pass,
+        Word::Fail => CheckVerdict::Fail {
             finding: asked.finding,
         },
     };
@@ -67,7 +67,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         cost,
         ..
     } = asked;
-    value(&judge(
+    value(&record_verdict(
         ctx,
         &VerdictRequest {
             of,

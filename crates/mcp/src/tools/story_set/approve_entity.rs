@@ -1,12 +1,12 @@
 //! The tool `approve_entity`.
 
-use application::approve::{ApproveRequest, approve, check_plan};
+use application::approve::{ApproveRequest, approve_node, collect_plan_warnings};
 use application::diff_version::diff_version;
 use application::show_node::show_node;
 use application::{Context, Failure, FailureKind};
-use domain::approval::{Force, ask_person_step};
+use domain::approval::{Force, ask_person_next_step};
+use domain::expected_version::ExpectedVersions;
 use domain::node::Status;
-use domain::shown::Shown;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             version_hash,
         },
     ) = entity(arguments)?;
-    if !ctx.policy.approval.accepts(&ctx.actor) {
+    if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
         let now = show_node(ctx, &node)?;
         if now.status == Status::Approved {
             return Ok(
@@ -78,12 +78,12 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             "warnings": [],
             "waiting_for": "a person",
             "next_steps": [
-                ask_person_step(&now.path),
+                ask_person_next_step(&now.path),
                 format!("then: wait {{\"node\": \"{}\"}}", now.path),
             ],
         }));
     }
-    value(&approve(
+    value(&approve_node(
         ctx,
         &request(node, force, shown(version_hash.as_deref())?),
     )?)
@@ -98,15 +98,15 @@ pub(crate) fn approve_shown(
     let (node, Arguments { force, .. }) = entity(arguments)?;
     if question.version.is_empty() {
         let what = format!("`{}` had no text when the person was asked", question.node);
-        return Err(Failure::new(FailureKind::Conflict, what).step("ask again"));
+        return Err(Failure::new(FailureKind::Conflict, what).with_step("ask again"));
     }
-    value(&approve(
+    value(&approve_node(
         ctx,
         &request(node, force, shown(Some(&question.version))?),
     )?)
 }
 
-fn request(node: Vec<String>, force: bool, shown: Option<Shown>) -> ApproveRequest {
+fn request(node: Vec<String>, force: bool, shown: Option<ExpectedVersions>) -> ApproveRequest {
     ApproveRequest {
         node,
         force: if force { Force::Yes } else { Force::No },
@@ -134,7 +134,7 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
         now.status,
         version.get(..8).unwrap_or_default()
     ));
-    let warnings = check_plan(ctx, &node)?;
+    let warnings = collect_plan_warnings(ctx, &node)?;
     warnings
         .iter()
         .for_each(|warning| message.push_str(&format!("\n- {warning}")));
@@ -146,7 +146,11 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
         (Some(_), _) => diff_version(ctx, &node)
             .map(|diff| diff.unified)
             .unwrap_or_default(),
-        (None, Some(version)) => ctx.store.read()?.text(version)?.unwrap_or_default(),
+        (None, Some(version)) => ctx
+            .store
+            .begin_read()?
+            .load_text(version)?
+            .unwrap_or_default(),
         (None, None) => String::new(),
     };
     if !shown.is_empty() {

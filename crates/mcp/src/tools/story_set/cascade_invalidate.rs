@@ -1,6 +1,6 @@
 //! The tool `cascade_invalidate`.
 
-use application::invalidate::{InvalidateRequest, invalidate};
+use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             version_hash,
         },
     ) = entity(arguments)?;
-    value(&invalidate(
+    value(&invalidate_node(
         ctx,
         &InvalidateRequest {
             node,

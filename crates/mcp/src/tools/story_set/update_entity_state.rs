@@ -1,13 +1,13 @@
 //! The tool `update_entity_state`.
 
 use application::FailureKind;
-use application::approve::{ApproveRequest, approve};
-use application::invalidate::{InvalidateRequest, invalidate};
+use application::approve::{ApproveRequest, approve_node};
+use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::Force;
+use domain::expected_version::ExpectedVersions;
 use domain::node::Status;
-use domain::shown::Shown;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -67,7 +67,10 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let version = shown_version(&asked.version_hash)?;
     let now = show_node(ctx, &node)?;
     // What changes something compares again, inside its transaction.
-    if !now.version_hash.is_some_and(|found| version.matches(found)) {
+    if !now
+        .version_hash
+        .is_some_and(|found| version.matches_version(found))
+    {
         let found = now
             .version_hash
             .map(|version| version.to_string())
@@ -79,9 +82,9 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
                 now.path, asked.version_hash
             ),
         )
-        .step("get_entity_state, look at what changed, then ask again with that version"));
+        .with_step("get_entity_state, look at what changed, then ask again with that version"));
     }
-    let shown = Some(Shown {
+    let shown = Some(ExpectedVersions {
         version,
         parent: None,
     });
@@ -93,13 +96,13 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
                 force: Force::No,
                 shown,
             };
-            approve(ctx, &request)?.message
+            approve_node(ctx, &request)?.message
         }
         Status::Invalid => {
             let reason = asked
                 .invalidation_reason
                 .unwrap_or_else(|| "said to be invalid".to_owned());
-            invalidate(
+            invalidate_node(
                 ctx,
                 &InvalidateRequest {
                     node: node.clone(),
@@ -117,8 +120,8 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
                     now.path, now.status, asked.status
                 ),
             )
-            .step("why, to see what it follows from")
-            .step("cascade_invalidate, to make it and what is below stale on purpose"));
+            .with_step("why, to see what it follows from")
+            .with_step("cascade_invalidate, to make it and what is below stale on purpose"));
         }
     };
     Ok(json!({ "success": true, "message": message, "entity": value(&show_node(ctx, &node)?)? }))

@@ -1,6 +1,6 @@
 //! The tool `get_generation_status`.
 
-use application::generation::view::generation;
+use application::generation::view::show_generation;
 use application::{Context, Failure};
 use serde_json::Value;
 
@@ -27,5 +27,5 @@ pub(crate) const GET_GENERATION_STATUS: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let SceneOnly { scene_id } = read(arguments)?;
-    value(&generation(ctx, &[scene_id])?)
+    value(&show_generation(ctx, &[scene_id])?)
 }

@@ -1,7 +1,7 @@
 //! The tool `start_generation`.
 
 use application::generation::advance::next_step;
-use application::generation::start_generation::{next_scene, start_generation};
+use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,7 +29,7 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { scene_id } = read(arguments)?;
-    let scene = scene_id.map_or_else(|| next_scene(ctx), Ok)?;
+    let scene = scene_id.map_or_else(|| next_unwritten_scene(ctx), Ok)?;
     let started = start_generation(ctx, &[scene])?;
     value(&next_step(ctx, &[started.scene])?)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use application::evidence::{add_evidence, run_evidence, show_evidence};
 use application::{Context, Failure, FailureKind};
-use domain::work::evidence::Asks;
+use domain::work::evidence::ProofCheck;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -97,15 +97,15 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             review,
         } => {
             let asks = match (command.is_empty(), file, review) {
-                (false, None, None) => Asks::Command {
+                (false, None, None) => ProofCheck::Command {
                     run: command,
                     inputs,
                 },
-                (true, Some(path), None) => Asks::File { path },
-                (true, None, Some(review)) => Asks::Review { review },
+                (true, Some(path), None) => ProofCheck::File { path },
+                (true, None, Some(review)) => ProofCheck::Review { review },
                 _ => {
                     return Err(Failure::new(FailureKind::Invalid, "expected one of `command`, `file`, `review`")
-                        .step("evidence with action add, node, and command, such as [\"cargo\", \"test\"]"));
+                        .with_step("evidence with action add, node, and command, such as [\"cargo\", \"test\"]"));
                 }
             };
             add_evidence(ctx, &[node], asks)?

@@ -1,6 +1,6 @@
 //! The tool `ticket`.
 
-use application::tickets::{NewTicket, new_ticket, set_level, set_phase, split_ticket};
+use application::tickets::{NewTicket, create_ticket, set_phase, set_work_level, split_ticket};
 use application::{Context, Failure};
 use domain::work::work_level::WorkLevel;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ pub(crate) const TICKET: Tool = Tool {
             ("phase", schema::one_of(&phases), false),
             (
                 "level",
-                schema::one_of(&WorkLevel::ALL.map(WorkLevel::word)),
+                schema::one_of(&WorkLevel::ALL.map(WorkLevel::as_str)),
                 false,
             ),
             ("reason", schema::text("level: why"), false),
@@ -94,7 +94,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
                 parent: parent.map(|parent| vec![parent]),
                 kind,
             };
-            value(&new_ticket(ctx, &request)?)
+            value(&create_ticket(ctx, &request)?)
         }
         Arguments::Split { ticket, titles } => {
             let outcome = split_ticket(ctx, &[ticket], &titles)?;
@@ -105,6 +105,6 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             ticket,
             level,
             reason,
-        } => value(&set_level(ctx, &[ticket], level, reason.as_deref())?),
+        } => value(&set_work_level(ctx, &[ticket], level, reason.as_deref())?),
     }
 }

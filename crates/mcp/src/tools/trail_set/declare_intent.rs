@@ -2,7 +2,7 @@
 
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
 use application::{Context, Failure};
-use domain::session::Mode;
+use domain::session::SessionMode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(crate) const DECLARE_INTENT: Tool = Tool {
             ("focus", schema::text("what it is for, one line"), true),
             (
                 "mode",
-                json!({ "type": "string", "enum": Mode::ALL.map(Mode::word) }),
+                json!({ "type": "string", "enum": SessionMode::ALL.map(SessionMode::as_str) }),
                 false,
             ),
         ])
@@ -34,7 +34,7 @@ pub(crate) const DECLARE_INTENT: Tool = Tool {
 struct Arguments {
     focus: String,
     #[serde(default)]
-    mode: Mode,
+    mode: SessionMode,
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {

@@ -26,7 +26,7 @@ pub(crate) const MAP_CONTEXT: Tool = Tool {
             ("content", schema::text("one line"), true),
             (
                 "status",
-                json!({ "type": "string", "enum": Progress::ALL.map(Progress::word) }),
+                json!({ "type": "string", "enum": Progress::ALL.map(Progress::as_str) }),
                 false,
             ),
         ])

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::Command;
 
-use domain::ports::{Git, Head};
+use domain::ports::{Git, GitHead};
 use store::DiskGit;
 
 use super::{Repository, git_in, lines};
@@ -231,7 +231,10 @@ fn only_the_project_counts_where_it_is_a_part_of_the_repository() {
     let expected = ["new new +2 -0", "src/x +1 -0"];
     let project = it.path("app [1]");
     assert_eq!(lines(&DiskGit::open(&project)), expected);
-    assert_eq!(DiskGit::open(&project).head().unwrap(), Head::At(it.now()));
+    assert_eq!(
+        DiskGit::open(&project).read_head().unwrap(),
+        GitHead::At(it.now())
+    );
     // The same through a link.
     let elsewhere = tempfile::tempdir().unwrap();
     symlink(&project, elsewhere.path().join("link")).unwrap();
@@ -337,10 +340,10 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
         let root = PathBuf::from(std::env::var_os("TL_TEST_ROOT").unwrap());
         let disk = DiskGit::open(&root);
         assert!(
-            matches!(disk.head().unwrap(), Head::At(_)),
+            matches!(disk.read_head().unwrap(), GitHead::At(_)),
             "no git is needed for that"
         );
-        let error = disk.uncommitted(&[]).unwrap_err();
+        let error = disk.count_uncommitted_lines(&[]).unwrap_err();
         let expected = std::env::var_os("TL_TEST_FAULT").unwrap();
         assert_eq!(OsStr::new(&error.to_string()), expected);
         return;
@@ -400,7 +403,7 @@ fn named_files_are_counted_as_among_all() {
     repository.write("staged.rs", "1\n");
     repository.git(&["add", "staged.rs"]);
     let disk = DiskGit::open(repository.root());
-    let all = disk.uncommitted(&[]).unwrap();
+    let all = disk.count_uncommitted_lines(&[]).unwrap();
     let names = [
         "src/a.rs",
         "src/б в.rs",
@@ -418,7 +421,7 @@ fn named_files_are_counted_as_among_all() {
             .cloned()
             .collect();
         assert_eq!(
-            disk.uncommitted(&[name.to_owned()]).unwrap(),
+            disk.count_uncommitted_lines(&[name.to_owned()]).unwrap(),
             expected,
             "{name}"
         );
@@ -429,16 +432,20 @@ fn named_files_are_counted_as_among_all() {
         .filter(|file| both.contains(&file.path))
         .cloned()
         .collect();
-    assert_eq!(disk.uncommitted(&both).unwrap(), expected);
+    assert_eq!(disk.count_uncommitted_lines(&both).unwrap(), expected);
     repository.git(&["update-index", "--index-version", "4"]);
     assert_eq!(
-        disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(),
+        disk.count_uncommitted_lines(&["src/a.rs".to_owned()])
+            .unwrap()
+            .len(),
         1,
         "an index of another form"
     );
     repository.git(&["update-index", "--index-version", "2", "--split-index"]);
     assert_eq!(
-        disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(),
+        disk.count_uncommitted_lines(&["src/a.rs".to_owned()])
+            .unwrap()
+            .len(),
         1,
         "an index in two parts"
     );
@@ -492,15 +499,15 @@ fn a_count_that_is_taken_up_is_what_git_says() {
             }
             if random & (1 << 41) != 0 {
                 let named = ["src/a.rs".to_owned(), "src/new.rs".to_owned()];
-                disk.uncommitted(&named[usize::try_from(random >> 42 & 1).unwrap()..])
+                disk.count_uncommitted_lines(&named[usize::try_from(random >> 42 & 1).unwrap()..])
                     .unwrap();
             }
-            let taken_up = disk.uncommitted(&[]).unwrap();
+            let taken_up = disk.count_uncommitted_lines(&[]).unwrap();
             let memory = std::fs::read(&kept).ok();
             let _ = std::fs::remove_file(&kept);
             assert_eq!(
                 taken_up,
-                disk.uncommitted(&[]).unwrap(),
+                disk.count_uncommitted_lines(&[]).unwrap(),
                 "seed {seed}, round {round}, step {step}"
             );
             if let Some(memory) = memory {
@@ -523,7 +530,7 @@ fn a_count_that_stands_starts_no_git() {
     it.write(".throughline/state.db", "ours");
     std::thread::sleep(std::time::Duration::from_millis(120));
     let disk = DiskGit::open(it.root());
-    let counted = disk.uncommitted(&[]).unwrap();
+    let counted = disk.count_uncommitted_lines(&[]).unwrap();
     assert_eq!(lines(&disk), ["a.rs +1 -0", "new new.rs +1 -0"]);
     // Without its objects git can say nothing.
     let take_objects = || {
@@ -533,13 +540,13 @@ fn a_count_that_stands_starts_no_git() {
     take_objects();
     it.write("target/debug/x", "made by a build\n");
     assert!(
-        disk.uncommitted(&[]).is_err(),
+        disk.count_uncommitted_lines(&[]).is_err(),
         "a new folder may hold anything"
     );
     std::fs::remove_dir(it.path(".git/objects")).unwrap();
     std::fs::rename(it.path(".git/elsewhere"), it.path(".git/objects")).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(120));
-    assert_eq!(disk.uncommitted(&[]).unwrap(), counted);
+    assert_eq!(disk.count_uncommitted_lines(&[]).unwrap(), counted);
     take_objects();
     it.write("target/debug/y", "made by a build\n");
     it.write("new.rs", "1\n2\n");

@@ -101,11 +101,12 @@ impl Planted {
     fn ask_everything(&self) -> Vec<String> {
         let disk = self.repository.disk();
         let counted = lines(&disk);
-        disk.uncommitted(&["a.txt".to_owned()]).unwrap();
-        disk.uncommitted(&["new.txt".to_owned()]).unwrap();
-        disk.uncommitted(&["a.txt".to_owned(), "new.txt".to_owned()])
+        disk.count_uncommitted_lines(&["a.txt".to_owned()]).unwrap();
+        disk.count_uncommitted_lines(&["new.txt".to_owned()])
             .unwrap();
-        disk.commits_naming("base").unwrap();
+        disk.count_uncommitted_lines(&["a.txt".to_owned(), "new.txt".to_owned()])
+            .unwrap();
+        disk.find_commits_mentioning("base").unwrap();
         counted
     }
 
@@ -138,8 +139,8 @@ fn no_filter_or_monitor_of_a_repository_runs_and_its_lines_are_counted() {
                 "{format} {born}: {counted:?}"
             );
             if born {
-                let changes = GitChanges::around(it.repository.root().to_owned());
-                let changed = changes.changed_since("HEAD").unwrap();
+                let changes = GitChanges::in_project(it.repository.root().to_owned());
+                let changed = changes.changed_files_since("HEAD").unwrap();
                 assert!(
                     changed.contains("a.txt") && !changed.contains("b.txt"),
                     "{changed:?}"
@@ -173,7 +174,7 @@ fn a_filter_whose_name_cannot_be_overridden_stops_the_count() {
     let fault = it
         .repository
         .disk()
-        .uncommitted(&[])
+        .count_uncommitted_lines(&[])
         .unwrap_err()
         .to_string();
     assert!(fault.contains("`git` was not started"), "{fault}");
@@ -211,9 +212,9 @@ fn no_filter_of_a_submodule_runs() {
     let disk = it.repository.disk();
     assert_eq!(lines(&disk), ["a.txt +0 -1"]);
     let _ = disk
-        .uncommitted(&["sub".to_owned(), "a.txt".to_owned()])
+        .count_uncommitted_lines(&["sub".to_owned(), "a.txt".to_owned()])
         .unwrap();
-    let _ = disk.uncommitted(&["sub".to_owned()]).unwrap();
+    let _ = disk.count_uncommitted_lines(&["sub".to_owned()]).unwrap();
     it.nothing_ran();
 }
 
@@ -240,7 +241,7 @@ fn a_folder_that_looks_like_a_bare_repository_is_not_believed() {
     it.repository.write("inner/new.txt", "1\n");
     let disk = DiskGit::open(&it.repository.path("inner"));
     // Refused, or counted in the repository around it: never by its settings.
-    let _ = disk.uncommitted(&[]);
+    let _ = disk.count_uncommitted_lines(&[]);
     it.nothing_ran();
 }
 
@@ -263,7 +264,10 @@ fn converted_line_endings_are_no_changed_lines() {
         text.replace("line 7\r\n", "line seven\r\nand a half\r\n"),
     );
     assert_eq!(it.lines(), ["changed.bat +2 -1"]);
-    let named = it.disk().uncommitted(&["changed.bat".to_owned()]).unwrap();
+    let named = it
+        .disk()
+        .count_uncommitted_lines(&["changed.bat".to_owned()])
+        .unwrap();
     assert_eq!(
         named
             .iter()

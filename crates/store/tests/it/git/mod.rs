@@ -7,7 +7,7 @@ mod moves;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use domain::ports::{ChangedLines, Git, Head, HeadMove};
+use domain::ports::{ChangedLines, Git, GitHead, HeadMove};
 use store::DiskGit;
 
 /// A repository in a folder of its own.
@@ -139,7 +139,7 @@ fn git_in(folder: &Path, arguments: &[&str]) -> (bool, String) {
 }
 
 fn told(disk: &DiskGit, since: &str) -> Option<Vec<String>> {
-    let moves = disk.moves_since(since).unwrap()?;
+    let moves = disk.head_moves_since(since).unwrap()?;
     let mut before = moves.first().and_then(|first| first.from.clone());
     for step in &moves {
         assert_eq!(
@@ -148,7 +148,7 @@ fn told(disk: &DiskGit, since: &str) -> Option<Vec<String>> {
         );
         before = Some(step.to.clone());
     }
-    if let (Some(last), Head::At(now)) = (before, disk.head().unwrap()) {
+    if let (Some(last), GitHead::At(now)) = (before, disk.read_head().unwrap()) {
         assert!(
             moves.is_empty() || last == now,
             "the last move ends where HEAD is"
@@ -174,7 +174,7 @@ fn lines(disk: &DiskGit) -> Vec<String> {
             if untracked { "new " } else { "" }
         )
     };
-    disk.uncommitted(&[])
+    disk.count_uncommitted_lines(&[])
         .unwrap()
         .into_iter()
         .map(show)

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use domain::ports::{Git, Head};
+use domain::ports::{Git, GitHead};
 use store::DiskGit;
 
 use super::{Repository, git_in, lines, told};
@@ -71,7 +71,11 @@ fn each_way_to_move_head_is_told_by_its_name() {
         it.run(before);
         let since = it.now();
         it.run(then);
-        assert_eq!(it.disk().head().unwrap(), Head::At(it.now()), "{then}");
+        assert_eq!(
+            it.disk().read_head().unwrap(),
+            GitHead::At(it.now()),
+            "{then}"
+        );
         assert_eq!(it.moves(&since).unwrap(), *expected, "{then}");
     }
 }
@@ -89,7 +93,10 @@ fn a_merge_settled_by_hand_is_a_merge() {
     it.write("base", "both\n");
     it.run("commit -q -a -m both");
     assert_eq!(it.moves(&since).unwrap(), ["Merge both"]);
-    assert_eq!((it.disk().under_way(), it.lines()), (None, Vec::new()));
+    assert_eq!(
+        (it.disk().operation_in_progress(), it.lines()),
+        (None, Vec::new())
+    );
 }
 
 #[test]
@@ -115,20 +122,20 @@ fn head_is_found_however_the_refs_are_kept() {
     for (options, then) in cases {
         let it = Repository::unborn(options);
         assert_eq!(
-            it.disk().head().unwrap(),
-            Head::Unborn,
+            it.disk().read_head().unwrap(),
+            GitHead::Unborn,
             "{options:?} {then}"
         );
         assert_eq!(
-            it.disk().moves_since("").unwrap(),
+            it.disk().head_moves_since("").unwrap(),
             None,
             "{options:?} {then}"
         );
         it.commit("base");
         it.run(then);
         assert_eq!(
-            it.disk().head().unwrap(),
-            Head::At(it.now()),
+            it.disk().read_head().unwrap(),
+            GitHead::At(it.now()),
             "{options:?} {then}"
         );
         let since = it.now();
@@ -138,7 +145,11 @@ fn head_is_found_however_the_refs_are_kept() {
             ["Commit feat: next"],
             "{options:?} {then}"
         );
-        assert_eq!(it.disk().under_way(), None, "{options:?} {then}");
+        assert_eq!(
+            it.disk().operation_in_progress(),
+            None,
+            "{options:?} {then}"
+        );
     }
 }
 
@@ -159,7 +170,7 @@ fn the_first_commit_is_a_move_from_nothing() {
         );
         assert_eq!(
             it.disk()
-                .moves_since("")
+                .head_moves_since("")
                 .unwrap()
                 .unwrap()
                 .first()
@@ -263,9 +274,13 @@ fn what_is_under_way_is_seen() {
     ];
     for (command, expected) in cases {
         let it = Repository::conflict();
-        assert_eq!(it.disk().under_way(), None);
+        assert_eq!(it.disk().operation_in_progress(), None);
         git_in(it.root(), command);
-        assert_eq!(it.disk().under_way(), Some(*expected), "{command:?}");
+        assert_eq!(
+            it.disk().operation_in_progress(),
+            Some(*expected),
+            "{command:?}"
+        );
     }
 }
 
@@ -278,7 +293,7 @@ fn a_linked_working_tree_has_a_head_and_a_log_of_its_own() {
     let _gone_at_the_end = Gone(side.clone());
     it.commit("on main");
     let disk = DiskGit::open(&side);
-    assert_eq!(disk.head().unwrap(), Head::At(base.clone()));
+    assert_eq!(disk.read_head().unwrap(), GitHead::At(base.clone()));
     std::fs::write(side.join("own"), "1\n2\n").unwrap();
     assert_eq!(lines(&disk), ["new own +2 -0"]);
     assert_eq!(it.lines(), [""; 0]);
@@ -289,7 +304,10 @@ fn a_linked_working_tree_has_a_head_and_a_log_of_its_own() {
     assert_eq!(it.moves(&base).unwrap(), ["Commit on main"]);
     git_in(&side, &["bisect", "start"]);
     assert_eq!(
-        (disk.under_way(), it.disk().under_way()),
+        (
+            disk.operation_in_progress(),
+            it.disk().operation_in_progress()
+        ),
         (Some("bisect"), None)
     );
 }
@@ -328,13 +346,20 @@ fn no_repository_is_an_answer_and_a_broken_one_a_fault() {
     for files in none {
         let folder = made(files);
         let disk = DiskGit::open(folder.path());
-        assert_eq!(disk.head().unwrap(), Head::NoRepository, "{files:?}");
         assert_eq!(
-            (disk.under_way(), disk.moves_since("").unwrap()),
+            disk.read_head().unwrap(),
+            GitHead::NoRepository,
+            "{files:?}"
+        );
+        assert_eq!(
+            (
+                disk.operation_in_progress(),
+                disk.head_moves_since("").unwrap()
+            ),
             (None, None),
             "{files:?}"
         );
-        assert_eq!(disk.uncommitted(&[]).unwrap(), [], "{files:?}");
+        assert_eq!(disk.count_uncommitted_lines(&[]).unwrap(), [], "{files:?}");
     }
     let broken: [Files; 7] = [
         &[(".git", b"rubbish")],
@@ -364,18 +389,20 @@ fn no_repository_is_an_answer_and_a_broken_one_a_fault() {
     for files in broken {
         let folder = made(files);
         let disk = DiskGit::open(folder.path());
-        assert!(disk.head().is_err(), "{files:?}");
-        assert!(disk.moves_since("").is_err(), "{files:?}");
-        assert_eq!(disk.under_way(), None, "{files:?}");
+        assert!(disk.read_head().is_err(), "{files:?}");
+        assert!(disk.head_moves_since("").is_err(), "{files:?}");
+        assert_eq!(disk.operation_in_progress(), None, "{files:?}");
     }
     let folder = made(&[]);
     symlink("nowhere", folder.path().join(".git")).unwrap();
     assert_eq!(
-        DiskGit::open(folder.path()).head().unwrap(),
-        Head::NoRepository
+        DiskGit::open(folder.path()).read_head().unwrap(),
+        GitHead::NoRepository
     );
     assert_eq!(
-        DiskGit::open(Path::new("/nowhere/at/all")).head().unwrap(),
-        Head::NoRepository
+        DiskGit::open(Path::new("/nowhere/at/all"))
+            .read_head()
+            .unwrap(),
+        GitHead::NoRepository
     );
 }

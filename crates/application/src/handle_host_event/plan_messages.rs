@@ -1,0 +1,198 @@
+//! Messages to the agent about plans: changes, cascades, consistency warnings, the parent's plan.
+
+use domain::fact::Fact;
+use domain::ids::{Digest32, NodeId, OperationId};
+use domain::node::{Content, Node, Status};
+use domain::planning_prompt::Ancestor;
+use domain::ports::Snapshot;
+use domain::session_memory::SessionMemory;
+use domain::text::count_with_noun;
+
+use crate::approve::collect_warnings;
+use crate::context::{Context, Notice};
+use crate::failure::Failure;
+use crate::locate::{load_node_path, load_parent};
+use crate::status_cascade::count_stale_nodes;
+
+/// Maximum number of plans named in one message.
+const MAX_NAMED_PLANS: usize = 6;
+
+/// Describes the given operations, and the consistency warnings of the touched plans.
+pub(super) fn describe_operations(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    operations: &[OperationId],
+    touched: &[NodeId],
+    memory: &mut SessionMemory,
+) -> Result<Option<String>, Failure> {
+    let mut lines = Vec::new();
+    for id in operations {
+        let Some(operation) = state.load_operation(*id)? else {
+            continue;
+        };
+        let stale = count_stale_nodes(&operation.facts);
+        let changed = changed_plans(&operation.facts);
+        for id in changed.iter().take(MAX_NAMED_PLANS) {
+            let Some(node) = state.load_node(*id)? else {
+                continue;
+            };
+            lines.extend(describe_changed_plan(state, &node, touched.contains(id))?);
+        }
+        if changed.len() > MAX_NAMED_PLANS {
+            lines.push(format!(
+                "- and {} more plans changed: tl log",
+                changed.len() - MAX_NAMED_PLANS
+            ));
+        }
+        if stale > 0 {
+            // First, because the cascade is what the agent has to act on; single changes follow.
+            lines.insert(
+                0,
+                format!(
+                    "Throughline: {} below what changed now {} revalidation. See: tl status; tl why NODE",
+                    count_with_noun(stale, "plan", "plans"),
+                    if stale == 1 { "requires" } else { "require" }
+                ),
+            );
+        }
+    }
+    for id in touched {
+        let Some(node) = state.load_node(*id)? else {
+            continue;
+        };
+        let above = load_parent(state, &node)?;
+        let found = collect_warnings(ctx, state, &node, above.as_ref())?;
+        // The same warnings about the same text are not repeated, not even for hosts that send the
+        // event of one call twice.
+        let digest =
+            Digest32::of_bytes(format!("{:?}{found:?}", node.content.version_hash()).as_bytes());
+        if !found.is_empty() && memory.warned.insert(*id, digest) != Some(digest) {
+            lines.push(format!(
+                "Consistency of `{}` with its parent:",
+                load_node_path(state, &node)?
+            ));
+            lines.extend(
+                found
+                    .into_iter()
+                    .take(MAX_NAMED_PLANS)
+                    .map(|warning| format!("- {warning}")),
+            );
+        }
+    }
+    Ok((!lines.is_empty()).then(|| lines.join("\n")))
+}
+
+/// Returns the plans whose text changed, without those that only became stale.
+fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    for fact in facts {
+        let id = match fact {
+            Fact::NodeAdded { node } => node.id,
+            Fact::ContentChanged { node, .. } => *node,
+            _ => continue,
+        };
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// Returns the line about one changed plan, if the agent needs it.
+fn describe_changed_plan(
+    state: &dyn Snapshot,
+    node: &Node,
+    meant: bool,
+) -> Result<Option<String>, Failure> {
+    let path = load_node_path(state, node)?;
+    // An unapproved parent is reported here as well as by the gate: the gate may only warn, and a
+    // shell command can write a plan that no hook saw beforehand.
+    let above = load_parent(state, node)?.filter(|parent| parent.status() != Status::Approved);
+    let line = match (&node.content, above) {
+        (Content::Missing, _) => {
+            format!("- `{path}`: its plan file is gone. tl restore {path} -1 brings it back")
+        }
+        (Content::Unreadable { why }, _) => {
+            format!("- `{path}`: its plan file cannot be read: {why}")
+        }
+        (Content::Text { .. }, Some(parent)) => format!(
+            "- `{path}` was written although its parent `{}` is {}: it stays a draft and cannot be approved before the \
+             parent is. Do not build on it; ask the person, or take it back: tl undo --help",
+            parent.alias,
+            parent.status()
+        ),
+        // The agent knows what it wrote; only a draft needs a next step, a person's approval.
+        (Content::Text { .. }, None) if meant => match node.status() {
+            Status::Draft => {
+                format!(
+                    "- `{path}` is a draft. A person approves it: /approve-plan {path}, the dashboard, or tl approve {path}"
+                )
+            }
+            _ => return Ok(None),
+        },
+        (Content::Text { .. }, None) => format!("- `{path}` changed and is {} now", node.status()),
+    };
+    Ok(Some(line))
+}
+
+/// Returns the parent's plan, unless the session has already read it or been given it.
+pub(super) fn parent_plan_context(
+    state: &dyn Snapshot,
+    memory: &SessionMemory,
+    parent: &Node,
+) -> Result<Option<String>, Failure> {
+    let Some(version) = parent.content.version_hash() else {
+        return Ok(None);
+    };
+    // By version, not by node: a parent that changed since is given again.
+    let known = [memory.given.get(&parent.id), memory.read.get(&parent.id)];
+    if known.contains(&Some(&version)) {
+        return Ok(None);
+    }
+    let Some(text) = state.load_text(version)? else {
+        return Ok(None);
+    };
+    let approved_by = parent
+        .approval
+        .as_ref()
+        .map(|approval| approval.by.to_string());
+    Ok(Some(domain::planning_prompt::render_parent_context(
+        &Ancestor {
+            level: &parent.level,
+            path: &load_node_path(state, parent)?,
+            file: parent.path.as_deref(),
+            approved_by: approved_by.as_deref(),
+            text: Some(&text),
+        },
+    )))
+}
+
+/// Renders a notice for an agent, if it concerns it.
+pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
+    match noticed {
+        Notice::Changes {
+            summary, stale: 0, ..
+        } => Some(format!("Throughline noticed: {summary}.")),
+        Notice::Changes { summary, stale, .. } => Some(format!(
+            "Throughline noticed: {summary}; {} below to revalidate (tl status).",
+            count_with_noun(*stale, "plan", "plans")
+        )),
+        Notice::Unproved { why, .. } => Some(format!(
+            "Throughline: {why}; it does not count as complete."
+        )),
+        Notice::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
+        Notice::Unavailable { path, why } => Some(format!(
+            "Throughline: `{path}` cannot be read now ({why}); what was known of it still counts."
+        )),
+        Notice::MoreFiles { left } => Some(format!(
+            "Throughline: {} more; tl check lists them.",
+            count_with_noun(*left, "such file", "such files")
+        )),
+        Notice::Masked { what } => Some(format!("Throughline {what}.")),
+        // Faults of the machine: the edge reports them to the person, an agent cannot fix them.
+        Notice::NotRecorded { .. }
+        | Notice::NoBackup { .. }
+        | Notice::NotWritten { .. }
+        | Notice::CaughtUp { .. } => None,
+    }
+}

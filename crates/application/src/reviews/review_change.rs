@@ -1,0 +1,282 @@
+//! Shared steps of the review use cases: find the review, check the role, record the change, write
+//! the review file.
+
+use domain::fact::Fact;
+use domain::ids::{OperationId, Principal, VersionHash};
+use domain::operation::Verb;
+use domain::plan_document::{DocumentRecord, document_file_path};
+use domain::ports::{FileReadResult, Snapshot, Transaction};
+use domain::record;
+use domain::review::{
+    LoopState, Review, ReviewItem, ReviewRefused, is_review_phase, render_review_file,
+};
+use domain::secrets::mask_secrets;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::file_writes::PlannedFiles;
+use crate::plan_documents::{resolve_document, run_with_files};
+use crate::workflows;
+
+/// A review, for output.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReviewView {
+    pub subject: String,
+    pub state: LoopState,
+    pub iteration: u32,
+    pub last_iteration: u32,
+    pub spent: u64,
+    /// Checks without a verdict.
+    pub todo: Vec<String>,
+    /// Findings that block the work.
+    pub blocking: Vec<String>,
+    /// Checks that wait for a person.
+    pub escalated: Vec<String>,
+    pub items: Vec<ReviewItem>,
+}
+
+impl ReviewView {
+    pub(super) fn from_review(review: &Review) -> Self {
+        let ids = |items: Vec<&ReviewItem>| items.into_iter().map(|item| item.id.clone()).collect();
+        Self {
+            subject: review.subject.clone(),
+            state: review.state,
+            iteration: review.iteration,
+            last_iteration: review.last_iteration,
+            spent: review.spent,
+            todo: ids(review.unjudged_items()),
+            blocking: ids(review.blocking_items()),
+            escalated: ids(review.escalated_items()),
+            items: review.items.clone(),
+        }
+    }
+}
+
+/// The changed check.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemOutcome {
+    pub success: bool,
+    pub subject: String,
+    pub item: ReviewItem,
+    pub operation: OperationId,
+}
+
+/// The selected review.
+pub(super) struct SelectedReview {
+    pub(super) subject: String,
+    /// The authors of the reviewed work, as recorded by a workflow.
+    pub(super) authors: Vec<Principal>,
+}
+
+/// Finds the selected review, and checks that the workflow's current step allows the command.
+pub(super) fn select_review(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    named: Option<&str>,
+    command: Option<&str>,
+) -> Result<SelectedReview, Failure> {
+    let subject = match named {
+        Some(named) => named.trim().to_owned(),
+        None => {
+            // Without a name the subject follows from the one phase that is under review now; with
+            // several, guessing could record a verdict on the wrong one.
+            let document = resolve_document(ctx, state, None)?;
+            let mut phases = Vec::new();
+            for (_, run) in workflows::active_runs(state, &document)? {
+                let workflow = workflows::find_workflow(ctx, &run.workflow)?;
+                phases.extend(workflows::current_step(&workflow, &run)?.1.phase.clone());
+            }
+            match phases.as_slice() {
+                [phase] => format!("{document}/{phase}"),
+                _ => {
+                    return Err(Failure::new(
+                        FailureKind::Invalid,
+                        "no review subject: name one, no workflow step implies it",
+                    )
+                    .with_step("--of SUBJECT, such as add-search/plan-design or a node"));
+                }
+            }
+        }
+    };
+    if subject.is_empty() {
+        return Err(
+            Failure::new(FailureKind::Invalid, "a review needs a subject")
+                .with_step("--of SUBJECT"),
+        );
+    }
+    let mut authors = Vec::new();
+    if let Some((about, phase)) = subject.rsplit_once('/') {
+        for (_, run) in workflows::active_runs(state, about)? {
+            let workflow = workflows::find_workflow(ctx, &run.workflow)?;
+            let (at, step) = workflows::current_step(&workflow, &run)?;
+            authors.extend(run.authors.iter().cloned());
+            let Some(command) = command else { continue };
+            // A reviewer of one phase must not judge another: each phase has its own role and
+            // authors.
+            let is_its_own = step.phase.as_deref() == Some(phase);
+            let may = is_its_own
+                && domain::workflow::is_command_allowed(&workflow, at, &ctx.actor, command);
+            // Roles bind agents. A person can always step in, which is recorded under their name.
+            if !may && !ctx.actor.is_human() {
+                return Err(Failure::new(
+                    FailureKind::Refused,
+                    format!(
+                        "`tl {command}` of `{phase}` is not for the {} in step `{}` of {}",
+                        step.role, step.name, workflow.name
+                    ),
+                )
+                .with_step(format!("tl flow next --for {about}")));
+            }
+        }
+    }
+    Ok(SelectedReview { subject, authors })
+}
+
+/// Loads the review of a subject.
+pub(super) fn load_review(state: &dyn Snapshot, subject: &str) -> Result<Review, Failure> {
+    record::read_record::<Review>(state, subject)?.ok_or_else(|| {
+        Failure::new(
+            FailureKind::NotFound,
+            format!("there is no review of `{subject}` yet"),
+        )
+        .with_step(format!(
+            "tl review add --of {subject} --check TEXT --severity MUST"
+        ))
+    })
+}
+
+/// Changes a review in one operation.
+pub(super) fn change_review<T>(
+    ctx: &Context<'_>,
+    named: Option<&str>,
+    command: &str,
+    request: &dyn std::fmt::Debug,
+    act: impl FnOnce(
+        &dyn Transaction,
+        &SelectedReview,
+    ) -> Result<(Option<Review>, Review, String, T), Failure>,
+) -> Result<(T, Review, OperationId), Failure> {
+    run_with_files(ctx, &(command, named, request), |tx, planned| {
+        let meant = select_review(ctx, &*tx, named, Some(command))?;
+        let (before, after, summary, value) = act(&*tx, &meant)?;
+        let mut operation = ctx.new_operation(Verb::Review, summary);
+        // The file is planned with the operation, so that it never shows a verdict that was not
+        // recorded.
+        let facts = stage_review(ctx, &*tx, before.as_ref(), Some(&after), planned)?;
+        operation.facts = facts;
+        let operation = planned.record_operation(tx, operation)?;
+        Ok((value, after, operation))
+    })
+}
+
+/// Returns the fact that a review changed, and plans its file next to the plan.
+///
+/// The file exists while the review runs. An outside edit of it is reported, not overwritten.
+pub(crate) fn stage_review(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    before: Option<&Review>,
+    after: Option<&Review>,
+    planned: &PlannedFiles<'_>,
+) -> Result<Vec<Fact>, Failure> {
+    let Some(after) = after else {
+        return Ok(Vec::new());
+    };
+    let Some(fact) = record::record_changed_fact(&after.subject, before, Some(after)) else {
+        return Ok(Vec::new());
+    };
+    let place = after
+        .subject
+        .rsplit_once('/')
+        .filter(|(_, phase)| is_review_phase(phase));
+    if let Some((document, phase)) = place
+        // Reviews of nodes and of free subjects have no folder to put a file into.
+        && record::read_record::<DocumentRecord>(state, document)?.is_some()
+    {
+        let path = document_file_path(document, &format!("qr-{phase}.json"));
+        check_file_unedited(ctx, state, &path)?;
+        // A finished review is in the history; its file would look like open work.
+        if after.state == LoopState::Complete {
+            planned.put_file(&path, None)?;
+        } else {
+            planned.put_file(
+                &path,
+                Some(&mask_secrets(&render_review_file(phase, after))),
+            )?;
+        }
+    }
+    Ok(vec![fact])
+}
+
+/// Checks that the review file was not edited: a text the store knows can be overwritten without
+/// loss, an unknown one is somebody's edit.
+fn check_file_unedited(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), Failure> {
+    let changed = |why: String| {
+        Err(Failure::new(FailureKind::Conflict, why)
+            .with_step("use the commands instead: tl review add, tl review verdict")
+            .with_step(format!(
+                "then delete {path}: it is written again from the recorded review"
+            )))
+    };
+    match ctx.files.read_file(path, ctx.policy.max_plan_bytes) {
+        FileReadResult::Missing => Ok(()),
+        FileReadResult::Unreadable { why, .. } => changed(format!(
+            "{path} cannot be read: {why}; nothing was done with it"
+        )),
+        // By hash, not by comparing with the last version: any version of ours may be replaced.
+        FileReadResult::Text { text, .. } => {
+            match state.load_text(VersionHash::of_bytes(text.as_bytes()))? {
+                Some(_) => Ok(()),
+                None => changed(format!(
+                    "{path} was changed outside; nothing was done with it"
+                )),
+            }
+        }
+    }
+}
+
+impl From<ReviewRefused> for Failure {
+    fn from(refused: ReviewRefused) -> Self {
+        let kind = match &refused {
+            ReviewRefused::NoSuchItem { .. } => FailureKind::NotFound,
+            ReviewRefused::AnotherVersion { .. } | ReviewRefused::AnotherIteration { .. } => {
+                FailureKind::Conflict
+            }
+            ReviewRefused::NoFinding | ReviewRefused::NoCheck | ReviewRefused::NoReason => {
+                FailureKind::Invalid
+            }
+            ReviewRefused::Complete { .. }
+            | ReviewRefused::NoItems { .. }
+            | ReviewRefused::NotJudged { .. }
+            | ReviewRefused::Author { .. }
+            | ReviewRefused::Accepted { .. }
+            | ReviewRefused::NothingToAccept { .. }
+            | ReviewRefused::NotAPerson { .. } => FailureKind::Refused,
+        };
+        let failure = Self::new(kind, refused.to_string());
+        match refused {
+            ReviewRefused::AnotherVersion { is, item, .. } => failure
+                .with_step(format!("look at it, then run it again with --version {is}"))
+                .with_current(serde_json::to_value(*item).unwrap_or_default()),
+            ReviewRefused::NoFinding => failure.with_step("--finding \"what is wrong, and where\""),
+            ReviewRefused::NoReason => failure.with_step("--reason \"…\""),
+            ReviewRefused::NoCheck => failure.with_step("--check \"…\""),
+            ReviewRefused::NoItems { subject } | ReviewRefused::Complete { subject } => failure
+                .with_step(format!(
+                    "tl review add --of {subject} --check TEXT --severity MUST"
+                )),
+            ReviewRefused::NotJudged { .. } => failure.with_step("tl review verdict ID pass|fail"),
+            ReviewRefused::Author { .. } => {
+                failure.with_step("let another session or a person review it")
+            }
+            ReviewRefused::NotAPerson { .. } => {
+                failure.with_step("ask the person who works with you")
+            }
+            ReviewRefused::NoSuchItem { .. }
+            | ReviewRefused::Accepted { .. }
+            | ReviewRefused::AnotherIteration { .. }
+            | ReviewRefused::NothingToAccept { .. } => failure.with_step("tl review status"),
+        }
+    }
+}

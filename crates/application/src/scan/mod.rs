@@ -1,0 +1,593 @@
+//! Scan of the plan files: which are new, changed, deleted or unreadable.
+//!
+//! A file is read only if its size, times or inode differ from when it was last read, so a scan of
+//! ten thousand unchanged files reads none.
+//!
+//! The scan compares and changes nothing: its sightings become facts in `observe`. A transient read
+//! error (EIO, EMFILE) is never a sighting, because it says nothing about the plan.
+
+mod flat_levels;
+mod scan_cache;
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use domain::ids::{NodeId, VersionHash};
+use domain::node::{Content, Node};
+use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
+use domain::ports::{
+    FileReadResult, FileStamp, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
+};
+use domain::profile::{Level, Profile, ReadAlias, parent_folder};
+
+use crate::context::{Context, Notice};
+use crate::failure::Failure;
+use crate::file_writes::unwritten_paths;
+
+/// The part of the files that is scanned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScanScope {
+    /// A node and its ancestors, and new files directly below it.
+    Lineage(NodeId),
+    /// The same, and the known files directly below it.
+    Family(NodeId),
+    /// All files; the scan cache may answer for those that did not change.
+    Everything,
+    /// All files, without the scan cache; every recorded node is returned.
+    WholeTree,
+    /// All files, each read even if its stamp is unchanged.
+    EverythingAnew,
+}
+
+/// The result of a scan.
+#[derive(Debug, Default)]
+pub(crate) struct ScanResult {
+    /// New, changed, deleted and unreadable plans, parents first.
+    pub(crate) sightings: Vec<ObservedFile>,
+    /// The texts of the new and changed ones.
+    pub(crate) texts: Vec<String>,
+    /// Stamps of files that were read.
+    pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
+    /// Nodes whose file names another parent now.
+    pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
+    /// Every recorded node, if the scope includes the whole tree.
+    pub(crate) nodes: Rc<Vec<Node>>,
+}
+
+impl ScanResult {
+    /// Returns whether everything is as recorded.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.sightings.is_empty() && self.moves.is_empty()
+    }
+}
+
+/// Scans the files in `scope` and compares them with the recorded nodes.
+pub(crate) fn scan_plan_files(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    scope: ScanScope,
+    next_node: NodeId,
+) -> Result<ScanResult, Failure> {
+    let mut surveyor = Scanner {
+        ctx,
+        files: ctx.files,
+        state,
+        children: HashMap::new(),
+        stamps: Vec::new(),
+        trust_stamps: scope != ScanScope::EverythingAnew,
+        next_node: next_node.0,
+        survey: ScanResult::default(),
+        met: Vec::new(),
+        passed_by: Vec::new(),
+        has_read: false,
+        looked_at: Vec::new(),
+        unwritten: unwritten_paths(state)?,
+    };
+    match scope {
+        ScanScope::Lineage(id) => surveyor.scan_lineage(id, false)?,
+        ScanScope::Family(id) => surveyor.scan_lineage(id, true)?,
+        ScanScope::Everything => surveyor.scan_changed()?,
+        ScanScope::WholeTree | ScanScope::EverythingAnew => surveyor.scan_everything()?,
+    }
+    Ok(surveyor.survey)
+}
+
+struct Scanner<'c, 'a> {
+    ctx: &'c Context<'a>,
+    files: &'c dyn PlanFiles,
+    state: &'c dyn Snapshot,
+    /// Indexes of a node's known children in `survey.nodes`, sorted by alias.
+    children: HashMap<Option<NodeId>, Vec<usize>>,
+    /// Sorted by node.
+    stamps: Vec<(NodeId, FileStamp, VersionHash)>,
+    trust_stamps: bool,
+    next_node: u32,
+    survey: ScanResult,
+    /// Bit set of visited nodes, by node number.
+    met: Vec<u64>,
+    /// Aliases of known children to skip, sorted.
+    passed_by: Vec<String>,
+    /// Whether a file had to be read: then its stamp alone does not prove its content, and the scan
+    /// must not be cached.
+    has_read: bool,
+    /// The paths that were checked.
+    looked_at: Vec<String>,
+    /// Files of a recorded operation that are still to be written: they count as recorded.
+    unwritten: BTreeSet<String>,
+}
+
+/// The parent whose folder is searched for a level's nodes.
+#[derive(Clone, Debug)]
+struct ParentFolder {
+    id: Option<NodeId>,
+    number: Option<u32>,
+    folder: String,
+}
+
+impl<'a> Scanner<'_, 'a> {
+    fn scan_everything(&mut self) -> Result<(), Failure> {
+        // Trail nodes live in the store alone and have no files.
+        self.index_nodes(self.state.nodes_outside(&[domain::trail::PROFILE])?);
+        self.stamps = self.state.file_stamps()?;
+        self.stamps.sort_by_key(|(node, ..)| *node);
+        for profile in self.ctx.profiles {
+            for level in profile.levels.iter().filter(|level| level.root) {
+                if level.is_flat() {
+                    self.scan_flat_level(profile, level)?;
+                    continue;
+                }
+                let above = ParentFolder {
+                    id: None,
+                    number: None,
+                    folder: String::new(),
+                };
+                self.scan_entries(profile, level, &above, ScanDepth::All)?;
+            }
+        }
+        // Nodes whose directory entry is gone were not visited above.
+        self.scan_unvisited()
+    }
+
+    fn index_nodes(&mut self, nodes: Vec<Node>) {
+        self.children.clear();
+        for (index, node) in nodes.iter().enumerate() {
+            self.children.entry(node.parent).or_default().push(index);
+        }
+        for siblings in self.children.values_mut() {
+            // Sorted once for binary search: a folder with thousands of entries looks up each of
+            // them.
+            siblings.sort_unstable_by_key(|index| &nodes[*index].alias);
+        }
+        self.survey.nodes = Rc::new(nodes);
+    }
+
+    fn scan_unvisited(&mut self) -> Result<(), Failure> {
+        let nodes = self.survey.nodes.clone();
+        nodes.iter().try_for_each(|node| self.scan_known(node))
+    }
+
+    fn scan_lineage(&mut self, id: NodeId, with_children: bool) -> Result<(), Failure> {
+        let mut chain = Vec::new();
+        let mut above = Some(id);
+        while let Some(id) = above {
+            let Some(node) = self.state.load_node(id)? else {
+                break;
+            };
+            above = node.parent;
+            chain.push(node);
+        }
+        // Parents first: a child's sighting is judged against its parent's.
+        chain.reverse();
+        for node in &chain {
+            self.load_stamp(node.id)?;
+            self.scan_known(node)?;
+            let children = self
+                .has_items_below(node)
+                .then(|| self.state.load_children(node.id))
+                .transpose()?;
+            for child in children.iter().flatten() {
+                self.load_stamp(child.id)?;
+            }
+            self.scan_items_of(node, &children.iter().flatten().collect::<Vec<_>>())?;
+            self.detect_move(node)?;
+        }
+        let Some(node) = chain.pop() else {
+            return Ok(());
+        };
+        let (Some(profile), Some(path)) =
+            (self.ctx.find_profile(&node.profile), node.path.as_deref())
+        else {
+            return Ok(());
+        };
+        if with_children {
+            self.index_nodes(self.state.load_children(node.id)?);
+            let children = self.survey.nodes.clone();
+            children
+                .iter()
+                .try_for_each(|child| self.load_stamp(child.id))?;
+        } else {
+            // Only names: known children are skipped in this scope, new files are what matters.
+            self.passed_by = self
+                .state
+                .child_names(node.id)?
+                .into_iter()
+                .map(|child| child.alias)
+                .collect();
+            self.passed_by.sort_unstable();
+        }
+        let above = ParentFolder {
+            id: Some(node.id),
+            number: node_number(&node),
+            folder: parent_folder(path).to_owned(),
+        };
+        let levels: Vec<&Level> = profile.levels_under(&node.level).collect();
+        for level in levels {
+            self.scan_entries(profile, level, &above, ScanDepth::One)?;
+        }
+        if with_children {
+            self.scan_unvisited()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn load_stamp(&mut self, id: NodeId) -> Result<(), Failure> {
+        if let (Some((stamp, version)), Err(at)) =
+            (self.state.file_stamp(id)?, self.stamp_index(id))
+        {
+            self.stamps.insert(at, (id, stamp, version));
+        }
+        Ok(())
+    }
+
+    fn stamp_index(&self, id: NodeId) -> Result<usize, usize> {
+        self.stamps.binary_search_by_key(&id, |(node, ..)| *node)
+    }
+
+    /// Goes through the entries of the folder in which a level's nodes lie.
+    fn scan_entries(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        above: &ParentFolder,
+        depth: ScanDepth,
+    ) -> Result<(), Failure> {
+        let Some(pattern) = &level.file else {
+            return Ok(());
+        };
+        // A level that can be its own parent is flat: its files are found once, as roots.
+        if level.root && above.id.is_some() {
+            return Ok(());
+        }
+        for entry in self
+            .files
+            .list_folder(&pattern.listing_folder(&above.folder))
+        {
+            let Some(alias) = pattern.alias_in(&entry.name) else {
+                continue;
+            };
+            // A stray file whose name looks like a node's folder.
+            if !pattern.entry_is_file() && entry.kind == FolderEntryKind::File {
+                continue;
+            }
+            if depth == ScanDepth::One
+                && self
+                    .passed_by
+                    .binary_search_by(|known| known.as_str().cmp(alias))
+                    .is_ok()
+            {
+                continue;
+            }
+            let nodes = self.survey.nodes.clone();
+            if let Some(node) = self.find_recorded(&nodes, above.id, level, alias) {
+                self.scan_known(node)?;
+                if let Some(path) = node
+                    .path
+                    .as_deref()
+                    .filter(|path| !path.contains(&entry.name))
+                {
+                    // Another entry with the same alias: the recorded one counts.
+                    self.note_duplicate(
+                        pattern.file_at(&above.folder, &entry.name, alias),
+                        path,
+                        alias,
+                    );
+                }
+                if depth == ScanDepth::All && profile.levels_under(&level.name).next().is_some() {
+                    let path = pattern.file_at(&above.folder, &entry.name, alias);
+                    self.scan_below(profile, level, node.id, node_number(node), &path, depth)?;
+                }
+                continue;
+            }
+            let Some(read) = level.alias.parse_exact_alias(alias, &level.numbers) else {
+                continue;
+            };
+            let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
+            // Recorded but not on disk yet, or the reverse: the redo log decides, not the scan.
+            if self.unwritten.contains(&path) {
+                continue;
+            }
+            if read.parent_number.is_some() && read.parent_number != above.number {
+                self.ctx.push_notice(Notice::Misplaced {
+                    path,
+                    why: format!(
+                        "`{}` does not belong to this parent: the parent's number in its id differs",
+                        read.alias
+                    ),
+                });
+                continue;
+            }
+            self.add_entry(profile, level, above, &read, path, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the recorded child with that alias.
+    fn find_recorded<'n>(
+        &self,
+        nodes: &'n [Node],
+        parent: Option<NodeId>,
+        level: &Level,
+        alias: &str,
+    ) -> Option<&'n Node> {
+        let siblings = self.children.get(&parent)?;
+        let place = siblings
+            .binary_search_by_key(&alias, |index| &nodes[*index].alias)
+            .ok()?;
+        let node = &nodes[siblings[place]];
+        Some(node).filter(|node| node.level == level.name)
+    }
+
+    fn add_entry(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        above: &ParentFolder,
+        read: &ReadAlias,
+        path: String,
+        depth: ScanDepth,
+    ) -> Result<(), Failure> {
+        let number = read.number;
+        let new = NewNode {
+            id: NodeId(self.next_node),
+            parent: above.id,
+            profile: profile.name.clone(),
+            level: level.name.clone(),
+            alias: read.alias.clone(),
+            order: number.map_or(0, i64::from),
+            path: Some(path.clone()),
+        };
+        match self.files.stat_file(&path) {
+            // A folder without its own plan counts only if there are plans below it: empty folders
+            // are no nodes. The sighting is added first, because those below name it as their
+            // parent.
+            FileStatResult::Missing => {
+                let (sightings, next_node) = (self.survey.sightings.len(), self.next_node);
+                self.survey.sightings.push(ObservedFile {
+                    place: OwningNode::New(new),
+                    found: ObservedContent::Missing,
+                });
+                self.next_node += 1;
+                self.scan_below(profile, level, NodeId(next_node), number, &path, depth)?;
+                if self.survey.sightings.len() == sightings + 1 {
+                    self.survey.sightings.pop();
+                    self.next_node = next_node;
+                }
+                Ok(())
+            }
+            // Not recorded yet and not readable now: it becomes a new node once it can be read.
+            FileStatResult::Unavailable(why) => {
+                self.note_unavailable(&path, why);
+                Ok(())
+            }
+            FileStatResult::Present(_) | FileStatResult::Refused(_) => {
+                let id = new.id;
+                let Some(found) = self.read_plan(id, None, level, &path)? else {
+                    return Ok(());
+                };
+                self.next_node += 1;
+                self.survey.sightings.push(ObservedFile {
+                    place: OwningNode::New(new),
+                    found,
+                });
+                self.scan_below(profile, level, id, number, &path, depth)
+            }
+        }
+    }
+
+    fn scan_below(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        id: NodeId,
+        number: Option<u32>,
+        path: &str,
+        depth: ScanDepth,
+    ) -> Result<(), Failure> {
+        if depth == ScanDepth::One {
+            return Ok(());
+        }
+        let above = ParentFolder {
+            id: Some(id),
+            number,
+            folder: parent_folder(path).to_owned(),
+        };
+        for level in profile.levels_under(&level.name) {
+            self.scan_entries(profile, level, &above, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Checks a known node's file and reads it if it may have changed.
+    fn scan_known(&mut self, node: &Node) -> Result<(), Failure> {
+        // A bit set instead of a `HashSet`: one test per node, for every node of the project.
+        let (word, bit) = (node.id.0 as usize / 64, 1 << (node.id.0 % 64));
+        if self.met.len() <= word {
+            self.met.resize(word + 1, 0);
+        }
+        if self.met[word] & bit != 0 {
+            return Ok(());
+        }
+        self.met[word] |= bit;
+        let Some(path) = &node.path else {
+            return Ok(());
+        };
+        if self.unwritten.contains(path) {
+            return Ok(());
+        }
+        let look = self.check_file(path);
+        if let FileStatResult::Present(stamp) = &look
+            && self.trust_stamps
+            && let Ok(at) = self.stamp_index(node.id)
+            && let (_, known, version) = &self.stamps[at]
+            && known == stamp
+            && node.content.version_hash() == Some(*version)
+        {
+            return Ok(());
+        }
+        let found = match look {
+            FileStatResult::Present(_) => match self.level_of(node) {
+                Some(level) => match self.read_plan(node.id, Some(node), level, path)? {
+                    Some(found) => found,
+                    None => return Ok(()),
+                },
+                // Its profile is not enabled here, so there are no rules to read its text by.
+                None => return Ok(()),
+            },
+            FileStatResult::Missing => ObservedContent::Missing,
+            FileStatResult::Refused(why) => ObservedContent::Unreadable { why },
+            FileStatResult::Unavailable(why) => {
+                self.note_unavailable(path, why);
+                return Ok(());
+            }
+        };
+        let same = match (&found, &node.content) {
+            (
+                ObservedContent::Text {
+                    version,
+                    description,
+                    ..
+                },
+                Content::Text { version: known, .. },
+            ) => version == known && *description == node.description,
+            (ObservedContent::Missing, Content::Missing) => true,
+            (ObservedContent::Unreadable { why }, Content::Unreadable { why: known }) => {
+                why == known
+            }
+            _ => false,
+        };
+        if !same {
+            self.survey.sightings.push(ObservedFile {
+                place: OwningNode::Known(node.id),
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    /// Reports a file that cannot be read now. Its recorded state is kept.
+    pub(super) fn note_unavailable(&mut self, path: &str, why: String) {
+        // Keeps this scan out of the cache, so that the next one tries again.
+        self.has_read = true;
+        self.ctx.push_notice(Notice::Unavailable {
+            path: path.to_owned(),
+            why,
+        });
+    }
+
+    fn check_file(&mut self, path: &str) -> FileStatResult {
+        self.looked_at.push(path.to_owned());
+        self.files.stat_file(path)
+    }
+
+    fn level_of(&self, node: &Node) -> Option<&'a Level> {
+        self.ctx
+            .find_profile(&node.profile)?
+            .find_level(&node.level)
+    }
+
+    /// Reads a plan file; `None` when it cannot be read now.
+    fn read_plan(
+        &mut self,
+        id: NodeId,
+        known: Option<&Node>,
+        level: &Level,
+        path: &str,
+    ) -> Result<Option<ObservedContent>, Failure> {
+        // Even an unchanged text: the stamp on record was outdated, so it proves nothing yet.
+        self.has_read = true;
+        Ok(Some(
+            match self.files.read_file(path, self.ctx.policy.max_plan_bytes) {
+                FileReadResult::Missing => ObservedContent::Missing,
+                FileReadResult::Unreadable {
+                    why,
+                    transient: true,
+                } => {
+                    self.note_unavailable(path, why);
+                    return Ok(None);
+                }
+                FileReadResult::Unreadable {
+                    why,
+                    transient: false,
+                } => ObservedContent::Unreadable { why },
+                FileReadResult::Text {
+                    text,
+                    stamp,
+                    modified_ns,
+                } => {
+                    let version = VersionHash::of_bytes(text.as_bytes());
+                    if let Some(stamp) = stamp {
+                        self.survey.stamps.push((id, stamp, version));
+                    }
+                    // Same bytes, e.g. after `touch` or a checkout back and forth: parsing is
+                    // skipped.
+                    if let Some(node) = known
+                        && let Content::Text {
+                            version: same,
+                            canonical,
+                            basis,
+                        } = &node.content
+                        && *same == version
+                    {
+                        return Ok(Some(ObservedContent::Text {
+                            version,
+                            canonical: *canonical,
+                            description: node.description.clone(),
+                            modified_ns,
+                            known_basis: Some(*basis),
+                        }));
+                    }
+                    // A text the node had before keeps the basis it was written against, so that
+                    // going back to it also brings its approval back.
+                    let known_basis = match known {
+                        Some(node) => self
+                            .state
+                            .load_version(node.id, version)?
+                            .map(|version| version.basis),
+                        None => None,
+                    };
+                    let (canonical, description) = level.read_text(&text);
+                    let found = ObservedContent::Text {
+                        version,
+                        canonical,
+                        description,
+                        modified_ns,
+                        known_basis,
+                    };
+                    self.survey.texts.push(text);
+                    found
+                }
+            },
+        ))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ScanDepth {
+    One,
+    All,
+}
+
+fn node_number(node: &Node) -> Option<u32> {
+    u32::try_from(node.order).ok()
+}

@@ -1,0 +1,348 @@
+//! Status cascade: derives the status changes that follow from facts about texts and approvals.
+//!
+//! The only place that gathers the inputs of a cascade: the affected subtrees as recorded, overlaid
+//! with the facts about to be recorded, so that everything becomes one operation. The rules are in
+//! `domain::cascade`.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use domain::cascade::{
+    CascadeContext, StatusChangeGroup, overlay_pending_facts, parent_state_of, reevaluate_subtree,
+};
+use domain::fact::Fact;
+use domain::ids::{CanonicalHash, NodeId};
+use domain::node::{Node, NodeStatus, Status};
+use domain::policy::CascadePolicy;
+use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::secrets::{MaskedText, find_secrets};
+use domain::section::{Reliance, parent_change_affects};
+use domain::status::{ParentState, StatusInputs, StatusRules, any_change_counts};
+use domain::time::Timestamp;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::record_policy::resolve_judging_policy;
+
+/// Appends to `facts` every status change that follows from them.
+pub(crate) fn cascade_statuses(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    facts: &mut Vec<Fact>,
+    texts: &[String],
+    now: Timestamp,
+    note: Option<&str>,
+) -> Result<(), Failure> {
+    let tops = find_topmost_nodes(tx, facts)?;
+    // Undoing a comment or a change of progress, for example, concerns no status.
+    if tops.is_empty() {
+        return Ok(());
+    }
+    // The cause of a status names the operation that is about to be recorded; under the write lock
+    // its number is known.
+    let occasion = CascadeContext {
+        operation: tx.next_operation_id()?,
+        now,
+        note,
+    };
+    let precise = PreciseCascade::new(ctx, tx, texts, facts);
+    // Footings are the few columns a status depends on: a cascade over a large subtree reads no
+    // wider rows.
+    let mut footings = load_footings(tx, tops)?;
+    overlay_pending_facts(&mut footings, facts);
+    let above = load_outer_parents(tx, &footings)?;
+    let moved =
+        |child: &StatusInputs, against, now| precise.is_relevant_change(child, against, now);
+    let rules = StatusRules {
+        approval: resolve_judging_policy(ctx, tx, facts)?,
+        moved: &moved,
+    };
+    let groups = reevaluate_subtree(
+        &footings,
+        &above,
+        occasion,
+        ctx.policy.cascade_max_depth,
+        rules,
+    )?;
+    if !groups.is_empty() {
+        facts.push(Fact::StandingsChanged { groups });
+    }
+    Ok(())
+}
+
+/// Loads the subtrees below these nodes.
+fn load_footings(tx: &dyn Transaction, tops: Vec<NodeId>) -> Result<Vec<StatusInputs>, StoreFault> {
+    let mut footings = Vec::new();
+    for top in tops {
+        footings.extend(tx.load_status_inputs(top)?);
+    }
+    Ok(footings)
+}
+
+/// Returns the status changes missing from recorded facts; none if the recorded statuses are right.
+pub(crate) fn find_wrong_statuses(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    facts: &[Fact],
+    now: Timestamp,
+) -> Result<Vec<StatusChangeGroup>, Failure> {
+    let tops = find_topmost_nodes(tx, facts)?;
+    // The operation is recorded already, with its texts: there is nothing to overlay.
+    let precise = PreciseCascade::new(ctx, tx, &[], &[]);
+    let footings = load_footings(tx, tops)?;
+    let above = load_outer_parents(tx, &footings)?;
+    let occasion = CascadeContext {
+        operation: tx.last_operation_id()?,
+        now,
+        note: None,
+    };
+    let moved =
+        |child: &StatusInputs, against, now| precise.is_relevant_change(child, against, now);
+    let rules = StatusRules {
+        approval: resolve_judging_policy(ctx, tx, &[])?,
+        moved: &moved,
+    };
+    Ok(reevaluate_subtree(
+        &footings,
+        &above,
+        occasion,
+        ctx.policy.cascade_max_depth,
+        rules,
+    )?)
+}
+
+/// Returns the topmost nodes whose status may follow from the facts.
+fn find_topmost_nodes(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
+    let mut parents: HashMap<NodeId, Option<NodeId>> = HashMap::new();
+    let mut touched: BTreeSet<NodeId> = BTreeSet::new();
+    for fact in facts {
+        match fact {
+            Fact::NodeAdded { node } => {
+                parents.insert(node.id, node.parent);
+                touched.insert(node.id);
+            }
+            // Subtrees are loaded as recorded, so a moved node is found below its old parent.
+            Fact::NodeMoved { node, .. }
+            | Fact::ContentChanged { node, .. }
+            | Fact::ApprovalChanged { node, .. }
+            | Fact::CondemnationChanged { node, .. } => {
+                touched.insert(*node);
+            }
+            Fact::StandingsChanged { groups } => {
+                touched.extend(groups.iter().flat_map(|group| group.nodes.iter().copied()));
+            }
+            Fact::NodeRemoved { node } => {
+                touched.remove(&node.id);
+            }
+            Fact::DescriptionChanged { .. }
+            | Fact::ProgressChanged { .. }
+            | Fact::BackupWritten { .. }
+            | Fact::RecordChanged { .. }
+            | Fact::UndoneChanged { .. } => {}
+        }
+    }
+    let mut tops = Vec::new();
+    // A node below another touched node is covered by that node's subtree; loading it twice would
+    // judge it twice.
+    for id in &touched {
+        let mut above = load_parent_id(tx, &mut parents, *id)?;
+        let mut covered = false;
+        while let Some(parent) = above {
+            if touched.contains(&parent) {
+                covered = true;
+                break;
+            }
+            above = load_parent_id(tx, &mut parents, parent)?;
+        }
+        if !covered {
+            tops.push(*id);
+        }
+    }
+    Ok(tops)
+}
+
+/// Returns a node's parent, from the facts or the store, each looked up once.
+fn load_parent_id(
+    tx: &dyn Transaction,
+    known: &mut HashMap<NodeId, Option<NodeId>>,
+    id: NodeId,
+) -> Result<Option<NodeId>, Failure> {
+    if let Some(parent) = known.get(&id) {
+        return Ok(*parent);
+    }
+    let parent = tx.load_node(id)?.and_then(|node| node.parent);
+    known.insert(id, parent);
+    Ok(parent)
+}
+
+/// Returns the recorded parents just outside the loaded subtrees.
+fn load_outer_parents(
+    tx: &dyn Transaction,
+    footings: &[StatusInputs],
+) -> Result<HashMap<NodeId, (ParentState, NodeStatus)>, Failure> {
+    let inside: HashSet<NodeId> = footings.iter().map(|footing| footing.id).collect();
+    let mut above = HashMap::new();
+    for parent in footings
+        .iter()
+        .filter_map(|footing| footing.parent)
+        .filter(|parent| !inside.contains(parent))
+    {
+        if let std::collections::hash_map::Entry::Vacant(place) = above.entry(parent)
+            && let Some(node) = tx.load_node(parent)?
+        {
+            place.insert((
+                parent_state_of(&node.status_inputs(), node.status()),
+                node.standing,
+            ));
+        }
+    }
+    Ok(above)
+}
+
+/// Lookup of the precise cascade: whether a change of the parent concerns a child.
+struct PreciseCascade<'s> {
+    ctx: &'s Context<'s>,
+    state: &'s dyn Snapshot,
+    /// Texts not in the store yet, by canonical hash.
+    fresh: BTreeMap<CanonicalHash, &'s str>,
+    described: HashMap<NodeId, Node>,
+    cache: RefCell<HashMap<(NodeId, CanonicalHash), Option<String>>>,
+}
+
+impl<'s> PreciseCascade<'s> {
+    /// Whether a change of the parent affects a child under the project's policy.
+    fn is_relevant_change(
+        &self,
+        child: &StatusInputs,
+        against: CanonicalHash,
+        now: CanonicalHash,
+    ) -> bool {
+        match self.ctx.policy.cascade {
+            CascadePolicy::Deep => any_change_counts(child, against, now),
+            CascadePolicy::Precise => self.touches_child(child, against, now),
+        }
+    }
+
+    fn new(
+        ctx: &'s Context<'s>,
+        tx: &'s dyn Transaction,
+        texts: &'s [String],
+        facts: &[Fact],
+    ) -> Self {
+        let needed = ctx.policy.cascade == CascadePolicy::Precise;
+        let fresh = texts
+            .iter()
+            // The stored form of a text with secrets is masked, so its sections cannot be compared.
+            // Treating every such change as relevant keeps a server, which has only the masked
+            // text, in agreement.
+            .filter(|text| needed && find_secrets(text).is_empty())
+            .map(|text| (domain::version::canonical_hash(text), text.as_str()))
+            .collect();
+        let described = facts
+            .iter()
+            .filter_map(|fact| match fact {
+                Fact::NodeAdded { node } => Some((node.id, node.as_ref().clone())),
+                _ => None,
+            })
+            .collect();
+        Self {
+            ctx,
+            state: tx,
+            fresh,
+            described,
+            cache: RefCell::new(HashMap::new()),
+        }
+    }
+
+    /// Whether the changed sections concern the child. Any missing input counts as yes: a needless
+    /// revalidation is visible, a missed one is not.
+    fn touches_child(
+        &self,
+        child: &StatusInputs,
+        against: CanonicalHash,
+        now: CanonicalHash,
+    ) -> bool {
+        let Some(parent) = child.parent else {
+            return true;
+        };
+        let node = match self.described.get(&child.id) {
+            Some(node) => node.clone(),
+            None => match self.state.load_node(child.id) {
+                Ok(Some(node)) => node,
+                _ => return true,
+            },
+        };
+        let (Some(older), Some(newer)) =
+            (self.load_text(parent, against), self.load_text(parent, now))
+        else {
+            return true;
+        };
+        let names = reference_names(self.ctx, &node);
+        parent_change_affects(
+            &older,
+            &newer,
+            &Reliance {
+                listed: &node.description.relies_on,
+                names: &names,
+            },
+        )
+    }
+
+    /// Returns a version of a node's text by canonical hash; `None` if it is unknown or masked.
+    fn load_text(&self, node: NodeId, canonical: CanonicalHash) -> Option<String> {
+        if let Some(text) = self.fresh.get(&canonical) {
+            return Some((*text).to_owned());
+        }
+        if let Some(known) = self.cache.borrow().get(&(node, canonical)) {
+            return known.clone();
+        }
+        // Siblings ask for the same two texts of their parent; the cache makes that one read each.
+        let found = self.state.load_versions(node).ok().and_then(|versions| {
+            let version = versions
+                .into_iter()
+                .find(|version| version.canonical == canonical)?;
+            MaskedText::read_record(self.state, version.hash)
+                .ok()?
+                .is_none()
+                .then_some(())?;
+            self.state.load_text(version.hash).ok().flatten()
+        });
+        self.cache
+            .borrow_mut()
+            .insert((node, canonical), found.clone());
+        found
+    }
+}
+
+/// Returns the names by which a section of the parent may refer to a node.
+fn reference_names(ctx: &Context<'_>, node: &Node) -> Vec<String> {
+    let mut names = vec![node.alias.clone(), format!("{} {}", node.level, node.order)];
+    let numbered = ctx
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level))
+        .map(|level| &level.alias);
+    if let Some(pattern) = numbered
+        && let Some(bare) = node.alias.split_once('-').map(|(_, bare)| bare)
+        && pattern.is_numbered()
+    {
+        // `chapter-02` is called "chapter 02" in prose as well as "chapter 2", which is in the list
+        // already.
+        names.push(format!("{} {bare}", node.level));
+    }
+    names.extend(node.description.title.clone());
+    names
+}
+
+/// Returns the number of nodes that the facts make stale.
+pub(crate) fn count_stale_nodes(facts: &[Fact]) -> usize {
+    facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::StandingsChanged { groups } => Some(groups),
+            _ => None,
+        })
+        .flatten()
+        .filter(|group| group.after.status == Status::RequiresRevalidation)
+        .map(|group| group.nodes.len())
+        .sum()
+}

@@ -1,0 +1,194 @@
+//! Gathers the story's state for a tick: the plan tree, the memory, the recent ticks.
+
+use domain::ids::OperationId;
+use domain::memory::StoryMemory;
+use domain::node::Node;
+use domain::ports::{FileReadResult, Snapshot};
+use domain::profile::{FilePattern, parent_folder};
+use domain::record;
+use domain::tick::context::StoryView;
+use domain::tick::offline::NamedInPlan;
+use domain::tick::tools::PlanNode;
+use domain::tick::{TickRecord, TickState};
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::memory::memory_files;
+
+/// Number of past ticks in the planner's prompt.
+const MAX_PROMPT_TICKS: u64 = 8;
+const UNTITLED_NOVEL: &str = "Untitled";
+/// Maximum size of a prose file.
+const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
+
+/// The story's state.
+pub(crate) struct StoryState {
+    pub(crate) novel: String,
+    pub(crate) state: TickState,
+    pub(crate) memory: StoryMemory,
+    pub(crate) nodes: Vec<PlanNode>,
+    pub(crate) ticks: Vec<TickRecord>,
+}
+
+/// The memory as of an operation: valid while no further one is recorded.
+pub(crate) struct KnownMemory {
+    pub(crate) memory: StoryMemory,
+    pub(crate) head: OperationId,
+}
+
+impl StoryState {
+    pub(crate) fn gather(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        tree: &Tree,
+        known: Option<KnownMemory>,
+    ) -> Result<Self, Failure> {
+        let head = state.last_operation_id()?;
+        let tick_state =
+            record::read_record::<TickState>(state, TickState::KEY)?.unwrap_or_default();
+        let next = tick_state.current_tick + 1;
+        let mut ticks = Vec::new();
+        // Up to and including the next one, which exists if it was begun and not finished.
+        for tick in next.saturating_sub(MAX_PROMPT_TICKS)..=next {
+            ticks.extend(record::read_record::<TickRecord>(
+                state,
+                &TickRecord::record_key(tick),
+            )?);
+        }
+        Ok(Self {
+            novel: novel_name(&tick_state),
+            // Right after a plan was recorded the memory is unchanged and need not be loaded a
+            // second time.
+            memory: match known.filter(|known| known.head == head) {
+                Some(known) => known.memory,
+                None => memory_files::load_memory(state)?,
+            },
+            nodes: plan_nodes(ctx, tree),
+            ticks,
+            state: tick_state,
+        })
+    }
+
+    pub(crate) fn story_view<'v>(&'v self, ctx: &'v Context<'_>) -> StoryView<'v> {
+        StoryView {
+            novel: &self.novel,
+            state: &self.state,
+            memory: &self.memory,
+            nodes: &self.nodes,
+            ticks: &self.ticks,
+            policy: &ctx.policy.generation,
+        }
+    }
+
+    /// Returns the record of the next tick, if it was begun.
+    pub(crate) fn begun_tick(&self) -> Option<&TickRecord> {
+        self.ticks
+            .iter()
+            .find(|record| record.tick == self.state.current_tick + 1)
+    }
+}
+
+pub(crate) fn novel_name(state: &TickState) -> String {
+    state
+        .novel
+        .clone()
+        .unwrap_or_else(|| UNTITLED_NOVEL.to_owned())
+}
+
+/// Returns the nodes of plans in files, in order.
+pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
+    let in_files = tree
+        .all_preorder()
+        .into_iter()
+        .filter(|node| node.path.is_some());
+    in_files
+        .map(|node| PlanNode {
+            path: tree.alias_path(node),
+            file: node.path.clone().unwrap_or_default(),
+            level: node.level.clone(),
+            title: node.description.title.clone(),
+            status: node.status().as_str(),
+            progress: node.progress.as_str(),
+            is_written: prose_pattern(ctx, node).is_some(),
+        })
+        .collect()
+}
+
+/// Returns the pattern of a node's prose file, if its level has prose.
+fn prose_pattern<'p>(ctx: &Context<'p>, node: &Node) -> Option<&'p FilePattern> {
+    ctx.find_profile(&node.profile)?
+        .find_level(&node.level)?
+        .output
+        .as_ref()
+}
+
+/// Returns the path of a node's prose: below the folder of its parent's plan.
+pub(crate) fn prose_path(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
+    let above = tree
+        .parent_of(node)
+        .and_then(|parent| parent.path.as_deref())
+        .map_or("", parent_folder);
+    prose_pattern(ctx, node).map(|pattern| pattern.file_for(above, &node.alias))
+}
+
+/// Returns the node with this path.
+pub(crate) fn node_at<'t>(tree: &'t Tree, path: &str) -> Option<&'t Node> {
+    // Aliases are compared first: building the path of every node walks its ancestors.
+    let alias = path.rsplit('/').next()?;
+    tree.nodes()
+        .find(|node| node.alias == alias && tree.alias_path(node) == path)
+}
+
+/// Returns a node's plan as it was last observed.
+pub(crate) fn plan_text(state: &dyn Snapshot, tree: &Tree, path: &str) -> Option<String> {
+    state
+        .load_text(node_at(tree, path)?.content.version_hash()?)
+        .ok()?
+}
+
+/// Returns a node's prose, if it is written.
+pub(crate) fn read_prose(ctx: &Context<'_>, tree: &Tree, path: &str) -> Option<String> {
+    match ctx.files.read_file(
+        &prose_path(ctx, tree, node_at(tree, path)?)?,
+        MAX_PROSE_BYTES,
+    ) {
+        FileReadResult::Text { text, .. } => Some(text),
+        FileReadResult::Missing | FileReadResult::Unreadable { .. } => None,
+    }
+}
+
+/// Returns the characters and locations that plans name, in the order of the tree.
+pub(crate) fn names_in_plans(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> NamedInPlan {
+    let mut named = NamedInPlan::default();
+    for node in tree
+        .all_preorder()
+        .into_iter()
+        .filter(|node| node.path.is_some())
+    {
+        let Some(profile) = ctx.find_profile(&node.profile) else {
+            continue;
+        };
+        let Some(Ok(Some(text))) = node
+            .content
+            .version_hash()
+            .map(|version| state.load_text(version))
+        else {
+            continue;
+        };
+        let lists = [
+            ("characters", &mut named.characters),
+            ("locations", &mut named.locations),
+        ];
+        for (facet, list) in lists {
+            for name in domain::consistency::list_facet_names(profile, facet, &text) {
+                // Plans spell names differently; a second character `anna` beside `Anna` would be
+                // invented.
+                if !list.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                    list.push(name);
+                }
+            }
+        }
+    }
+    named
+}

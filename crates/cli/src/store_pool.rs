@@ -1,0 +1,280 @@
+//! Store pool of a server process: every call runs one use case on a store it does not share.
+//!
+//! Stores are reused between calls. A damaged state is repaired by one call while all others wait.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use application::file_writes::complete_file_writes;
+use application::{Context, Failure, FailureKind, Workspace};
+use domain::ids::Principal;
+use domain::operation::Channel;
+use domain::policy::Policy;
+use domain::ports::{Clock, Store, TokenStore};
+use domain::profile::Profile;
+use domain::settings::Storage;
+use domain::time::Timestamp;
+use store::{DiskFiles, DiskGit, ProcessRunner, RevertibleFiles, SystemClock};
+
+use crate::caller::Caller;
+use crate::head_listener::HeadListener;
+use crate::settings;
+use crate::trust::ResolvedPolicy;
+use crate::wiring::{
+    App, MAX_CONFLICT_RETRY_TIME, Project, retry_on_conflict, revert_unkept_files,
+};
+
+/// A project with a pool of open stores.
+pub(crate) struct StorePool {
+    project: Project,
+    /// The policy in force at server start. Approvals are decided by the stricter of it and the
+    /// recorded one.
+    trusted: ResolvedPolicy,
+    /// Idle stores of the pool. It may be empty: then the next call opens one.
+    idle: Mutex<Vec<Box<dyn Store>>>,
+    /// Held shared by every call, and exclusively for a repair: an open store keeps its locks.
+    using: RwLock<()>,
+    /// `None` where the client may be on another machine, which must not run commands here.
+    commands: Option<ProcessRunner>,
+    /// Listener for stores that push changes; started when the head is first read.
+    watch: OnceLock<Arc<HeadListener>>,
+    /// Metrics: number of store checkouts, and their total wait in microseconds.
+    asked: AtomicU64,
+    waited: AtomicU64,
+}
+
+/// Maximum number of idle stores. More are opened while more calls run at once, and closed after. A
+/// store on a shared database takes long to open and costs little here, so more of them are kept:
+/// otherwise a burst of calls would slow down the next one.
+const MAX_IDLE_STORES: usize = 4;
+const MAX_IDLE_SHARED_STORES: usize = 16;
+
+impl StorePool {
+    /// Opens the project of a command, with one store in the pool.
+    pub(crate) fn open(app: &App) -> Result<Self, Failure> {
+        let project = app.find_project()?;
+        let store = project.open_store_quietly(&project.store_engine_settings(), None)?;
+        let trusted = project.resolve_policy(&*store)?;
+        Ok(Self {
+            project,
+            trusted,
+            idle: Mutex::new(vec![store]),
+            using: RwLock::default(),
+            commands: None,
+            watch: OnceLock::new(),
+            asked: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
+        })
+    }
+
+    /// Allows evidence commands to be run: for a client that started this process itself.
+    pub(crate) fn allow_commands(self) -> Self {
+        let commands = Some(ProcessRunner::new(&self.project.root));
+        Self { commands, ..self }
+    }
+
+    fn lock_idle_stores(&self) -> MutexGuard<'_, Vec<Box<dyn Store>>> {
+        // Poisoning is ignored: only push, pop and clear happen under the lock.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_store(&self, damage: Option<&str>) -> Result<Box<dyn Store>, Failure> {
+        Ok(self
+            .project
+            .open_store_quietly(&self.project.store_engine_settings(), damage)?)
+    }
+
+    /// Checks a store out of the pool, runs `work` on it, and returns it to the pool.
+    fn with_pooled_store<T>(
+        &self,
+        work: impl FnOnce(&dyn Store) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let begun = Instant::now();
+        // Popped in a statement of its own, so that the lock is free while a store is opened.
+        let idle = self.lock_idle_stores().pop();
+        let store = match idle {
+            Some(store) => store,
+            None => self.open_store(None)?,
+        };
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.waited.fetch_add(
+            u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
+        // A panic drops the store instead of returning it, which rolls back its transaction.
+        let outcome = work(&*store);
+        let most = if self.project.settings.storage == Storage::Postgres {
+            MAX_IDLE_SHARED_STORES
+        } else {
+            MAX_IDLE_STORES
+        };
+        let mut idle = self.lock_idle_stores();
+        if idle.len() < most {
+            idle.push(store);
+        }
+        outcome
+    }
+
+    fn run_on_store(
+        &self,
+        store: &dyn Store,
+        channel: Channel,
+        actor: &Principal,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let root = &self.project.root;
+        let files = DiskFiles::open(root).map_err(|error| {
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", root.display()),
+            )
+        })?;
+        // On a replica the server's policy decides, and it may have changed since the start.
+        let fresh = match self.project.settings.storage {
+            Storage::Remote => Some(self.project.resolve_policy(store)?),
+            _ => None,
+        };
+        let trusted = fresh.as_ref().unwrap_or(&self.trusted);
+        let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &trusted.policy);
+        let git = DiskGit::open(root);
+        let actor = &settings::effective_principal(store.remote_principal(), actor.clone(), policy);
+        // Looking up the session is another read of the state, and only trails and work phases need
+        // it.
+        let works = domain::trail::has_trail_profile(profiles)
+            || profiles
+                .iter()
+                .any(|profile| !profile.work_phases.is_empty());
+        let session = if works {
+            Caller::detect_caller(store).session_name(actor)
+        } else {
+            String::new()
+        };
+        let files = RevertibleFiles::new(&files);
+        let ctx = Context::new(
+            store,
+            &files,
+            &clock,
+            profiles,
+            policy,
+            actor.clone(),
+            channel,
+        )
+        .with_judging_policy(trusted.judged_by)
+        .with_waiting_policy(trusted.waiting.clone())
+        .with_git_and_session(&git, session);
+        let ctx = match &self.commands {
+            Some(commands) => ctx.with_commands(commands),
+            None => ctx,
+        };
+        // Finishes what a killed process left between its commit and its file writes.
+        complete_file_writes(&ctx);
+        let outcome = use_case(&ctx);
+        revert_unkept_files(&files, &outcome);
+        store
+            .take_recoveries()
+            .iter()
+            .for_each(|recovery| self.project.append_log_message(&recovery.message));
+        store
+            .take_warnings()
+            .iter()
+            .for_each(|warning| self.project.append_log_message(warning));
+        outcome
+    }
+}
+
+impl Workspace for StorePool {
+    fn run(
+        &self,
+        channel: Channel,
+        actor: &Principal,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut attempt = || {
+            retry_on_conflict(MAX_CONFLICT_RETRY_TIME, || {
+                self.with_pooled_store(|store| self.run_on_store(store, channel, actor, use_case))
+            })
+        };
+        let mut tried = || match attempt() {
+            Err(Failure {
+                damage: Some(what), ..
+            }) => Err(what),
+            other => Ok(other),
+        };
+        // Shared for the attempt, then released before the exclusive lock is taken: upgrading would
+        // deadlock as soon as two calls find the damage.
+        let first = {
+            let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
+            tried()
+        };
+        if let Ok(outcome) = first {
+            return outcome;
+        }
+        let _alone = self.using.write().unwrap_or_else(PoisonError::into_inner);
+        self.lock_idle_stores().clear();
+        // Another call may have repaired it while this one waited for the lock.
+        let damage = match tried() {
+            Ok(outcome) => return outcome,
+            Err(what) => format!("the state was damaged ({what})"),
+        };
+        self.lock_idle_stores().clear();
+        // Every idle store has the damaged file open; they are closed before it is replaced.
+        let mended = self.open_store(Some(&damage))?;
+        self.lock_idle_stores().push(mended);
+        attempt()
+    }
+
+    fn head(&self) -> Result<u64, Failure> {
+        if matches!(
+            self.project.settings.storage,
+            Storage::Postgres | Storage::Remote
+        ) {
+            let watch = self.watch.get_or_init(|| {
+                let project = self.project.clone();
+                HeadListener::start_listener(Box::new(move || {
+                    project.open_store_quietly(&project.store_engine_settings(), None)
+                }))
+            });
+            // Unknown while the listener cannot reach the store: then a read reports the real
+            // error.
+            if let Some(head) = watch.last_operation() {
+                return Ok(head.0);
+            }
+        }
+        let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
+        self.with_pooled_store(|store| Ok(store.begin_read()?.last_operation_id()?.0))
+    }
+
+    fn with_token_store(
+        &self,
+        use_book: &mut dyn FnMut(&dyn TokenStore, Timestamp) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
+        self.with_pooled_store(|store| {
+            let Some(book) = store.token_store() else {
+                return Ok(false);
+            };
+            let now = book.store_time()?.unwrap_or_else(|| SystemClock.now());
+            use_book(&*book, now).map(|()| true)
+        })
+    }
+
+    fn store_wait_stats(&self) -> (u64, Duration) {
+        (
+            self.asked.load(Ordering::Relaxed),
+            Duration::from_micros(self.waited.load(Ordering::Relaxed)),
+        )
+    }
+
+    fn profiles(&self) -> &[Profile] {
+        &self.project.profiles
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.trusted.policy
+    }
+
+    fn local_person(&self) -> Principal {
+        Principal::Human(settings::local_user_name())
+    }
+}

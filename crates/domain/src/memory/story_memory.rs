@@ -1,0 +1,241 @@
+//! The memory of a story as a change-tracking map of entries; changes become facts.
+
+use std::collections::BTreeMap;
+
+use super::entry::{
+    Character, Entry, EntryKind, Location, OpenLoop, Relationship, Scene, StoryFact,
+};
+use crate::fact::Fact;
+use crate::record::RecordKey;
+
+/// Key of an entry: its id, parsed, so that spelling does not matter and order is numeric.
+type EntryKey = (EntryKind, u32);
+
+/// All entries by kind and number, with the original of each changed one.
+#[derive(Clone, Debug, Default)]
+pub struct StoryMemory {
+    entries: BTreeMap<EntryKey, Entry>,
+    before: BTreeMap<EntryKey, Option<Entry>>,
+}
+
+impl StoryMemory {
+    /// Returns a memory with these entries. Entries without a valid id are ignored.
+    #[must_use]
+    pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let placed = entries
+            .into_iter()
+            .filter_map(|entry| Some((EntryKind::parse_id(entry.id())?, entry)));
+        Self {
+            entries: placed.collect(),
+            before: BTreeMap::new(),
+        }
+    }
+
+    /// Whether there are no entries.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns an entry by its id, in any spelling.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(&EntryKind::parse_id(id)?)
+    }
+
+    /// Returns the entries of a kind, ordered by number.
+    pub fn entries_of_kind(&self, kind: EntryKind) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries
+            .range((kind, 0)..=(kind, u32::MAX))
+            .map(|(_, entry)| entry)
+    }
+
+    /// Returns every entry, ordered by kind and number.
+    pub fn all_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// Returns the characters.
+    pub fn characters(&self) -> impl DoubleEndedIterator<Item = &Character> {
+        self.entries_of_kind(EntryKind::Character)
+            .filter_map(|entry| {
+                if let Entry::Character(it) = entry {
+                    Some(it)
+                } else {
+                    None
+                }
+            })
+    }
+
+    /// Returns the locations.
+    pub fn locations(&self) -> impl DoubleEndedIterator<Item = &Location> {
+        self.entries_of_kind(EntryKind::Location)
+            .filter_map(|entry| {
+                if let Entry::Location(it) = entry {
+                    Some(it)
+                } else {
+                    None
+                }
+            })
+    }
+
+    /// Returns the relationships.
+    pub fn relationships(&self) -> impl DoubleEndedIterator<Item = &Relationship> {
+        let relationships = self.entries_of_kind(EntryKind::Relationship);
+        relationships.filter_map(|entry| {
+            if let Entry::Relationship(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Returns the scenes.
+    pub fn scenes(&self) -> impl DoubleEndedIterator<Item = &Scene> {
+        self.entries_of_kind(EntryKind::Scene).filter_map(|entry| {
+            if let Entry::Scene(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Returns all loops, closed ones included.
+    pub fn loops(&self) -> impl DoubleEndedIterator<Item = &OpenLoop> {
+        self.entries_of_kind(EntryKind::Loop).filter_map(|entry| {
+            if let Entry::Loop(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Returns the story facts, disputed ones included.
+    pub fn facts(&self) -> impl DoubleEndedIterator<Item = &StoryFact> {
+        self.entries_of_kind(EntryKind::Fact).filter_map(|entry| {
+            if let Entry::Fact(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// Returns the loops that are still open, the most important first, then the oldest.
+    #[must_use]
+    pub fn open_loops(&self) -> Vec<&OpenLoop> {
+        let mut open: Vec<&OpenLoop> = self.loops().filter(|it| it.status.is_open()).collect();
+        // Stable, and the input is ordered by number, so the oldest comes first among equals.
+        open.sort_by_key(|it| std::cmp::Reverse(it.importance));
+        open
+    }
+
+    /// Returns the display name of an entry; the id if there is no such entry.
+    #[must_use]
+    pub fn display_name(&self, id: &str) -> String {
+        self.get(id).map_or_else(|| id.to_owned(), Entry::name)
+    }
+
+    /// Resolves a loosely written id or name to the id of an entry of that kind: `c0`, `C0: Elena`,
+    /// `[C0]`, `elena`. Models write all of these.
+    #[must_use]
+    pub fn resolve_id(&self, kind: EntryKind, loosely: &str) -> Option<String> {
+        let bare = loosely
+            .trim()
+            .trim_matches(|c: char| "[](){}\"'`*<>#".contains(c))
+            .trim();
+        let first = bare
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or_default();
+        for candidate in [bare, first] {
+            if let Some((found, number)) = EntryKind::parse_id(candidate)
+                && found == kind
+                && self.entries.contains_key(&(kind, number))
+            {
+                return Some(kind.format_id(number));
+            }
+        }
+        let name = bare.to_lowercase();
+        let mut named = self
+            .entries_of_kind(kind)
+            .filter(|entry| entry.name().to_lowercase() == name);
+        let found = named.next()?;
+        // Two entries of the same name: a guess would attach facts to the wrong one.
+        named.next().is_none().then(|| found.id().to_owned())
+    }
+
+    /// Inserts or replaces an entry under its id. An entry without a valid id is ignored.
+    pub fn put_entry(&mut self, entry: Entry) {
+        let Some(place) = EntryKind::parse_id(entry.id()) else {
+            return;
+        };
+        let before = self.entries.insert(place, entry);
+        // Only the first change keeps the original; a fact compares with the stored state, not with
+        // an intermediate one.
+        self.before.entry(place).or_insert(before);
+    }
+
+    /// Adds an entry under the next free id of its kind and returns the id.
+    pub fn add_entry(&mut self, entry: Entry) -> String {
+        let kind = entry.kind();
+        // The number of an entry removed in this change is not reused: an id never refers to two
+        // things.
+        let known = self
+            .entries
+            .keys()
+            .chain(self.before.keys())
+            .filter(|(found, _)| *found == kind);
+        let number = known
+            .map(|(_, number)| number + 1)
+            .max()
+            .unwrap_or(kind.first_number());
+        let id = kind.format_id(number);
+        self.put_entry(entry.with_id(id.clone()));
+        id
+    }
+
+    /// Removes an entry.
+    pub fn remove_entry(&mut self, id: &str) -> Option<Entry> {
+        let place = EntryKind::parse_id(id)?;
+        let entry = self.entries.remove(&place)?;
+        self.before
+            .entry(place)
+            .or_insert_with(|| Some(entry.clone()));
+        Some(entry)
+    }
+
+    /// Returns the ids of the changed entries, each with its current state; `None` if removed.
+    pub fn changed_entries(&self) -> impl Iterator<Item = (String, Option<&Entry>)> {
+        // An entry that was changed back equals its original, and is no change.
+        let changed = self
+            .before
+            .iter()
+            .filter(|(place, before)| self.entries.get(place) != before.as_ref());
+        changed.map(|((kind, number), _)| {
+            (kind.format_id(*number), self.entries.get(&(*kind, *number)))
+        })
+    }
+
+    /// Returns the changes as facts.
+    #[must_use]
+    pub fn change_facts(&self) -> Vec<Fact> {
+        let changed = self
+            .before
+            .iter()
+            .filter(|(place, before)| self.entries.get(place) != before.as_ref());
+        changed
+            .map(|((kind, number), before)| Fact::RecordChanged {
+                record: RecordKey {
+                    kind: kind.as_str().to_owned(),
+                    key: kind.format_id(*number),
+                },
+                before: before.as_ref().map(Entry::to_value),
+                after: self.entries.get(&(*kind, *number)).map(Entry::to_value),
+            })
+            .collect()
+    }
+}

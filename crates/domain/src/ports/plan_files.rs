@@ -1,0 +1,152 @@
+//! File access to a project's plans: stat, read, list, atomic replace, and a scan cache.
+//!
+//! Every path is relative to the project. An implementation never leaves the project: not through
+//! `..`, not through an absolute path, and not through a symlink in any part of the path.
+
+/// Stat data that tells cheaply whether a file may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    pub size: u64,
+    pub modified_ns: i64,
+    pub changed_ns: i64,
+    pub inode: u64,
+}
+
+/// Result of a stat, without reading the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileStatResult {
+    Present(FileStamp),
+    Missing,
+    /// Exists, but is not a regular file: a symlink, a folder, a device.
+    Refused(String),
+    /// Transient error that says nothing about the file: I/O error, no permission, no free handle.
+    Unavailable(String),
+}
+
+/// Result of reading a plan file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileReadResult {
+    /// The text, with its stamp unless that is racy: a file modified in the same clock tick in
+    /// which it was read could change again without a new mtime.
+    Text {
+        text: String,
+        stamp: Option<FileStamp>,
+        modified_ns: i64,
+    },
+    Missing,
+    Unreadable {
+        why: String,
+        /// Whether a retry may succeed (I/O error, no permission, no free handle). A transient
+        /// error says nothing about the file and must not be recorded as a change.
+        transient: bool,
+    },
+}
+
+/// A directory entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FolderEntry {
+    pub name: String,
+    pub kind: FolderEntryKind,
+}
+
+/// The type of a directory entry; symlinks are never followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FolderEntryKind {
+    File,
+    Folder,
+    Other,
+}
+
+/// Why a file could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    #[error("`{path}` is outside the project or reached through a link")]
+    Outside { path: String },
+    #[error("`{path}` cannot be reached: a part of it is a link or a file, not a folder")]
+    NoFolder { path: String },
+    #[error("`{path}` is already there")]
+    Exists { path: String },
+    #[error("cannot write `{path}`")]
+    Io {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Result of comparing the scan cache with the files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScanCacheCheck {
+    /// The mark the cache was saved under.
+    pub mark: String,
+    /// Number of paths compared.
+    pub looked: usize,
+    /// Changed paths; folders end with a slash.
+    pub changed: Vec<String>,
+}
+
+/// Reads and writes plan files.
+pub trait PlanFiles {
+    /// Stats a file without reading it.
+    fn stat_file(&self, path: &str) -> FileStatResult;
+
+    /// Resolves a path given by a host, relative to the project; `None` if it leads outside.
+    ///
+    /// Symlinks are followed, also when the last components do not exist yet.
+    ///
+    /// `path` is absolute or relative to `directory`; without one, to the project.
+    fn resolve_path(&self, directory: Option<&str>, path: &str) -> Option<String>;
+
+    /// Reads a file as text; a file larger than `max_bytes` is unreadable.
+    fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult;
+
+    /// Lists a folder, sorted by name; a missing folder is empty.
+    fn list_folder(&self, folder: &str) -> Vec<FolderEntry>;
+
+    /// Starts recording every stat and every listing, for [`Self::keep_looks`].
+    fn start_scan_recording(&self) {}
+
+    /// Saves what was recorded since [`Self::note_looks`] as the scan cache, under a mark; without
+    /// a recording, the cache that [`Self::look_again`] just confirmed.
+    ///
+    /// A local cache: losing it costs a full scan.
+    fn save_scan_cache(&self, mark: &str) {
+        // Optional: fakes and engines without a cache scan everything each time.
+        let _ = mark;
+    }
+
+    /// Compares the scan cache with the files, and returns its mark and the changed paths.
+    ///
+    /// `None` if there is no cache, or if more than `most` paths changed: a full scan is then as
+    /// cheap.
+    fn check_scan_cache(&self, most: usize) -> Option<ScanCacheCheck> {
+        // No cache: the caller scans everything.
+        let _ = most;
+        None
+    }
+
+    /// Replaces a file atomically: after a crash it has the old or the new content, never a
+    /// mixture.
+    ///
+    /// # Errors
+    /// [`FileFault`]; the file is then unchanged.
+    fn replace_file(&self, path: &str, text: &str) -> Result<(), FileFault>;
+
+    /// Creates a new file, durably.
+    ///
+    /// # Errors
+    /// [`FileFault::Exists`] when the file exists; nothing is overwritten.
+    fn create_file(&self, path: &str, text: &str) -> Result<(), FileFault>;
+
+    /// Deletes a file. The caller must have saved its text as a version first.
+    ///
+    /// # Errors
+    /// [`FileFault`]; the file is then unchanged.
+    fn remove_file(&self, path: &str) -> Result<(), FileFault>;
+
+    /// Deletes a folder if it is empty. Failing to is harmless.
+    fn remove_empty_folder(&self, folder: &str) {
+        // Cosmetic, therefore without a result: an empty folder left behind changes no plan.
+        let _ = folder;
+    }
+}

@@ -1,0 +1,129 @@
+//! Maps a file path to the node it is the plan of, from the profile's patterns alone.
+//!
+//! Independent of the store, so that hooks can judge an edit of a plan that was never recorded.
+
+use super::{Level, Profile, parent_folder};
+
+/// Position of a plan file in its tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanPlace<'p> {
+    pub profile: &'p Profile,
+    pub level: &'p Level,
+    /// Aliases from the root down; the last one is the node's own.
+    pub aliases: Vec<String>,
+}
+
+impl PlanPlace<'_> {
+    /// Returns the path alias: `act-1/chapter-02`.
+    #[must_use]
+    pub fn path_alias(&self) -> String {
+        self.aliases.join("/")
+    }
+
+    /// Returns the parent's path alias.
+    #[must_use]
+    pub fn parent_alias(&self) -> Option<String> {
+        let (_, above) = self.aliases.split_last()?;
+        (!above.is_empty()).then(|| above.join("/"))
+    }
+}
+
+/// Returns the node whose plan the file at `path` is or would be; `path` is relative to the
+/// project.
+#[must_use]
+pub fn locate_plan<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
+    profiles.iter().find_map(|profile| {
+        let roots = profile.levels.iter().filter(|level| level.root);
+        roots
+            .into_iter()
+            .find_map(|level| locate_below(profile, level, path, None, &mut Vec::new()))
+    })
+}
+
+/// Matches `path`, relative to the parent's folder, against a level and the levels below it.
+fn locate_below<'p>(
+    profile: &'p Profile,
+    level: &'p Level,
+    path: &str,
+    parent_number: Option<u32>,
+    aliases: &mut Vec<String>,
+) -> Option<PlanPlace<'p>> {
+    let (alias, file) = level.file.as_ref()?.alias_at(path)?;
+    // Exactly as the pattern writes it: `chapter-2` would otherwise be a second file of
+    // `chapter-02`.
+    let read = level.alias.parse_exact_alias(alias, &level.numbers)?;
+    // `scene-0104` in the folder of chapter 2 belongs to neither chapter.
+    if read.parent_number.is_some() && !aliases.is_empty() && read.parent_number != parent_number {
+        return None;
+    }
+    aliases.push(read.alias);
+    if file == path {
+        return Some(PlanPlace {
+            profile,
+            level,
+            aliases: aliases.clone(),
+        });
+    }
+    let rest = path
+        .strip_prefix(parent_folder(&file))
+        .and_then(|rest| rest.strip_prefix('/'));
+    let found = rest.and_then(|rest| {
+        let levels = profile
+            .levels_under(&level.name)
+            // Flat levels may be below themselves by front matter, never by path.
+            .filter(|level| !level.root);
+        levels
+            .into_iter()
+            .find_map(|level| locate_below(profile, level, rest, read.number, aliases))
+    });
+    // Backtracks: another level may match the same folder.
+    aliases.pop();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::locate_plan;
+    use crate::profile::built_in_profile;
+
+    #[test]
+    fn a_plan_file_says_whose_it_is() {
+        let profiles: Vec<_> = ["story", "tickets"]
+            .into_iter()
+            .filter_map(built_in_profile)
+            .collect();
+        let cases = [
+            ("acts/act-1/strategic-plan.md", Some("act-1")),
+            (
+                "acts/act-1/chapters/chapter-02/plan.md",
+                Some("act-1/chapter-02"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md",
+                Some("act-1/chapter-02/scene-0204"),
+            ),
+            // Its number belongs to another chapter.
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0104-blueprint.md",
+                None,
+            ),
+            ("acts/act-1/chapters/chapter-2/plan.md", None),
+            ("acts/act-1/chapters/chapter-02/plan.md.bak", None),
+            ("acts/act-1/chapters/chapter-02/backups/plan.md", None),
+            ("acts/act-1/notes.md", None),
+            ("chapters/chapter-02/plan.md", None),
+            ("acts", None),
+            ("", None),
+            ("src/main.rs", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(
+                locate_plan(&profiles, path)
+                    .map(|place| place.path_alias())
+                    .as_deref(),
+                expected,
+                "{path}"
+            );
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Our entry in a host's list of MCP servers.
+
+use domain::host_event::Host;
+use jsonc_parser::cst::{CstContainerNode, CstObject};
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use super::ordered_json::{OrderedJson, json_object};
+use super::settings::{
+    has_comment, parse_settings, remove_node, settings_problem, strip_byte_order_mark,
+};
+use super::{HookSetup, HostSettingsProblem};
+
+/// Name of our entry.
+pub(super) const SERVER_NAME: &str = "throughline";
+
+/// Returns the path of the host's server list.
+pub(super) fn servers_path(host: Host) -> &'static str {
+    match host {
+        // Copilot reads the same file.
+        Host::ClaudeCode | Host::Copilot => ".mcp.json",
+        Host::Cursor => ".cursor/mcp.json",
+        Host::OpenCode => "opencode.json",
+        Host::Codex => ".codex/config.toml",
+        Host::Gemini => ".gemini/settings.json",
+    }
+}
+
+/// Returns the key that holds the servers.
+fn servers_key(host: Host) -> &'static str {
+    match host {
+        Host::OpenCode => "mcp",
+        Host::Codex => "mcp_servers",
+        Host::ClaudeCode | Host::Copilot | Host::Cursor | Host::Gemini => "mcpServers",
+    }
+}
+
+fn server_entry(host: Host, setup: &HookSetup) -> OrderedJson {
+    let program = OrderedJson::Text(setup.program.clone());
+    match host {
+        Host::OpenCode => json_object([
+            ("type", "local".into()),
+            ("command", OrderedJson::List(vec![program, "mcp".into()])),
+            ("enabled", OrderedJson::Bool(true)),
+        ]),
+        _ => json_object([
+            ("command", program),
+            ("args", OrderedJson::List(vec!["mcp".into()])),
+        ]),
+    }
+}
+
+/// Returns the file with our server.
+pub(super) fn install_server(
+    existing: Option<&str>,
+    host: Host,
+    setup: &HookSetup,
+) -> Result<String, HostSettingsProblem> {
+    if host == Host::Codex {
+        return install_toml(existing.unwrap_or_default(), setup);
+    }
+    let (mark, text) = strip_byte_order_mark(existing.unwrap_or_default());
+    let root = parse_settings(if text.trim().is_empty() { "{}\n" } else { text })?;
+    let top = root
+        .object_value()
+        .ok_or_else(|| settings_problem("expected an object at the top"))?;
+    add_server(&top, host, setup)?;
+    Ok(format!("{mark}{root}"))
+}
+
+/// Returns the file without our server; `None` if nothing is left.
+pub(super) fn uninstall_server(
+    existing: &str,
+    host: Host,
+) -> Result<Option<String>, HostSettingsProblem> {
+    if host == Host::Codex {
+        return uninstall_toml(existing);
+    }
+    let (mark, text) = strip_byte_order_mark(existing);
+    let root = parse_settings(text)?;
+    let Some(top) = root.object_value() else {
+        return Ok(Some(existing.to_owned()));
+    };
+    if !remove_server(&top, host) {
+        return Ok(Some(existing.to_owned()));
+    }
+    // A file that only holds a comment was not created by us.
+    let empty = top.properties().is_empty() && !has_comment(&root);
+    Ok((!empty).then(|| format!("{mark}{root}")))
+}
+
+/// Adds our server to parsed settings.
+pub(super) fn add_server(
+    top: &CstObject,
+    host: Host,
+    setup: &HookSetup,
+) -> Result<(), HostSettingsProblem> {
+    let list = servers_key(host);
+    let servers = match top.get(list) {
+        Some(property) => property
+            .object_value()
+            .ok_or_else(|| settings_problem(&format!("expected an object in `{list}`")))?,
+        None => top.object_value_or_set(list),
+    };
+    let wanted = server_entry(host, setup);
+    match servers.get(SERVER_NAME) {
+        // Compared as values: an equal entry with other spacing stays untouched, so that a second
+        // installation changes nothing.
+        Some(old)
+            if old
+                .value()
+                .is_some_and(|old| OrderedJson::from_node(&old) == wanted) => {}
+        Some(old) => old.set_value(wanted.into()),
+        None => {
+            servers.append(SERVER_NAME, wanted.into());
+        }
+    }
+    Ok(())
+}
+
+/// Removes our server from parsed settings; returns whether there was one.
+pub(super) fn remove_server(top: &CstObject, host: Host) -> bool {
+    let Some(property) = top.get(servers_key(host)) else {
+        return false;
+    };
+    let Some(servers) = property.object_value() else {
+        return false;
+    };
+    let Some(ours) = servers.get(SERVER_NAME) else {
+        return false;
+    };
+    remove_node(CstContainerNode::from(ours).into());
+    // The list was probably created by us; an empty one is not worth keeping.
+    if servers.properties().is_empty() {
+        remove_node(CstContainerNode::from(property).into());
+    }
+    true
+}
+
+fn read_toml(text: &str) -> Result<DocumentMut, HostSettingsProblem> {
+    text.parse::<DocumentMut>().map_err(|error| {
+        let before = error
+            .span()
+            .and_then(|span| text.get(..span.start))
+            .unwrap_or_default();
+        HostSettingsProblem {
+            line: Some(before.matches('\n').count() + 1),
+            what: error.message().to_owned(),
+        }
+    })
+}
+
+fn install_toml(existing: &str, setup: &HookSetup) -> Result<String, HostSettingsProblem> {
+    let mut document = read_toml(existing)?;
+    let list = servers_key(Host::Codex);
+    let servers = document.entry(list).or_insert_with(|| {
+        let mut table = Table::new();
+        // Without an `[mcp_servers]` header of its own, as people write it.
+        table.set_implicit(true);
+        Item::Table(table)
+    });
+    let servers = servers
+        .as_table_like_mut()
+        .ok_or_else(|| settings_problem(&format!("expected a table in `{list}`")))?;
+    let wanted_arguments = Array::from_iter(["mcp"]);
+    // An entry that is right keeps its comments and its place.
+    let is_right = servers.get(SERVER_NAME).is_some_and(|ours| {
+        ours.get("command").and_then(Item::as_str) == Some(&setup.program)
+            && ours
+                .get("args")
+                .map(|arguments| arguments.to_string().replace(' ', ""))
+                == Some("[\"mcp\"]".to_owned())
+    });
+    if !is_right {
+        let mut ours = Table::new();
+        ours.insert("command", value(&setup.program));
+        ours.insert("args", value(wanted_arguments));
+        servers.insert(SERVER_NAME, Item::Table(ours));
+    }
+    Ok(document.to_string())
+}
+
+fn uninstall_toml(existing: &str) -> Result<Option<String>, HostSettingsProblem> {
+    let mut document = read_toml(existing)?;
+    let list = servers_key(Host::Codex);
+    let Some(servers) = document.get_mut(list).and_then(Item::as_table_like_mut) else {
+        return Ok(Some(existing.to_owned()));
+    };
+    if servers.remove(SERVER_NAME).is_none() {
+        return Ok(Some(existing.to_owned()));
+    }
+    if servers.is_empty() {
+        document.remove(list);
+    }
+    let left = document.to_string();
+    Ok((!left.trim().is_empty()).then_some(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(program: &str) -> HookSetup {
+        HookSetup {
+            program: program.to_owned(),
+            strict: false,
+        }
+    }
+
+    #[test]
+    fn there_and_back_again() {
+        let json = [
+            "{\n  \"model\": \"opus\"\n}\n",
+            "{\n  // theirs\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" } // why\n  }\n}\n",
+            "{\n  \"mcp\": {\n    \"other\": { \"type\": \"local\", \"command\": [\"x\"] }\n  }\n}\n",
+        ];
+        let toml = [
+            "model = \"o\" # mine\n",
+            "[mcp_servers.other]\ncommand = \"x\" # why\n",
+            "# only a word\n",
+        ];
+        for host in Host::ALL {
+            let originals: &[&str] = if host == Host::Codex { &toml } else { &json };
+            for original in originals {
+                let installed =
+                    install_server(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                assert!(installed.contains("/usr/bin/tl"), "{installed}");
+                assert_eq!(
+                    install_server(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
+                    installed
+                );
+                let moved =
+                    install_server(Some(&installed), host, &setup("/opt/tl")).expect("moves");
+                assert!(
+                    moved.contains("/opt/tl") && !moved.contains("/usr/bin/tl"),
+                    "{moved}"
+                );
+                assert_eq!(
+                    uninstall_server(&moved, host)
+                        .expect("uninstalls")
+                        .as_deref(),
+                    Some(*original),
+                    "{host:?}"
+                );
+            }
+            let own = install_server(None, host, &setup("tl")).expect("installs");
+            assert_eq!(uninstall_server(&own, host), Ok(None), "{own}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for (host, text) in [
+            (Host::ClaudeCode, "{\"mcpServers\": []}"),
+            (Host::Cursor, "{,}"),
+            (Host::Codex, "a = \n"),
+            (Host::Codex, "mcp_servers = 1\n"),
+        ] {
+            assert!(
+                install_server(Some(text), host, &setup("tl")).is_err(),
+                "{text}"
+            );
+        }
+    }
+}
