@@ -74,7 +74,7 @@ pub fn poll_decision(ctx: &Context<'_>, request: &WaitRequest) -> Result<WaitVie
         WaitCondition::Changed => request
             .status
             .as_ref()
-            .is_none_or(|known| *known != node.status.to_string()),
+            .is_none_or(|known| known != node.status.as_str()),
     };
     // A comment ends the wait too: it usually asks for a change, and an agent that waits for an
     // approval would not see it.

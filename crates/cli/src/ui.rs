@@ -197,11 +197,11 @@ fn report_write_error(result: io::Result<()>) {
 
 /// Renders a status as symbol and word, so that it is readable without colour.
 pub(crate) fn render_node_status(status: Status) -> Styled<String> {
-    let (style, mark) = match status {
-        Status::Draft => (DIM, '○'),
-        Status::Approved => (GOOD, '✓'),
-        Status::RequiresRevalidation => (WARN, '↻'),
-        Status::Invalid => (BAD, '✗'),
+    let style = match status {
+        Status::Draft => DIM,
+        Status::Approved => GOOD,
+        Status::RequiresRevalidation => WARN,
+        Status::Invalid => BAD,
     };
-    styled(style, format!("{mark} {status}"))
+    styled(style, format!("{} {status}", status.symbol()))
 }

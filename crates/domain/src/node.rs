@@ -31,7 +31,30 @@ impl Status {
         Self::Invalid,
     ];
 
-    /// Returns the name used in JSON, the database and the terminal.
+    /// Returns the name for people: terminal, dashboard, messages and documentation.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Approved => "approved",
+            Self::RequiresRevalidation => "stale",
+            Self::Invalid => "invalid",
+        }
+    }
+
+    /// Returns the symbol beside the label, so that meaning never depends on colour.
+    #[must_use]
+    pub fn symbol(self) -> char {
+        match self {
+            Self::Draft => '○',
+            Self::Approved => '✓',
+            Self::RequiresRevalidation => '↻',
+            Self::Invalid => '✗',
+        }
+    }
+
+    /// Returns the name for programs: JSON, MCP, the database. `requires-revalidation` is the
+    /// published protocol's word for stale.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +68,7 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(self.label())
     }
 }
 

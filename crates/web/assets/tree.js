@@ -6,8 +6,8 @@ const AHEAD = 30;
 const WORDS = /** @type {Record<string, [string, string]>} */ ({
   draft: ["○", "draft"],
   approved: ["✓", "approved"],
-  "requires-revalidation": ["△", "stale"],
-  invalid: ["✕", "invalid"],
+  "requires-revalidation": ["↻", "stale"],
+  invalid: ["✗", "invalid"],
 });
 
 /**

@@ -1,4 +1,4 @@
-//! The pages: one file each. What they share is here: the frame, and how statuses, times and actors are shown.
+//! The pages, one file each; here the shared frame and fragments: status, time, principal, links.
 
 pub(crate) mod diff;
 pub(crate) mod gates;
@@ -20,9 +20,9 @@ use maud::{DOCTYPE, Markup, html};
 use crate::refusal::Refusal;
 use crate::{assets, urls};
 
-/// Which page it is.
+/// The page in the navigation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum NavigationEntry {
     Now,
     Tree,
     Timeline,
@@ -33,18 +33,18 @@ pub(crate) enum Place {
     Elsewhere,
 }
 
-const PLACES: &[(Place, &str, &str)] = &[
-    (Place::Now, "/", "Now"),
-    (Place::Tree, "/tree", "Tree"),
-    (Place::Timeline, "/timeline", "Timeline"),
-    (Place::Reviews, "/reviews", "Reviews"),
-    (Place::Ticks, "/ticks", "Ticks"),
-    (Place::Gates, "/gates", "Gates"),
-    (Place::Memory, "/memory", "Memory"),
+const NAVIGATION: &[(NavigationEntry, &str, &str)] = &[
+    (NavigationEntry::Now, "/", "Now"),
+    (NavigationEntry::Tree, "/tree", "Tree"),
+    (NavigationEntry::Timeline, "/timeline", "Timeline"),
+    (NavigationEntry::Reviews, "/reviews", "Reviews"),
+    (NavigationEntry::Ticks, "/ticks", "Ticks"),
+    (NavigationEntry::Gates, "/gates", "Gates"),
+    (NavigationEntry::Memory, "/memory", "Memory"),
 ];
 
-/// Returns a whole page around its content.
-pub(crate) fn shell(place: Place, title: &str, content: &Markup) -> Markup {
+/// Renders a page with its frame around the content.
+pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -54,7 +54,7 @@ pub(crate) fn shell(place: Place, title: &str, content: &Markup) -> Markup {
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Throughline" }
                 link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
-                @for style in assets::styles() { link rel="stylesheet" href={ "/assets/" (style) }; }
+                @for style in assets::style_names() { link rel="stylesheet" href={ "/assets/" (style) }; }
                 script type="module" src="/assets/app.js" {}
             }
             body {
@@ -62,7 +62,7 @@ pub(crate) fn shell(place: Place, title: &str, content: &Markup) -> Markup {
                 header.top {
                     a.brand href="/" { "Throughline" }
                     nav aria-label="Pages" {
-                        @for (other, address, name) in PLACES {
+                        @for (other, address, name) in NAVIGATION {
                             a href=(address) aria-current=[(*other == place).then_some("page")] { (name) }
                         }
                     }
@@ -74,33 +74,32 @@ pub(crate) fn shell(place: Place, title: &str, content: &Markup) -> Markup {
     }
 }
 
-pub(crate) async fn nowhere() -> Refusal {
+pub(crate) async fn page_not_found() -> Refusal {
     Failure::new(FailureKind::NotFound, "there is no such page").into()
 }
 
-/// Returns a status as shape, word and colour.
-pub(crate) fn status(status: Status) -> Markup {
-    let (shape, word) = match status {
-        Status::Draft => ("○", "draft"),
-        Status::Approved => ("✓", "approved"),
-        Status::RequiresRevalidation => ("△", "stale"),
-        Status::Invalid => ("✕", "invalid"),
-    };
-    html! { span.status data-status=(status.as_str()) { span.shape aria-hidden="true" { (shape) } (word) } }
+/// Renders a status as symbol, word and colour: colour alone would exclude some readers.
+pub(crate) fn render_status(status: Status) -> Markup {
+    html! {
+        span.status data-status=(status.as_str()) {
+            span.shape aria-hidden="true" { (status.symbol()) }
+            (status.label())
+        }
+    }
 }
 
-/// Returns how far the work is; nothing while it has not begun.
-pub(crate) fn progress(progress: Progress) -> Markup {
+/// Renders the progress; nothing while it is pending.
+pub(crate) fn render_progress(progress: Progress) -> Markup {
     html! { @if progress != Progress::Pending { span.tag { (progress) } } }
 }
 
-/// Returns a moment: in local time for people, exactly for programs.
-pub(crate) fn time(at: Timestamp) -> Markup {
+/// Renders a time: local for people, exact in the attribute for scripts.
+pub(crate) fn render_time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (at.format_local_minute()) } }
 }
 
-/// Returns a sentence of ours, in which names stand between backticks.
-pub(crate) fn worded(text: &str) -> Markup {
+/// Renders a message with names in backticks as code.
+pub(crate) fn render_message(text: &str) -> Markup {
     html! {
         @for (index, part) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
@@ -108,18 +107,19 @@ pub(crate) fn worded(text: &str) -> Markup {
     }
 }
 
-/// Returns who acted.
-pub(crate) fn who(by: &Principal) -> Markup {
+/// Renders a principal.
+pub(crate) fn render_principal(by: &Principal) -> Markup {
     html! { span.who { (by) } }
 }
 
-/// Returns a link to a node.
-pub(crate) fn to_node(path: &str) -> Markup {
-    html! { a.path href=(urls::node(path)) { (path) } }
+/// Renders a link to a node.
+pub(crate) fn link_to_node(path: &str) -> Markup {
+    html! { a.path href=(urls::node_url(path)) { (path) } }
 }
 
-/// Returns what a decision led to. The words are ours: an address cannot put others on the page.
-pub(crate) fn done(word: Option<&str>) -> Markup {
+/// Renders the notice after an action. The query has only a key: with the text in the URL, a link
+/// could put any sentence on the page.
+pub(crate) fn render_notice(word: Option<&str>) -> Markup {
     let text = match word {
         Some("approved") => "Approved. Whoever waited for it goes on.",
         Some("kept") => "Kept as it is, against the parent as it is now.",

@@ -1,4 +1,4 @@
-//! *Ticks*: what the loop planned and did, where it failed, what it wrote and what that cost.
+//! Page *Ticks*: plans and actions of the tick loop, failures, prose, and cost.
 
 use application::show_ticks::{SceneView, TickView, TicksView, show_ticks};
 use application::tick::spending::SpendingView;
@@ -10,26 +10,28 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::timeline::Done;
-use super::{Place, done, shell, time, to_node, worded};
+use super::{
+    NavigationEntry, link_to_node, render_message, render_notice, render_page, render_time,
+};
 use crate::api::Ticks;
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
-pub(crate) async fn page(
+pub(crate) async fn ticks_page(
     State(dashboard): State<Dashboard>,
     Query(asked): Query<Ticks>,
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
     let most = asked.most();
     let found = dashboard.ask(move |ctx| show_ticks(ctx, most)).await?;
-    Ok(shell(
-        Place::Ticks,
+    Ok(render_page(
+        NavigationEntry::Ticks,
         "Ticks",
-        &content(&found, after.done.as_deref()),
+        &render_content(&found, after.done.as_deref()),
     ))
 }
 
-fn content(found: &TicksView, after: Option<&str>) -> Markup {
+fn render_content(found: &TicksView, after: Option<&str>) -> Markup {
     let TicksView {
         novel,
         current_tick,
@@ -41,7 +43,7 @@ fn content(found: &TicksView, after: Option<&str>) -> Markup {
     } = found;
     html! {
         h1 { "Ticks" }
-        (done(after))
+        (render_notice(after))
         section #story data-live {
             @if ticks.is_empty() && scenes.is_empty() {
                 p.quiet { "The loop has not run here. " code { "tl tick" } " plans the next step of a story and carries it out; "
@@ -52,18 +54,18 @@ fn content(found: &TicksView, after: Option<&str>) -> Markup {
                     "tick " span.number { (current_tick) }
                     @if let Some(character) = active_character { " · with " (character) }
                 }
-                @if spent.calls > 0 { p.quiet { "Together: " (cost(spent)) } }
+                @if spent.calls > 0 { p.quiet { "Together: " (format_spending(spent)) } }
             }
         }
         section #scenes data-live {
             @if !scenes.is_empty() {
                 h2 { "Prose" }
-                ul.cards { @for scene in scenes { li.card { (one_scene(scene)) } } }
+                ul.cards { @for scene in scenes { li.card { (render_scene(scene)) } } }
             }
         }
         section #ticks data-live {
             @if !ticks.is_empty() { h2 { "The loop" } }
-            @for tick in ticks { (one_tick(tick)) }
+            @for tick in ticks { (render_tick(tick)) }
             @if *ticks_total > ticks.len() {
                 nav.pages aria-label="Parts of the list" { a href={ "/ticks?limit=" (ticks_total) } { "All " (ticks_total) } }
             }
@@ -71,18 +73,18 @@ fn content(found: &TicksView, after: Option<&str>) -> Markup {
     }
 }
 
-fn one_scene(scene: &SceneView) -> Markup {
+fn render_scene(scene: &SceneView) -> Markup {
     let generation = &scene.generation;
     html! {
         p {
-            (to_node(&generation.scene)) " " span.tag { (generation.status.as_str()) }
+            (link_to_node(&generation.scene)) " " span.tag { (generation.status.as_str()) }
             @if generation.file.is_none() { " " span.quiet { "at: " (generation.step.as_str()) } }
             @if generation.stale { " " span.tag { "its blueprint is another one now" } }
         }
         p.quiet {
             span.number { (generation.words) } " words by " (generation.writer)
             @if generation.revisions > 0 { " · revised " (count_with_noun(generation.revisions as usize, "time", "times")) }
-            @if let Some(spent) = &scene.spent { " · " (cost(spent)) }
+            @if let Some(spent) = &scene.spent { " · " (format_spending(spent)) }
         }
         @if let Some(error) = &generation.error { p.problem { (error) } }
         @if !generation.findings.is_empty() {
@@ -91,27 +93,27 @@ fn one_scene(scene: &SceneView) -> Markup {
                 @if let Some(quote) = &finding.quote { " " q { (quote) } }
             } } }
         }
-        @if generation.file.is_some() { p { a href={ "/prose/" (urls::path(&generation.scene)) } { "Read it" } } }
+        @if generation.file.is_some() { p { a href={ "/prose/" (urls::encode_path(&generation.scene)) } { "Read it" } } }
     }
 }
 
-fn one_tick(tick: &TickView) -> Markup {
+fn render_tick(tick: &TickView) -> Markup {
     let record = &tick.record;
     html! {
         article.card.tick {
             h3 {
                 "Tick " span.number { (record.tick) } " "
                 span.outcome data-outcome=(record.status.as_str()) {
-                    span.shape aria-hidden="true" { (shape(record.status)) } (record.status.as_str())
+                    span.shape aria-hidden="true" { (status_symbol(record.status)) } (record.status.as_str())
                 }
             }
             @if !record.plan.scene_intention.is_empty() { p { (record.plan.scene_intention) } }
             p.quiet {
-                (time(record.at)) " · planned by " (record.planner)
+                (render_time(record.at)) " · planned by " (record.planner)
                 @if record.failures > 0 { " · failed " (count_with_noun(record.failures as usize, "time", "times")) }
-                @if let Some(spent) = &tick.spent { " · " (cost(spent)) }
+                @if let Some(spent) = &tick.spent { " · " (format_spending(spent)) }
             }
-            @for error in &record.errors { p.problem role="note" { (worded(error)) } }
+            @for error in &record.errors { p.problem role="note" { (render_message(error)) } }
             @for warning in &record.warnings { p.quiet { (warning) } }
             @if tick.is_open {
                 div.acts {
@@ -136,13 +138,13 @@ fn one_tick(tick: &TickView) -> Markup {
                         @let run = record.executed.iter().find(|run| run.action_index == index);
                         li {
                             p {
-                                code { (action.tool) } " " span.tag { (became(run)) }
+                                code { (action.tool) } " " span.tag { (describe_run(run)) }
                                 @if let Some(reason) = &action.reason { " " (reason) }
                             }
-                            (arguments(run.map_or(&action.args, |run| &run.args)))
+                            (render_arguments(run.map_or(&action.args, |run| &run.args)))
                             @if let Some(error) = run.and_then(|run| run.error.as_ref()) { p.problem { (error) } }
                             @if let Some(result) = run.and_then(|run| run.result.as_ref()) {
-                                details { summary { "What it gave" } pre tabindex="0" { (pretty(result)) } }
+                                details { summary { "What it gave" } pre tabindex="0" { (pretty_json(result)) } }
                             }
                         }
                     }
@@ -157,7 +159,7 @@ fn one_tick(tick: &TickView) -> Markup {
     }
 }
 
-fn became(run: Option<&ExecutedAction>) -> &'static str {
+fn describe_run(run: Option<&ExecutedAction>) -> &'static str {
     match run {
         None => "not run",
         Some(run) if run.success => "done",
@@ -165,16 +167,16 @@ fn became(run: Option<&ExecutedAction>) -> &'static str {
     }
 }
 
-fn shape(status: TickStatus) -> &'static str {
+fn status_symbol(status: TickStatus) -> &'static str {
     match status {
         TickStatus::Planned => "○",
         TickStatus::Done => "✓",
-        TickStatus::Failed | TickStatus::Parked => "✕",
+        TickStatus::Failed | TickStatus::Parked => "✗",
         TickStatus::Skipped => "–",
     }
 }
 
-fn arguments(args: &Map<String, Value>) -> Markup {
+fn render_arguments(args: &Map<String, Value>) -> Markup {
     html! {
         @if !args.is_empty() {
             dl.arguments { @for (name, value) in args {
@@ -184,12 +186,12 @@ fn arguments(args: &Map<String, Value>) -> Markup {
     }
 }
 
-fn pretty(value: &Value) -> String {
+fn pretty_json(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Returns what was spent. What is not known is said, not counted as nothing.
-fn cost(spent: &SpendingView) -> String {
+/// Formats spending. Unknown prices are named: counting them as zero would understate the cost.
+fn format_spending(spent: &SpendingView) -> String {
     let calls = count_with_noun(spent.calls, "call", "calls");
     let tokens = match spent.calls_without_tokens {
         0 => format!(
@@ -207,16 +209,16 @@ fn cost(spent: &SpendingView) -> String {
         spent.calls_without_price,
     ) {
         (0, _) => "price unknown".to_owned(),
-        (_, 0) => dollars(spent.cost_micros),
+        (_, 0) => format_dollars(spent.cost_micros),
         (_, unknown) => format!(
             "{} and {unknown} of unknown price",
-            dollars(spent.cost_micros)
+            format_dollars(spent.cost_micros)
         ),
     };
     format!("{calls}, {tokens}, {price}")
 }
 
-fn dollars(micros: u64) -> String {
+fn format_dollars(micros: u64) -> String {
     format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
 }
 
@@ -233,13 +235,16 @@ mod tests {
             cost_micros: 12_345,
             ..Default::default()
         };
-        assert_eq!(cost(&spent), "2 calls, 10 tokens in, 5 out, $0.0123");
+        assert_eq!(
+            format_spending(&spent),
+            "2 calls, 10 tokens in, 5 out, $0.0123"
+        );
         let partly = SpendingView {
             calls_without_price: 1,
             ..spent.clone()
         };
         assert_eq!(
-            cost(&partly),
+            format_spending(&partly),
             "2 calls, 10 tokens in, 5 out, $0.0123 and 1 of unknown price"
         );
         let unknown = SpendingView {
@@ -248,6 +253,9 @@ mod tests {
             calls_without_tokens: 1,
             ..SpendingView::default()
         };
-        assert_eq!(cost(&unknown), "1 call, tokens unknown, price unknown");
+        assert_eq!(
+            format_spending(&unknown),
+            "1 call, tokens unknown, price unknown"
+        );
     }
 }
