@@ -1,7 +1,9 @@
-//! The audit log: what was changed over HTTP, and who was turned away. Written beside the requests, by one thread.
+//! Audit log of changes and rejections over HTTP, written asynchronously by one thread.
 //!
-//! What happens often is one line a minute with a count, and never more kinds of it than can be held, so that nobody can
-//! fill a disk by being refused. No line has a secret: of a request it knows who, what, from where, and how it ended.
+//! Frequent events become one entry per minute with a count, and the number of distinct entries per
+//! minute is capped, so that a client cannot fill the disk by being rejected. Entries contain no
+//! secrets: principal, action, source and outcome only. A full queue drops entries and counts them,
+//! because a slow log must not slow down requests.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,26 +19,26 @@ use domain::token::AuditEntry;
 
 use crate::middleware::RequestSource;
 
-/// How long lines are kept, and how many at most.
+/// Retention of entries, and their maximum number.
 const RETENTION_MILLIS: i64 = 90 * 24 * 60 * 60 * 1000;
 const MAX_ENTRIES: usize = 100_000;
 
-/// Lines of one kind within this time become one.
+/// Entries with the same key within this time are aggregated.
 const AGGREGATION_INTERVAL: Duration = Duration::from_secs(60);
-/// How often the log is looked through for lines that are too old.
+/// Time between two removals of old entries.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(60 * 60);
-/// So many kinds are told apart in a minute; all others are one.
+/// Maximum number of distinct keys per minute; all others are aggregated into one entry.
 const MAX_KEYS_PER_WINDOW: usize = 256;
-/// So many lines wait to be written; more are lost, and counted in the metrics.
+/// Maximum number of entries that wait to be written; more are lost, and counted in the metrics.
 const MAX_QUEUED_ENTRIES: usize = 4_096;
-/// So many are written at once.
+/// Maximum number of entries per transaction.
 const BATCH_SIZE: usize = 256;
-/// How long to wait before a book that could not be written is tried again.
+/// Delay before a failed write is retried.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
-/// How long the last lines may take when the server ends.
+/// Time limit for the last entries at shutdown.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A line, with when it was.
+/// An entry and the time of its event. The token store's clock dates it when it is written.
 #[derive(Clone)]
 struct TimedEntry {
     line: AuditEntry,
@@ -45,12 +47,12 @@ struct TimedEntry {
 
 enum WriterMessage {
     Entry(TimedEntry),
-    /// A token was used.
+    /// A token was used, for the time of its last use.
     TokenUse(u64, Instant),
     Stop,
 }
 
-/// What makes two lines the same kind.
+/// Key by which entries are aggregated.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct EntryKey {
     token: Option<u64>,
@@ -77,7 +79,7 @@ impl EntryKey {
     }
 }
 
-/// The first line of a kind, and how many more there were.
+/// The first entry of a key, and the number of events after it.
 struct AggregatedEntry {
     line: TimedEntry,
     more: u64,
@@ -86,11 +88,11 @@ struct AggregatedEntry {
 #[derive(Default)]
 struct AggregationWindow {
     kinds: HashMap<EntryKey, AggregatedEntry>,
-    /// When each token was last noted as used.
+    /// When the last use of each token was recorded.
     used: HashMap<u64, Instant>,
 }
 
-/// Where lines are handed in.
+/// Handle for recording entries; the writer is a thread of its own.
 pub struct AuditLog {
     out: SyncSender<WriterMessage>,
     minute: Arc<Mutex<AggregationWindow>>,
@@ -99,13 +101,13 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Begins to write the log of a project.
+    /// Starts the writer for the audit log of a project.
     pub(crate) fn start(workspace: Arc<dyn Workspace>) -> Self {
         let (out, notes) = sync_channel(MAX_QUEUED_ENTRIES);
         let (end, ended) = sync_channel(1);
         let minute = Arc::new(Mutex::new(AggregationWindow::default()));
         let held = minute.clone();
-        // Without a thread nothing is written, and nobody is held up.
+        // If the thread cannot be started, entries are lost and counted; serving goes on.
         let _ = std::thread::Builder::new()
             .name("audit".to_owned())
             .spawn(move || {
@@ -127,7 +129,7 @@ impl AuditLog {
         }
     }
 
-    /// Notes something that was changed.
+    /// Records a change.
     pub fn record(
         &self,
         who: &AuthenticatedPrincipal,
@@ -145,7 +147,8 @@ impl AuditLog {
         )));
     }
 
-    /// Notes something that may happen often: the first of its kind in a minute at once, the others as a number.
+    /// Records an event that may be frequent: the first with its key at once, others within a
+    /// minute as a count.
     pub(crate) fn record_aggregated(
         &self,
         who: Option<&AuthenticatedPrincipal>,
@@ -155,6 +158,7 @@ impl AuditLog {
     ) {
         let TimedEntry { mut line, when } = timed_entry(who, source, action, outcome, "");
         {
+            // In its own scope: the lock is not held while the entry is sent.
             let mut minute = self.lock_window();
             if minute.kinds.len() >= MAX_KEYS_PER_WINDOW
                 && !minute.kinds.contains_key(&EntryKey::from_entry(&line))
@@ -190,7 +194,7 @@ impl AuditLog {
         self.send_to_writer(WriterMessage::Entry(TimedEntry { line, when }));
     }
 
-    /// Notes that a token was used, once a minute.
+    /// Records the use of a token, at most once a minute.
     pub(crate) fn record_token_use(&self, token: u64) {
         let now = Instant::now();
         {
@@ -206,7 +210,7 @@ impl AuditLog {
         self.send_to_writer(WriterMessage::TokenUse(token, now));
     }
 
-    /// Writes what is left, for a moment at most.
+    /// Writes the remaining entries and stops the writer, within [`FLUSH_TIMEOUT`].
     pub(crate) fn flush_and_stop(&self) {
         self.send_to_writer(WriterMessage::Stop);
         if let Some(ended) = self
@@ -224,13 +228,13 @@ impl AuditLog {
     }
 
     fn send_to_writer(&self, note: WriterMessage) {
-        // A log that cannot keep up must not hold up what it is about.
+        // `try_send`: a log that cannot keep up must not block requests.
         if self.out.try_send(note).is_err() {
             self.lost.fetch_add(1, Relaxed);
         }
     }
 
-    /// Returns how many lines could not be kept.
+    /// Returns the number of lost entries.
     pub(crate) fn lost_entries(&self) -> u64 {
         self.lost.load(Relaxed)
     }
@@ -260,6 +264,7 @@ fn timed_entry(
     }
 }
 
+/// The writer thread's state.
 struct Writer {
     workspace: Arc<dyn Workspace>,
     minute: Arc<Mutex<AggregationWindow>>,
@@ -282,6 +287,8 @@ impl Writer {
                 .recv_timeout(patience.min(
                     (turned + AGGREGATION_INTERVAL).saturating_duration_since(Instant::now()),
                 ));
+            // Everything that is queued goes into one transaction: a commit per entry would cost a
+            // sync each.
             loop {
                 match next {
                     Ok(WriterMessage::Entry(line)) => self.waiting.push(line),
@@ -299,11 +306,11 @@ impl Writer {
                 self.close_window();
             }
             match self.write_batch() {
-                // The engine keeps no book: then there is nothing to write into.
+                // The storage engine has no token store, and so no audit log.
                 Ok(false) => self.clear_queue(),
                 Ok(true) => {}
                 Err(_) if ended => {}
-                // It is tried again; what is too much by then is lost.
+                // Retried with what has arrived by then. The oldest entries are dropped first.
                 Err(_) => {
                     let too_many = self.waiting.len().saturating_sub(MAX_QUEUED_ENTRIES);
                     self.waiting.drain(..too_many);
@@ -318,7 +325,7 @@ impl Writer {
         self.uses.clear();
     }
 
-    /// Takes the numbers of the minute that is over.
+    /// Queues the counts of the minute that is over.
     fn close_window(&mut self) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, AggregatedEntry { line, more }) in
@@ -344,6 +351,7 @@ impl Writer {
         }
         let (waiting, uses) = (&self.waiting, &self.uses);
         let has_store = self.workspace.with_token_store(&mut |store, now| {
+            // Dated by the store's clock, because several servers write one log.
             let at = |when: Instant| {
                 let ago = i64::try_from(when.elapsed().as_millis()).unwrap_or_default();
                 Timestamp::from_millis(now.as_millis().saturating_sub(ago))
@@ -355,6 +363,7 @@ impl Writer {
                     ..line.line.clone()
                 })
                 .collect();
+            // To the minute: `tl token list` shows no more, and a row is rewritten less often.
             let to_the_minute =
                 |at: Timestamp| Timestamp::from_millis(at.as_millis() / 60_000 * 60_000);
             let uses: Vec<_> = uses
@@ -363,7 +372,7 @@ impl Writer {
                 .collect();
             store.append_audit_log(&lines, &uses)?;
             if prune {
-                // What is too old now still is in an hour.
+                // A failure is ignored: the next attempt in an hour removes the same entries.
                 let _ = store.prune_audit_log(
                     Timestamp::from_millis(now.as_millis() - RETENTION_MILLIS),
                     MAX_ENTRIES,

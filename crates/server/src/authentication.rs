@@ -1,9 +1,8 @@
-//! Who is let in: whoever shows the secret the server was started with, a token of the book, or a browser's cookie for
-//! one of them.
+//! Authentication: the server's start-up secret, a stored token, or a session cookie for either.
 //!
-//! The good tokens of the book are held for a second, so that most requests ask the database nothing. An unknown token
-//! costs no more than a known one, and however many there are, they make the book be read ten times a second at most.
-//! What cannot be checked lets nobody in.
+//! Valid tokens are cached for a second, so most requests need no database. An unknown token may
+//! have been created a moment ago, so it causes another read of the token store, but all of them
+//! together at most ten per second. It fails closed: without a readable token store nobody gets in.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +17,15 @@ use domain::ids::{Digest32, Principal};
 use domain::time::Timestamp;
 use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_value, secret_hash};
 
-/// How old what is known of the book may be.
+/// Age up to which the cached tokens are used without reading the token store.
 const CACHE_TTL: Duration = Duration::from_secs(1);
-/// From when on it is no longer believed, although the book cannot be read.
+/// Age up to which they are used while the token store cannot be read. A revoked token stays valid
+/// no longer than this.
 const MAX_CACHE_AGE: Duration = Duration::from_secs(2);
-/// The book is read anew for an unknown token, which may have been given a moment ago, but not more often than this.
+/// Minimum time between two reads of the token store for unknown tokens.
 const MIN_READ_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What a request shows of itself.
+/// The credential of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Credential<'r> {
     Secret(&'r str),
@@ -34,7 +34,7 @@ pub(crate) enum Credential<'r> {
 }
 
 impl<'r> Credential<'r> {
-    /// Returns the token in the headers.
+    /// Returns the bearer token in the `Authorization` header.
     pub(crate) fn from_bearer_header(headers: &'r HeaderMap) -> Self {
         let bearer = |header: &'r str| {
             let (scheme, token) = header.split_once(' ')?;
@@ -47,7 +47,7 @@ impl<'r> Credential<'r> {
         given.map_or(Self::Missing, Self::Secret)
     }
 
-    /// Returns the cookie of this name.
+    /// Returns the cookie called `name`.
     pub(crate) fn from_cookie(headers: &'r HeaderMap, name: &str) -> Self {
         let sent = headers
             .get_all(COOKIE)
@@ -62,28 +62,29 @@ impl<'r> Credential<'r> {
     }
 }
 
-/// Why nobody is let in.
+/// Why a request is not authenticated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthenticationError {
-    /// Nothing was credential, or something we do not know.
+    /// No credential, or an unknown, expired or revoked one.
     InvalidCredential,
-    /// The book cannot be read.
+    /// The token store cannot be read.
     TokenStoreUnavailable,
-    /// So long is to be waited first.
+    /// Too many requests; the time until the next one is allowed.
     RateLimited(Duration),
 }
 
-/// The good tokens, as they were when the book was read.
+/// The valid tokens at the time the token store was read.
 struct TokenCache {
     by_hash: HashMap<Digest32, Token>,
     by_cookie: HashMap<Digest32, Digest32>,
-    /// Begun to be read then, which was this time of the book's clock.
+    /// When the read began, here and by the token store's clock. Tokens expire by the latter: the
+    /// clocks of two servers may differ.
     read: Instant,
     time: Timestamp,
 }
 
 impl TokenCache {
-    /// Returns what the book's clock shows.
+    /// Returns the current time by the token store's clock.
     fn store_time(&self) -> Timestamp {
         let passed = i64::try_from(self.read.elapsed().as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(self.time.as_millis().saturating_add(passed))
@@ -101,16 +102,17 @@ impl TokenCache {
     }
 }
 
+/// Authenticates requests.
 pub(crate) struct Authenticator {
     workspace: Arc<dyn Workspace>,
-    /// The digest of the secret we were started with; nothing when none is asked for.
+    /// Digest of the start-up secret; `None` if no token is required.
     launch: Option<Digest32>,
-    /// Whether whoever shows it decides as a person.
+    /// Whether the start-up secret acts as the person who started the server.
     decides: bool,
     known: Mutex<Option<Arc<TokenCache>>>,
-    /// Held by who reads the book; with when that failed last.
+    /// Held during a read, so that concurrent requests share one; the time of the last failure.
     reading: tokio::sync::Mutex<Option<Instant>>,
-    /// The engine keeps no book.
+    /// The storage engine has no token store.
     has_no_store: AtomicBool,
 }
 
@@ -126,18 +128,21 @@ impl Authenticator {
         }
     }
 
-    /// Finds out who shows this. `check_rate` is asked before an unknown token costs anything.
+    /// Returns the principal of a credential. `check_rate` is called before an unknown token causes
+    /// a read of the token store.
     pub(crate) async fn authenticate(
         &self,
         credential: Credential<'_>,
         check_rate: impl FnOnce() -> Result<(), Duration>,
     ) -> Result<AuthenticatedPrincipal, AuthenticationError> {
+        // First, because it needs no database: the owner gets in while the token store is down.
         if self.is_launch_credential(credential) {
             return Ok(self.launch_principal());
         }
         let found = match self.may_be_stored(credential) {
             true => self.look_up_token(credential, check_rate).await,
-            // Something was credential, and it is not what we were started with.
+            // It cannot be in the token store, but guesses of the start-up secret are rate-limited
+            // too.
             false if credential != Credential::Missing => check_rate()
                 .map_err(AuthenticationError::RateLimited)
                 .map(|()| None),
@@ -145,14 +150,14 @@ impl Authenticator {
         };
         match found {
             Ok(Some(admitted)) => Ok(admitted),
-            // Where none is asked for, a wrong one is no worse than none.
+            // No token is required (`--no-token`): a wrong one is treated like a missing one.
             _ if self.launch.is_none() => Ok(self.launch_principal()),
             Ok(None) => Err(AuthenticationError::InvalidCredential),
             Err(no) => Err(no),
         }
     }
 
-    /// Says whether a token of the book is still good.
+    /// Whether a stored token is still valid.
     pub(crate) async fn is_token_valid(&self, token: u64) -> bool {
         let known = self.cached_tokens(None).await;
         known.is_ok_and(|known| {
@@ -164,7 +169,8 @@ impl Authenticator {
         })
     }
 
-    /// Returns what a browser gets in place of a secret that was let in.
+    /// Returns the cookie value for an accepted secret. It is derived from the secret, so that a
+    /// stolen cookie does not reveal it.
     pub(crate) fn cookie_for_secret(&self, secret: &str) -> String {
         match self
             .launch_cookie()
@@ -175,7 +181,7 @@ impl Authenticator {
         }
     }
 
-    /// Returns whoever started the server: there is no token between us.
+    /// Returns the principal of the start-up secret.
     fn launch_principal(&self) -> AuthenticatedPrincipal {
         match self.decides {
             true => AuthenticatedPrincipal {
@@ -183,7 +189,8 @@ impl Authenticator {
                 scope: Scope::Admin,
                 token: None,
             },
-            // A server that nobody vouches for never acts as a person; tokens that people created still do.
+            // Started by an agent or a service manager: the secret is known to a program, so it
+            // must not act as a person. Stored tokens of people still do.
             false => AuthenticatedPrincipal {
                 principal: Principal::Agent {
                     host: "server".to_owned(),
@@ -195,6 +202,8 @@ impl Authenticator {
         }
     }
 
+    /// Returns the cookie value of the start-up secret, derived from its digest: it changes with
+    /// every start that generates a new secret.
     fn launch_cookie(&self) -> Option<String> {
         let launch = self.launch.as_ref()?;
         Some(Digest32::of_bytes(format!("a browser that showed {launch}").as_bytes()).to_string())
@@ -212,7 +221,8 @@ impl Authenticator {
         }
     }
 
-    /// Says whether this has the form of something in the book.
+    /// Whether a credential has the format of stored ones. Everything else is rejected without a
+    /// read of the token store.
     fn may_be_stored(&self, credential: Credential<'_>) -> bool {
         let digits = match credential {
             Credential::Secret(secret) => secret.strip_prefix(SECRET_PREFIX),
@@ -228,6 +238,8 @@ impl Authenticator {
         credential: Credential<'_>,
         check_rate: impl FnOnce() -> Result<(), Duration>,
     ) -> Result<Option<AuthenticatedPrincipal>, AuthenticationError> {
+        // Taken before the first lookup: a token created between the two is found by the second,
+        // whose read begins later than this.
         let asked = Instant::now();
         if let Some(token) = self.cached_tokens(None).await?.find_valid(credential) {
             return Ok(Some(token.authenticated_principal()));
@@ -240,7 +252,8 @@ impl Authenticator {
             .map(Token::authenticated_principal))
     }
 
-    /// Returns what is known, read anew where it is old, or begun to be read before `after`.
+    /// Returns the cached tokens, reading the token store if they are older than [`CACHE_TTL`] or
+    /// than `after`.
     async fn cached_tokens(
         &self,
         after: Option<Instant>,
@@ -258,20 +271,25 @@ impl Authenticator {
             return Ok(known);
         }
         let mut failed = self.reading.lock().await;
-        // Somebody else may have read it while we waited.
+        // Another request may have read it while this one waited for the lock.
         if let Some(known) = held().filter(fresh) {
             return Ok(known);
         }
+        // A database that fails over is back within seconds; until `MAX_CACHE_AGE` the cached
+        // tokens still count. Not for `after`: the unknown token may be a new one.
         let still_good =
             || held().filter(|known| after.is_none() && known.read.elapsed() < MAX_CACHE_AGE);
         if failed.is_some_and(|at| at.elapsed() < MIN_READ_INTERVAL) {
             return still_good().ok_or(AuthenticationError::TokenStoreUnavailable);
         }
+        // Waits instead of rejecting: the token may have been created since the last read, and its
+        // owner would get an error for a valid token.
         if let Some(rest) =
             held().and_then(|known| MIN_READ_INTERVAL.checked_sub(known.read.elapsed()))
         {
             tokio::time::sleep(rest).await;
         }
+        // The store's ports are synchronous; a slow database must not block the runtime's threads.
         let workspace = self.workspace.clone();
         match tokio::task::spawn_blocking(move || read_tokens(&*workspace)).await {
             Ok(Ok(Some(known))) => {
@@ -310,7 +328,7 @@ fn read_tokens(workspace: &dyn Workspace) -> Result<Option<TokenCache>, applicat
     Ok(known)
 }
 
-/// Compares digests in a time that does not tell how much of them is the same.
+/// Compares digests in constant time, so that the response time does not reveal a common prefix.
 fn is_equal_constant_time(a: &Digest32, b: &Digest32) -> bool {
     a.0.iter()
         .zip(b.0)

@@ -1,4 +1,7 @@
-//! BrowserRoutes for people, served beside `/mcp`: the same state, with a cookie in place of the token.
+//! Admission of browsers: a token in the URL is exchanged for a session cookie.
+//!
+//! Also used by programs that call the API with a bearer token. A browser sends the cookie with the
+//! forms of any site, so writes with a cookie need an `Origin` of this server (CSRF).
 
 use std::sync::Arc;
 
@@ -21,11 +24,11 @@ use crate::middleware::{
 use crate::origin_check::{CookieAttributes, OriginRejection};
 use crate::routing::json_response;
 
-/// BrowserRoutes for people.
+/// The router for browsers: the dashboard and the API.
 #[derive(Clone)]
 pub struct BrowserRoutes {
     pub router: Router,
-    /// Ends their streams when the server is told to stop: they would go on for ever.
+    /// Ends the router's event streams; called on shutdown.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
 
@@ -35,7 +38,8 @@ impl std::fmt::Debug for BrowserRoutes {
     }
 }
 
-/// Lets a request for a page in, takes a token from the address, or says why not.
+/// Authenticates a request and passes it on with its principal, exchanges a token in its URL for a
+/// cookie, or rejects it.
 pub(crate) async fn admit_browser(
     State(state): State<Arc<ServerState>>,
     mut request: Request,
@@ -54,6 +58,7 @@ pub(crate) async fn admit_browser(
     let cookie = state
         .origin_check
         .cookie_attributes(request.uri(), request.headers());
+    // Only on `GET`: a form that is redirected would lose its fields.
     if request.method() == Method::GET
         && let Some(token) = token_in_query(request.uri())
     {
@@ -70,6 +75,7 @@ pub(crate) async fn admit_browser(
         };
     }
     let token = Credential::from_bearer_header(request.headers());
+    // A bearer token wins over a cookie: a program may run in a browser with a session of its own.
     let by_token = token != Credential::Missing;
     let credential = if by_token {
         token
@@ -80,13 +86,14 @@ pub(crate) async fn admit_browser(
         Ok(admitted) => admitted,
         Err(no) => return login_hint_response(no),
     };
-    // A browser sends the cookie for any page; only a page of ours can say so in `Origin`, which was checked above.
+    // The origin check above accepts a missing `Origin`, for programs. With a cookie it is
+    // required: only it proves that the form was on a page of this server.
     if !by_token && summary.changes && !request.headers().contains_key(ORIGIN) {
         return state.reject_origin(OriginRejection::Origin, &source, summary.class);
     }
     request.extensions_mut().insert(admitted.clone());
     let response = match summary.changes {
-        // What exactly it takes is said where it is done; who may only look never gets there.
+        // The scope of each action is checked where it runs; a read-only token does not get there.
         true if !admitted.scope.is_sufficient_for(Scope::Agent) => {
             let hint = "this token may only look: ask for one with a wider scope";
             json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
@@ -113,7 +120,8 @@ fn token_in_query(uri: &Uri) -> Option<&str> {
         .find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// Gives the cookie for the token, and leads to the same page without the token in its address.
+/// Sets the cookie and redirects to the same page without the token, which would otherwise stay in
+/// the browser's history and leak in `Referer` headers.
 fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Response {
     let kept: Vec<&str> = uri
         .query()
@@ -121,7 +129,7 @@ fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Re
         .split('&')
         .filter(|pair| !pair.starts_with("token="))
         .collect();
-    // A path of two slashes would be another host's address.
+    // `//host/path` in `Location` is another host: an open redirect.
     let path = format!("/{}", uri.path().trim_start_matches('/'));
     let place = if kept.is_empty() {
         path
@@ -146,7 +154,7 @@ fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Re
     response
 }
 
-/// Tells a person what to do: the one page that is credential to everybody.
+/// Returns the response for a browser that is not authenticated: how to get in.
 fn login_hint_response(no: AuthenticationError) -> Response {
     if no != AuthenticationError::InvalidCredential {
         return authentication_error_response(no);

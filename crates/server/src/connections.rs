@@ -1,4 +1,6 @@
-//! Connections over HTTP: how many at once, and how long one may take to say what it wants.
+//! Accept loop with a connection limit, a header timeout and a graceful shutdown.
+//!
+//! Written on `hyper`, because `axum::serve` has no setting for any of these.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -24,14 +26,14 @@ use crate::limits::Limits;
 use crate::middleware::Peer;
 use crate::routing::json_response;
 
-/// How long one too many may take to say what it wants before it is told to come back later.
+/// Header timeout of a connection over the limit, which is answered with 503.
 const REJECTED_HEAD_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long those who are still being answered have when we are told to stop.
+/// Time for requests in flight at shutdown.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to wait when the machine has no more connections to give.
+/// Delay after a failed `accept`, which usually means that file descriptors have run out.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Serves until `stopped`; then `closing` is told, since streams would go on for ever.
+/// Serves until `stopped`; then cancels `closing`, because event streams never end by themselves.
 pub(crate) async fn accept_connections(
     listener: TcpListener,
     app: Router,
@@ -52,10 +54,11 @@ pub(crate) async fn accept_connections(
                 }
             },
             () = &mut stopped => break,
-            // Those that have ended are forgotten.
+            // Reaps finished connections; otherwise the set would grow with every one.
             Some(_) = open.join_next() => continue,
         };
-        // Without this each event of a stream waits for the one before it to be acknowledged: 40 ms.
+        // Without it Nagle's algorithm holds each event of a stream until the client has
+        // acknowledged the one before it: 40 ms.
         let _ = stream.set_nodelay(true);
         match room.clone().try_acquire_owned() {
             Ok(place) => {
@@ -65,9 +68,11 @@ pub(crate) async fn accept_connections(
                     drop(place);
                 });
             }
+            // Not queued: a client that waits for a slot without a response would time out anyway.
             Err(_) => drop(open.spawn(reject_connection(stream, limits.connections))),
         }
     }
+    // Closed before the requests in flight have finished: a load balancer sees that at once.
     drop(listener);
     closing.cancel();
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, async {
@@ -76,7 +81,7 @@ pub(crate) async fn accept_connections(
     .await;
 }
 
-/// Answers one connection's requests until it ends, or until the one that is being answered when we close.
+/// Serves the requests of one connection; on shutdown only the one in flight.
 async fn serve_connection(
     stream: TcpStream,
     peer: Peer,
@@ -95,7 +100,7 @@ async fn serve_connection(
             .header_read_timeout(head)
             .serve_connection(TokioIo::new(stream), answered)
     );
-    // A connection that breaks is the client's affair.
+    // The error of a broken connection is ignored: only its client could be told.
     tokio::select! {
         _ = connection.as_mut() => {}
         () = closing.cancelled() => {
@@ -105,7 +110,8 @@ async fn serve_connection(
     }
 }
 
-/// Tells one too many to come back later.
+/// Answers a connection over the limit with 503. Closing it without a response would look like a
+/// crash of the server.
 async fn reject_connection(stream: TcpStream, max_connections: usize) {
     let full = service_fn(move |_: Request<Incoming>| {
         let hint = format!(

@@ -1,4 +1,6 @@
-//! Streams of events: counted while they are open, and ended when the token they were opened with is taken back.
+//! Open event streams: counted in the metrics, and ended when their token is revoked.
+//!
+//! Authentication happens once per request, and a stream is one request that stays open for days.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,15 +16,15 @@ use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOw
 
 use crate::middleware::ServerState;
 
-/// How often it is asked whether a token is still good.
+/// Time between two checks whether a stream's token is still valid.
 const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The body of a stream.
+/// Body of an event stream.
 struct WatchedStream {
     inner: Body,
     state: Arc<ServerState>,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// Tells who watches over it that it is gone.
+    /// Ends the task that checks the token, when the client disconnects.
     _gone: DropGuard,
 }
 
@@ -47,7 +49,7 @@ impl Drop for WatchedStream {
     }
 }
 
-/// Watches over an answer that is a stream; any other is returned as it is.
+/// Wraps a response that is an event stream; any other is returned unchanged.
 pub(crate) fn watch_stream(
     state: &Arc<ServerState>,
     token: Option<u64>,
@@ -61,8 +63,10 @@ pub(crate) fn watch_stream(
     if !kind.starts_with("text/event-stream") {
         return response;
     }
+    // Counted here and in `drop`, so that a stream counts until its client has gone.
     let (end, gone) = (CancellationToken::new(), CancellationToken::new());
     state.metrics.streams.fetch_add(1, Relaxed);
+    // The start-up secret cannot be revoked while the server runs.
     if let Some(token) = token {
         tokio::spawn(end_on_revocation(
             state.clone(),

@@ -1,4 +1,6 @@
-//! For whoever looks after the server: whether it lives, whether it can work, and what it has counted.
+//! Liveness (`/healthz`), readiness (`/readyz`) and metrics (`/metrics`).
+//!
+//! The first two need no token, so they reveal nothing but yes or no.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,17 +24,19 @@ use crate::middleware::{
     RequestSource, ServerState, authentication_error_response, request_source,
 };
 
-/// How long an answer of the database counts. Everybody may ask, so it is not asked each time.
+/// Age up to which a probe of the database is reused: without a token anybody may call `/readyz`,
+/// and must not load the database with it.
 const PROBE_TTL: Duration = Duration::from_secs(1);
-/// How long the database may take.
+/// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// When the database was last asked, and whether it answered.
+/// The last probe of the database, and whether it succeeded.
 #[derive(Default)]
 struct ReadinessProbe(Mutex<Option<(Instant, bool)>>);
 
 impl ReadinessProbe {
     async fn is_ready(&self, workspace: &Arc<dyn Workspace>) -> bool {
+        // Held during the probe: concurrent calls wait for one probe instead of starting theirs.
         let mut last = self.0.lock().await;
         if let Some((_, answered)) = last.filter(|(at, _)| at.elapsed() < PROBE_TTL) {
             return answered;
@@ -44,6 +48,7 @@ impl ReadinessProbe {
             };
             workspace.run_use_case(Channel::System, &Principal::System, head)
         });
+        // The blocking task cannot be cancelled; after the timeout its result is ignored.
         let answered = matches!(
             tokio::time::timeout(PROBE_TIMEOUT, asked).await,
             Ok(Ok(Ok(_)))
@@ -65,7 +70,7 @@ fn text_response(status: StatusCode, text: impl Into<Body>) -> Response {
     response
 }
 
-/// Returns the three addresses. The first two are for everybody, and tell nothing but yes or no.
+/// Returns the routes for monitoring.
 pub(crate) fn health_router(state: Arc<ServerState>, workspace: Arc<dyn Workspace>) -> Router {
     let probe = Arc::new(ReadinessProbe::default());
     let asked = workspace.clone();
@@ -100,7 +105,7 @@ async fn serve_metrics(
     {
         return state.reject_origin(reason, &source, RouteClass::Health);
     }
-    // Every token has at least the scope this takes.
+    // No scope check: metrics need `read`, which every token has.
     if let Err(no) = state
         .authenticate(
             Credential::from_bearer_header(&request.headers),

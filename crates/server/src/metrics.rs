@@ -1,4 +1,4 @@
-//! What the server counts, in the words of Prometheus.
+//! Request metrics in the Prometheus text format.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What a request is about.
+/// Class of a route, the label of the metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RouteClass {
     Mcp,
@@ -18,7 +18,7 @@ pub(crate) enum RouteClass {
 }
 
 impl RouteClass {
-    /// Returns the class of a path. Paths themselves would be as many as there are plans.
+    /// Returns the class of a path. Paths as labels would make one time series per plan.
     pub(crate) fn from_path(path: &str) -> Self {
         let first = path
             .trim_start_matches('/')
@@ -47,12 +47,12 @@ impl RouteClass {
     }
 }
 
-/// Upper ends of the stretches of time that are told apart, in milliseconds.
+/// Upper bounds of the histogram's buckets, in milliseconds.
 const BUCKET_BOUNDS_MILLIS: [u64; 11] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
 
 #[derive(Clone, Copy, Default)]
 struct LatencyHistogram {
-    /// How many took up to each end.
+    /// Cumulative count per bucket, as Prometheus expects.
     up_to: [u64; BUCKET_BOUNDS_MILLIS.len()],
     number: u64,
     sum: Duration,
@@ -64,6 +64,7 @@ struct ResponseCounts {
     times: BTreeMap<RouteClass, LatencyHistogram>,
 }
 
+/// Counters of one server process.
 #[derive(Default)]
 pub(crate) struct Metrics {
     answers: Mutex<ResponseCounts>,
@@ -71,7 +72,7 @@ pub(crate) struct Metrics {
     pub(crate) limited: AtomicU64,
 }
 
-/// What others have counted.
+/// Metrics that other parts of the process count.
 pub(crate) struct ExternalMetrics {
     pub(crate) head: Option<u64>,
     pub(crate) store_waits: (u64, Duration),
@@ -79,7 +80,7 @@ pub(crate) struct ExternalMetrics {
 }
 
 impl Metrics {
-    /// Counts an answer; of a stream, its beginning.
+    /// Counts a response; for a stream, when it begins.
     pub(crate) fn record_response(&self, class: RouteClass, status: u16, took: Duration) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         *answers.by_status.entry((class, status)).or_default() += 1;
@@ -91,17 +92,19 @@ impl Metrics {
         times.sum += took;
     }
 
-    /// Returns everything as text.
+    /// Renders all metrics.
     pub(crate) fn render_prometheus(&self, external: &ExternalMetrics) -> String {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: &str| {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(
                 out,
                 "# HELP throughline_{name} {help}\n# TYPE throughline_{name} {kind}"
             );
             out.push_str(samples);
         };
+        // Rendered into strings first, so that the lock is held as short as possible and every
+        // family stays in one block, as the format requires.
         let (mut requests, mut seconds) = (String::new(), String::new());
         {
             let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,6 +166,7 @@ impl Metrics {
             "Lines the audit log had no room for.",
             &one("audit_lost_total", &lost),
         );
+        // Left out while the database is down: a gauge of 0 would look like a lost history.
         if let Some(head) = external.head {
             family(
                 "operations_head",

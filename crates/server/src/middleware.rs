@@ -1,4 +1,4 @@
-//! What every request passes first, whatever it is about: it is timed, counted, let in, and noted.
+//! HTTP middleware for every route: timing, metrics, authentication, audit log.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::origin_check::{OriginCheck, OriginRejection};
 use crate::rate_limit::RateLimiter;
 use crate::routing::json_response;
 
-/// What all requests share.
+/// State shared by all requests.
 pub(crate) struct ServerState {
     pub(crate) origin_check: OriginCheck,
     pub(crate) authenticator: Authenticator,
@@ -31,17 +31,18 @@ pub(crate) struct ServerState {
     pub(crate) metrics: Metrics,
 }
 
-/// The other end of a connection.
+/// Address of the other end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// Where a request comes from, as far as it is known.
+/// Source of a request, for the rate limit and the audit log.
 #[derive(Clone, Debug)]
 pub struct RequestSource {
     pub(crate) address: IpAddr,
-    /// The same for people, with what a proxy says; nothing is decided by that.
+    /// For display: the address, with the one a proxy reports. Any client can forge that header, so
+    /// it decides nothing.
     pub(crate) from: String,
-    /// The trace it belongs to, if it says so.
+    /// Trace id of the request's `traceparent` header.
     pub(crate) trace: Option<String>,
 }
 
@@ -61,7 +62,8 @@ impl RequestSource {
     }
 }
 
-/// Returns the address that the nearest proxy says it got a request from.
+/// Returns the last address in `X-Forwarded-For`, which the nearest proxy added; those before it
+/// came with the request.
 fn forwarded_address(headers: &HeaderMap) -> Option<IpAddr> {
     headers
         .get("x-forwarded-for")?
@@ -74,7 +76,7 @@ fn forwarded_address(headers: &HeaderMap) -> Option<IpAddr> {
         .ok()
 }
 
-/// Returns the id of the trace in a W3C `traceparent`.
+/// Returns the trace id of a W3C `traceparent` header.
 fn trace_id(headers: &HeaderMap) -> Option<String> {
     let header = headers.get("traceparent")?.to_str().ok()?;
     let mut parts = header.split('-');
@@ -89,12 +91,13 @@ fn trace_id(headers: &HeaderMap) -> Option<String> {
     (is_one && id.bytes().any(|byte| byte != b'0')).then(|| id.to_owned())
 }
 
-/// Times and counts a request.
+/// Measures a request, and notes its source for the layers below.
 pub(crate) async fn measure_request(
     State(state): State<Arc<ServerState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
+    // Outermost layer: rejected requests are measured too.
     let begun = Instant::now();
     let class = RouteClass::from_path(request.uri().path());
     let source = RequestSource::from_request(&request);
@@ -110,7 +113,7 @@ pub(crate) async fn measure_request(
 }
 
 impl ServerState {
-    /// Lets somebody in who shows this, unless they come too often; who is not let in is noted.
+    /// Authenticates a request and applies the rate limit of its token. Rejections are audited.
     pub(crate) async fn authenticate(
         &self,
         credential: Credential<'_>,
@@ -133,6 +136,7 @@ impl ServerState {
             })
             .await;
         let admitted = entered.map_err(|no| note(None, no))?;
+        // The start-up secret has no limit: it is its owner's, on their own machine.
         if let Some(token) = admitted.token {
             self.audit_log.record_token_use(token);
             self.rate_limiter
@@ -142,7 +146,7 @@ impl ServerState {
         Ok(admitted)
     }
 
-    /// Says why a request is not for us, and notes it.
+    /// Returns the response for a rejected `Host` or `Origin`, and audits it.
     pub(crate) fn reject_origin(
         &self,
         reason: OriginRejection,
@@ -155,8 +159,8 @@ impl ServerState {
         response
     }
 
-    /// Notes how a request of somebody who was let in ended, if it is worth it. What the protocol carries is noted call by
-    /// call, where it is known what became of it.
+    /// Audits the response to an authenticated request of a browser or the API. MCP calls are
+    /// audited by `mcp`, one by one: one HTTP status says nothing about them.
     pub(crate) fn audit_response(
         &self,
         who: &AuthenticatedPrincipal,
@@ -180,6 +184,7 @@ impl ServerState {
             && summary.class == RouteClass::Action
             && !status.is_client_error()
         {
+            // The redirect's target names the result, `?done=approved`.
             let led = response
                 .headers()
                 .get("location")
@@ -192,7 +197,7 @@ impl ServerState {
                 led.unwrap_or_default(),
             );
         } else if summary.changes && summary.class != RouteClass::Page {
-            // Machines do this all day.
+            // Replicas push all day: one entry per minute with a count.
             self.audit_log.record_aggregated(
                 Some(who),
                 source,
@@ -203,7 +208,7 @@ impl ServerState {
     }
 }
 
-/// What a request summary for.
+/// Route class, method and path of a request.
 pub(crate) struct RequestSummary {
     pub(crate) class: RouteClass,
     pub(crate) changes: bool,
@@ -213,6 +218,7 @@ pub(crate) struct RequestSummary {
 
 impl RequestSummary {
     pub(crate) fn from_request(request: &Request) -> Self {
+        // Cut, because it is written to the audit log and may be as long as a request's head.
         let path: String = request.uri().path().chars().take(200).collect();
         let method = request.method().clone();
         let changes = !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS);
@@ -224,7 +230,8 @@ impl RequestSummary {
         }
     }
 
-    /// Returns it in one line. Only of what changes something is the path told: there are few of those.
+    /// Returns the action for the audit log. The path is included only for writes, of which there
+    /// are few: paths of pages would make too many distinct entries.
     fn action_name(&self) -> String {
         match self.changes && self.class != RouteClass::Page {
             true => format!("{} {}", self.method, self.path),
@@ -233,7 +240,7 @@ impl RequestSummary {
     }
 }
 
-/// Returns what was found out about a request on its way in.
+/// Returns the source of a request.
 pub(crate) fn request_source(request: &Request) -> RequestSource {
     request
         .extensions()
@@ -252,7 +259,7 @@ impl AuthenticationError {
     }
 }
 
-/// Says to a program why it is not let in.
+/// Returns the response for a request that is not authenticated, for programs.
 pub(crate) fn authentication_error_response(no: AuthenticationError) -> Response {
     let (name, value, hint) = match no {
         AuthenticationError::InvalidCredential => (

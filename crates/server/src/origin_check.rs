@@ -1,7 +1,8 @@
-//! Which requests are meant for us: the right host, and no foreign page.
+//! Origin check: rejects requests for another host (DNS rebinding) and from pages of other sites
+//! (CSRF).
 //!
-//! The SDK checks hosts by itself but no origins unless told to; both are checked here, before it sees anything. Who is
-//! let in is `door.rs`.
+//! It covers every route, before authentication. The MCP SDK checks hosts by itself, but origins
+//! only on demand, and it never sees the dashboard's requests.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -10,16 +11,16 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 
-/// Why a request is turned away.
+/// Why a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OriginRejection {
-    /// Meant for another host: a name that was made to lead here.
+    /// The `Host` is another one: a name that an attacker let resolve to this address.
     Host,
-    /// Sent by a page of somebody else.
+    /// The `Origin` is a page of another site.
     Origin,
 }
 
-/// The address by which others know us, behind a reverse proxy.
+/// Public URL of the server behind a reverse proxy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl {
     https: bool,
@@ -28,7 +29,7 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// Returns it as pages of ours have it for an origin.
+    /// Returns the origin as browsers write it: without the default port.
     #[must_use]
     pub fn origin(&self) -> String {
         let scheme = if self.https { "https" } else { "http" };
@@ -42,7 +43,7 @@ impl PublicUrl {
         &self.host
     }
 
-    /// Returns the origin with its port, whichever that is.
+    /// Returns the origin with its port, even if it is the default one.
     pub fn origin_with_port(&self) -> String {
         format!(
             "{}://{}:{}",
@@ -76,6 +77,7 @@ impl FromStr for PublicUrl {
             Some("http") => false,
             _ => return Err(expected()),
         };
+        // `user@host` is rejected: nobody needs it, and it hides the real host from readers.
         let authority = uri
             .authority()
             .filter(|authority| !authority.as_str().contains('@'))
@@ -94,16 +96,16 @@ impl FromStr for PublicUrl {
     }
 }
 
-/// What is meant for us.
+/// Check of the `Host` and `Origin` headers.
 #[derive(Debug)]
 pub(crate) struct OriginCheck {
     port: u16,
-    /// Only this machine's own addresses.
+    /// Accept only loopback addresses.
     loopback_only: bool,
     public: Option<PublicUrl>,
 }
 
-/// How a browser keeps a cookie of ours.
+/// Name and attributes of the session cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CookieAttributes {
     pub(crate) name: String,
@@ -119,7 +121,7 @@ impl OriginCheck {
         }
     }
 
-    /// Checks that a request is meant for us, and sent by nobody else's page.
+    /// Checks that a request is for this host, and not from a page of another site.
     pub(crate) fn check_request(
         &self,
         uri: &Uri,
@@ -131,7 +133,8 @@ impl OriginCheck {
         if !self.is_own_address(&host) && !self.is_public_host(&host) {
             return Err(OriginRejection::Host);
         }
-        // Only pages have an origin; a page of ours is on this very host and port.
+        // Programs send no `Origin`, browsers always do for a write: an absent one is accepted
+        // here, and `browser_admission` requires it where a cookie is the credential.
         if let Some(origin) = headers.get(ORIGIN) {
             let page = |scheme: &str| -> Option<Authority> {
                 origin.to_str().ok()?.strip_prefix(scheme)?.parse().ok()
@@ -149,8 +152,9 @@ impl OriginCheck {
         Ok(())
     }
 
-    /// Says how the cookie is kept by a browser that asked for this host. Its name has our port in it, because cookies
-    /// know none; behind a proxy all servers of it are one.
+    /// Returns the attributes of the cookie for a request's host. The name contains the port,
+    /// because cookies are shared by all ports of a host: two projects would overwrite each
+    /// other's. Behind a proxy there is one name for all servers.
     pub(crate) fn cookie_attributes(&self, uri: &Uri, headers: &HeaderMap) -> CookieAttributes {
         match &self.public {
             Some(public)
@@ -180,7 +184,8 @@ impl OriginCheck {
             .is_some_and(|public| public.matches_authority(authority))
     }
 
-    /// Says whether a host is this server: `localhost` or an address, which no name can be made to be, and our port.
+    /// Whether a host is this server: `localhost` or an IP address, with its port. No other name is
+    /// accepted, because anybody can let a name of theirs resolve here.
     fn is_own_address(&self, authority: &Authority) -> bool {
         let host = authority.host();
         let address = host
@@ -199,6 +204,7 @@ impl OriginCheck {
 }
 
 fn request_host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+    // The header first: a request line with an absolute URI comes only from proxies.
     match headers.get(HOST) {
         Some(host) => host.to_str().ok()?.parse().ok(),
         None => uri.authority().cloned(),

@@ -1,4 +1,4 @@
-//! How often somebody may ask: a bucket for each token, and one for each address that tries unknown ones.
+//! Rate limiting: token buckets per API token, and per address for unknown tokens.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// So many requests a second, and so many at once after a quiet time.
+/// Requests per second, and the burst allowed after a quiet time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateLimit {
     pub per_second: f64,
@@ -14,7 +14,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Returns the rate with four seconds' worth at once.
+    /// Returns a limit with a burst of four seconds' worth.
     #[must_use]
     pub fn per_second(number: u32) -> Self {
         Self {
@@ -30,13 +30,14 @@ impl Default for RateLimit {
     }
 }
 
-/// Unknown tokens from one address.
+/// Limit of unknown tokens per address.
 const UNKNOWN_TOKEN_LIMIT: RateLimit = RateLimit {
     per_second: 5.0,
     burst: 20.0,
 };
 
-/// So many buckets are held; those that are full again are forgotten first.
+/// Maximum number of buckets in memory; full ones are dropped first, since a new bucket is full
+/// too.
 const MAX_BUCKETS: usize = 10_000;
 
 struct Bucket {
@@ -57,7 +58,7 @@ impl<K: Hash + Eq> BucketMap<K> {
         }
     }
 
-    /// Takes one, or says how long to wait for it.
+    /// Takes one token from a bucket, or returns the time until there is one.
     fn take_one(&self, key: K, now: Instant) -> Result<(), Duration> {
         let RateLimit { per_second, burst } = self.rate;
         let filled = |bucket: &Bucket| {
@@ -67,7 +68,7 @@ impl<K: Hash + Eq> BucketMap<K> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.len() >= MAX_BUCKETS && !held.contains_key(&key) {
             held.retain(|_, bucket| filled(bucket) < burst);
-            // More than can be told apart are all asked to wait.
+            // A flood from many addresses: rejecting the new ones bounds the memory.
             if held.len() >= MAX_BUCKETS {
                 return Err(Duration::from_secs(1));
             }
@@ -76,6 +77,7 @@ impl<K: Hash + Eq> BucketMap<K> {
             left: burst,
             at: now,
         });
+        // Refilled on use by the time passed, so no timer is needed.
         let left = filled(bucket);
         if left < 1.0 {
             return Err(Duration::from_secs_f64((1.0 - left) / per_second));
@@ -101,19 +103,19 @@ impl RateLimiter {
         }
     }
 
-    /// Counts a request with a token.
+    /// Counts a request with an API token.
     pub(crate) fn check_token(&self, token: u64) -> Result<(), Duration> {
         self.tokens.take_one(token, Instant::now())
     }
 
-    /// Counts an unknown token.
+    /// Counts an unknown token from an address.
     pub(crate) fn check_address(&self, address: IpAddr) -> Result<(), Duration> {
         self.strangers
             .take_one(network_prefix(address), Instant::now())
     }
 }
 
-/// One machine has many addresses of the newer kind: those of its network count together.
+/// Returns the /64 network of an IPv6 address: one machine has all of its addresses.
 fn network_prefix(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

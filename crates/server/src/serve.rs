@@ -124,6 +124,7 @@ async fn serve_until_stopped(
         audit_log: audit_log.clone(),
         closing: CancellationToken::new(),
     };
+    // Built after binding: the MCP SDK's list of allowed hosts contains the port.
     let Routes { programs, browser } = mount(&context);
     let closing = context.closing;
     let mut app = programs.layer(from_fn_with_state(state.clone(), admit_program));
@@ -135,12 +136,14 @@ async fn serve_until_stopped(
         });
         app = app.fallback_service(router.layer(from_fn_with_state(state.clone(), admit_browser)));
     }
+    // The health routes are outside both admissions: probes have no token.
     let app = app
         .merge(health::health_router(state.clone(), workspace))
         .layer(from_fn_with_state(state, measure_request));
     let stopped = stop_signal()?;
     on_ready(address);
     connections::accept_connections(listener, app, limits, closing, stopped).await;
+    // After the last response, which may have added an entry.
     audit_log.flush_and_stop();
     Ok(())
 }
