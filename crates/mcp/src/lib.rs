@@ -1,7 +1,8 @@
-//! The plan for any MCP client: tools, resources and prompts over the same use cases as the command line.
+//! The MCP server: tools, resources and prompts over the same use cases as the command line.
 //!
-//! Two halves. What is offered ([`surface`], `tools`) knows no protocol and no SDK: plain values in and out, so
-//! that it can be tested without either. How it travels ([`protocol`]) is the only place that knows `rmcp`.
+//! Two halves. [`surface`] and `tools` know no protocol and no SDK: plain values in and out, so
+//! that they can be tested without either. [`protocol`] is the only module that knows `rmcp`, which
+//! has a new major version every two months.
 
 pub mod protocol;
 pub mod surface;

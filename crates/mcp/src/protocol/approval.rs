@@ -1,8 +1,9 @@
-//! Asking the person where only people approve: in the client, if it can show a question, in either era.
+//! Elicitation of an approval from the person, for projects where only people approve.
 //!
-//! The newest era has no questions from server to client. There the call is answered with the question and a sealed note
-//! of what was asked; the client comes back with the person's word and the note. The note is the client's to keep, so it
-//! counts only with our seal on it, for the same call and the same text, for ten minutes, and once.
+//! In the older era the server sends an elicitation request. The newest era has no requests from
+//! server to client: the call returns the question with a sealed request state, and the client
+//! calls again with the person's answer and that state. The client keeps the state, so it is valid
+//! only with our seal, for the same call and the same text, for ten minutes, and once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -29,18 +30,18 @@ use crate::surface::{Called, Question, failure_value};
 /// The name of the tool.
 pub(super) const APPROVE: &str = "approve_entity";
 
-/// How long a question stays open.
-const OPEN: Duration = Duration::from_secs(10 * 60);
-/// Under which name the person's answer comes back.
+/// Time for the person to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Key of the person's answer in the second call.
 const KEY: &str = "approval";
 
-/// Seals what was asked, and remembers what was answered.
+/// Seals request states, and remembers used ones.
 pub(super) struct Approvals {
     codec: RequestStateCodec,
     answered: Mutex<BTreeMap<String, Instant>>,
 }
 
-/// What was asked, as the client keeps it for us.
+/// The request state that the client keeps.
 #[derive(Serialize, Deserialize)]
 struct Asked {
     once: String,
@@ -49,9 +50,9 @@ struct Asked {
 }
 
 impl Approvals {
-    /// Returns a seal of this process alone: nothing that another one asked can be answered here.
+    /// Creates a seal with a random key: states of another process are not accepted.
     pub(super) fn new() -> Self {
-        // Unchecked is the length of the key: a secret of ours is long enough.
+        // Unchecked refers to the length of the key: 64 digits are long enough.
         Self {
             codec: RequestStateCodec::new_unchecked(generate_secret().into_bytes()),
             answered: Mutex::default(),
@@ -64,7 +65,9 @@ impl Approvals {
             node: question.node.clone(),
             version: question.version.clone(),
         };
-        let options = SealOptions::new().associated_data(bound_to).ttl(OPEN);
+        let options = SealOptions::new()
+            .associated_data(bound_to)
+            .ttl(ANSWER_TIMEOUT);
         self.codec
             .seal_json_with(&asked, &options)
             .map_err(|error| {
@@ -73,16 +76,16 @@ impl Approvals {
     }
 
     fn open(&self, sealed: &str, bound_to: &[u8]) -> Result<Asked, ErrorData> {
-        // Which check failed is nobody's business.
+        // One error for every check: the reason would help to forge a state.
         self.codec
             .open_json_with(sealed, bound_to)
             .map_err(|_| not_ours())
     }
 
-    /// Takes an answer; the second one to the same question does not count.
+    /// Marks a question as answered; a second answer is an error (replay).
     fn take(&self, asked: &Asked) -> Result<(), ErrorData> {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.retain(|_, at| at.elapsed() < OPEN);
+        answered.retain(|_, at| at.elapsed() < ANSWER_TIMEOUT);
         match answered.insert(asked.once.clone(), Instant::now()) {
             None => Ok(()),
             Some(_) => Err(not_ours()),
@@ -96,14 +99,16 @@ fn not_ours() -> ErrorData {
     ErrorData::invalid_params(hint, None)
 }
 
-/// Says whether the client can show a form. An older one that names no way to ask means forms.
+/// Whether the client can show a form. Before there were other kinds, an empty capability meant
+/// forms.
 fn can_ask(capabilities: Option<&ClientCapabilities>) -> bool {
     capabilities
         .and_then(|capabilities| capabilities.elicitation.as_ref())
         .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
 }
 
-/// Returns the question as a form: a word of their own, because a host may accept forms by itself.
+/// Returns the question as a form with a checkbox of its own: a host may accept forms
+/// automatically, and an accepted form without `approve` is not a yes.
 fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
     let schema = json!({
         "type": "object",
@@ -136,17 +141,17 @@ fn says_yes(answer: &ElicitResult) -> bool {
             == Some(true)
 }
 
-/// Returns what a sealed question is bound to: the tool, who calls it, and with which arguments.
+/// Returns the associated data of the seal: the tool, the caller and the arguments.
 fn bound_to(actor: &Principal, arguments: &Value) -> Vec<u8> {
     let who = match actor {
-        // The rest of its name may be another one in the next request.
+        // Without the session, which may be another one in the next request.
         Principal::Agent { host, .. } => host.clone(),
         other => other.to_string(),
     };
     json!([APPROVE, who, arguments]).to_string().into_bytes()
 }
 
-/// Calls `approve_entity`, asking the person first where that is needed and possible.
+/// Calls `approve_entity`, after asking the person if that is needed and possible.
 pub(super) async fn approve(
     server: &Server,
     actor: &Principal,
@@ -167,7 +172,7 @@ pub(super) async fn approve(
     if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
         return by_agent().await;
     }
-    // Wrong arguments and plans that are approved already: the tool says it by itself.
+    // Invalid arguments, or approved already: the tool's own response says so.
     let Some(question) = server.question(arguments).await else {
         return by_agent().await;
     };
@@ -178,7 +183,7 @@ pub(super) async fn approve(
             return ask();
         };
         let asked = server.approvals().open(state, &bound_to)?;
-        // Another text than the person saw is another question. So is one they gave no answer to.
+        // Another text than the person saw is another question, and so is one without an answer.
         if (&asked.node, &asked.version) != (&question.node, &question.version) {
             return ask();
         }
@@ -194,15 +199,16 @@ pub(super) async fn approve(
     } else {
         let form = form(&question)?;
         let answer = tokio::select! {
-            answer = ctx.peer.create_elicitation_with_timeout(form, Some(OPEN)) => answer.ok(),
+            answer = ctx.peer.create_elicitation_with_timeout(form, Some(ANSWER_TIMEOUT)) => answer.ok(),
             () = ctx.ct.cancelled() => None,
-            () = server.closing().cancelled() => None,
+            () = server.closing_token().cancelled() => None,
         };
-        // No answer, or one that says nothing, is no yes.
+        // A timeout, a cancelled form and one without the checkbox all mean no.
         answer.is_some_and(|answer| says_yes(&answer))
     };
     if !said_yes {
-        // An agent is told to wait for a person. One whose token speaks for a person has just been told no by them.
+        // For an agent the tool responds that a person has to approve. With a person's token it
+        // would approve: that person has just declined.
         if !actor.is_human() {
             return by_agent().await;
         }
@@ -213,7 +219,8 @@ pub(super) async fn approve(
         .with_step("call approve_entity again when the person has decided");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
-    // The plan may have been edited while the person was reading.
+    // The plan may have been edited while the person was reading. Checked here for a clear message;
+    // the use case compares the version again in its transaction.
     if server
         .question(arguments)
         .await
@@ -237,7 +244,7 @@ pub(super) async fn approve(
     respond(server.approve_shown(&person, arguments, &question).await)
 }
 
-/// Asks in the newest era: the question is the result.
+/// Asks in the newest era: returns the question as an `InputRequired` result.
 fn ask_by_result(
     approvals: &Approvals,
     question: &Question,
@@ -248,7 +255,7 @@ fn ask_by_result(
     Ok(InputRequiredResult::new(Some(requests), Some(approvals.seal(question, bound_to)?)).into())
 }
 
-/// Returns what became of a call as a result, or as the error that there is no such tool.
+/// Converts the outcome of a call to a result, or to the error for an unknown tool.
 pub(super) fn respond(called: Called) -> Result<CallToolResponse, ErrorData> {
     match called {
         Called::Done(value) => Ok(convert::done(value).into()),

@@ -1,7 +1,8 @@
-//! Who wants to hear of changes, and what changed.
+//! Change detection for resource subscriptions, by polling.
 //!
-//! One thread per process looks at the number of the last operation while anyone listens; whoever made the change, and
-//! in which process, makes no difference. Both eras' subscriptions are fed from here.
+//! One thread per process polls the number of the last operation while there are listeners. Polling
+//! sees changes of every process on the project, and of other machines with a shared store;
+//! notifications within this process would miss them. It feeds the subscriptions of both eras.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,31 +16,32 @@ use tokio::sync::mpsc;
 
 use crate::surface::Surface;
 
-/// How often the number of the last operation is looked at.
+/// Polling interval of the last operation's number: one cheap read.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often what is subscribed to is read in any case: an edited file is no operation before someone looks at it.
+/// Interval at which subscribed resources are read in any case: an edited file becomes an operation
+/// only when something scans it.
 const READ: Duration = Duration::from_secs(2);
-/// More operations than this at once are not looked through.
+/// Maximum number of new operations that are inspected; beyond it the list counts as changed.
 const MOST_OPERATIONS: u64 = 200;
-/// So much one connection may subscribe to.
+/// Maximum number of URIs per connection.
 const MOST_URIS: usize = 1_000;
 
-/// What changed.
+/// A change for listeners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// What can be read at this URI.
+    /// The content of the resource at this URI.
     Content(String),
-    /// The list of resources, or it may have.
+    /// The list of resources; possibly a false positive.
     List,
 }
 
-/// What the last look saw.
+/// Result of the last poll.
 struct Seen {
     head: Option<u64>,
     read_at: Instant,
 }
 
-/// Everyone who listens.
+/// Registry of listeners, with the polling thread.
 pub(super) struct Changes {
     surface: Surface,
     state: Mutex<State>,
@@ -51,7 +53,7 @@ pub(super) struct Changes {
 struct State {
     next: u64,
     listeners: BTreeMap<u64, Listener>,
-    /// What was last read at each URI somebody wants to hear of; `None` when nothing was there.
+    /// Digest of the last content per subscribed URI; `None` if there was no resource.
     known: BTreeMap<String, Option<Digest32>>,
     watching: bool,
 }
@@ -62,7 +64,7 @@ struct Listener {
     out: mpsc::UnboundedSender<Change>,
 }
 
-/// A listener's place; it is free again when this is dropped.
+/// A registered listener; dropping it unregisters it.
 pub(super) struct Listening {
     changes: Arc<Changes>,
     id: u64,
@@ -102,7 +104,7 @@ impl State {
             Change::Content(uri) => listener.uris.contains(uri),
             Change::List => listener.list,
         };
-        // A listener that has just left need not hear it.
+        // The receiver may be gone already; its registration follows in `drop`.
         self.listeners
             .values()
             .filter(wants)
@@ -123,13 +125,14 @@ impl Changes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to listen: to the list, to some URIs, or to both.
+    /// Registers a listener for the list, for some URIs, or for both.
     pub(super) fn listen(
         self: &Arc<Self>,
         list: bool,
         uris: impl IntoIterator<Item = String>,
     ) -> (Listening, mpsc::UnboundedReceiver<Change>) {
         let (out, heard) = mpsc::unbounded_channel();
+        // In its own scope: `add` below takes the lock again.
         let id = {
             let mut state = self.held();
             let id = state.next;
@@ -155,12 +158,12 @@ impl Changes {
         (listening, heard)
     }
 
-    /// Starts the thread, unless it runs.
+    /// Starts the polling thread, unless it runs.
     fn watch(self: &Arc<Self>) {
         if std::mem::replace(&mut self.held().watching, true) {
             return;
         }
-        // Read here: what changes from now on is new.
+        // Read before the thread starts, so that changes until its first poll count as new.
         let head = self.head();
         let changes = self.clone();
         let started = std::thread::Builder::new()
@@ -191,7 +194,7 @@ impl Changes {
                 return;
             }
             drop(state);
-            // A mistake of ours costs one look, not all that come after it.
+            // A panic costs one poll: without this, subscriptions would go silent until a restart.
             let _ = catch_unwind(AssertUnwindSafe(|| self.look(&mut seen)));
         }
     }
@@ -210,12 +213,13 @@ impl Changes {
         }
     }
 
-    /// Reads what is subscribed to and tells of what is not as it was.
+    /// Reads the subscribed resources and notifies listeners of those that differ.
     fn read_again(&self) {
         let wanted: Vec<String> = self.held().known.keys().cloned().collect();
         for uri in wanted {
-            // What cannot be read now has not changed.
+            // An unreadable resource counts as unchanged: the next poll compares again.
             let Ok(now) = self.mark(&uri) else { continue };
+            // Locked only now: reading takes long, and `listen` must not wait for it.
             let mut state = self.held();
             let Some(known) = state.known.get_mut(&uri) else {
                 continue;
@@ -238,7 +242,7 @@ impl Changes {
         let (Some(before), Some(now)) = (before, now) else {
             return true;
         };
-        // A smaller number is another state altogether: rebuilt, or taken from elsewhere.
+        // A smaller number means another history: restored from a backup, or rebuilt.
         let Some(new) = now
             .checked_sub(before)
             .filter(|new| *new <= MOST_OPERATIONS)
@@ -261,7 +265,7 @@ impl Changes {
     }
 }
 
-/// Says whether a fact puts something into the list, takes it out or calls it something else.
+/// Whether a fact adds a resource to the list, removes it or renames it.
 fn changes_list(fact: &Fact) -> bool {
     match fact {
         Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::DescriptionChanged { .. } => true,
@@ -273,9 +277,9 @@ fn changes_list(fact: &Fact) -> bool {
 }
 
 impl Listening {
-    /// Listens to one more URI. Says whether there was room for it.
+    /// Adds a URI; returns `false` beyond the limit.
     pub(super) fn add(&self, uri: String) -> bool {
-        // Read before it is listened to: from here on, what is different is a change.
+        // The baseline is read before the URI is registered: whatever differs later is a change.
         let mark = self.changes.mark(&uri).ok().flatten();
         let mut state = self.changes.held();
         let Some(listener) = state.listeners.get_mut(&self.id) else {
@@ -289,7 +293,7 @@ impl Listening {
         true
     }
 
-    /// Stops listening to a URI.
+    /// Removes a URI.
     pub(super) fn remove(&self, uri: &str) {
         let mut state = self.changes.held();
         if let Some(listener) = state.listeners.get_mut(&self.id) {

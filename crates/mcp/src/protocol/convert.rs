@@ -1,4 +1,4 @@
-//! Our words to those of the protocol.
+//! Conversion of surface types to the protocol's types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use crate::surface::{Content, Hints, Offered, Prompt, Resource, Template, Toolset, failure_value};
 
-/// How long a client may believe a list that stays the same while we run.
+/// Cache lifetime of lists that do not change while the process runs.
 pub(super) const LIST_TTL_MS: u64 = 5 * 60 * 1_000;
-/// Lists say nothing about who asks.
+/// Lists may be cached across users: they depend on the project and the path alone.
 pub(super) const LIST_SCOPE: CacheScope = CacheScope::Public;
 
 fn object(value: Value) -> JsonObject {
@@ -31,7 +31,8 @@ pub(super) fn tool(offered: Offered) -> Tool {
         idempotent,
         open_world,
     } = offered.hints;
-    // The other hints mean something only for tools that change things; every byte here is sent to every client.
+    // The other hints apply only to tools that change something, and every byte of the list ends up
+    // in a model's context.
     let annotations = if read_only {
         ToolAnnotations::new().read_only(true)
     } else {
@@ -49,7 +50,7 @@ pub(super) fn tool(offered: Offered) -> Tool {
     .with_raw_output_schema(Arc::new(object(offered.output_schema)))
     .with_annotations(annotations);
     match offered.set {
-        // Hosts that hide tools until they are searched for show these from the start.
+        // Hosts with tool search hide the other tools until they are found by name.
         Toolset::Core => {
             tool.with_meta(MetaObject(object(json!({ "anthropic/alwaysLoad": true }))))
         }
@@ -91,17 +92,18 @@ pub(super) fn prompt(prompt: Prompt) -> rmcp::model::Prompt {
     .with_title(prompt.title)
 }
 
-/// Returns a result that went well: structured, and the same as compact text.
+/// Returns a successful result: structured, and the same as compact text for older clients.
 pub(super) fn done(value: Value) -> CallToolResult {
     CallToolResult::structured(value)
 }
 
-/// Returns a result that tells the model what went wrong.
+/// Returns a result with `isError`, which the model reads; a protocol error would stop at the
+/// client.
 pub(super) fn failed(value: Value) -> CallToolResult {
     CallToolResult::structured_error(value)
 }
 
-/// Returns completions, cut where the protocol says.
+/// Returns completions, at most as many as the protocol allows.
 pub(super) fn completions(mut values: Vec<String>) -> CompletionInfo {
     let found = values.len();
     values.truncate(CompletionInfo::MAX_VALUES);
@@ -109,7 +111,8 @@ pub(super) fn completions(mut values: Vec<String>) -> CompletionInfo {
     CompletionInfo::with_pagination(values, u32::try_from(found).ok(), more).unwrap_or_default()
 }
 
-/// Returns the arguments of a prompt; numbers and the like are taken as they are written.
+/// Returns the arguments of a prompt as strings. The protocol has strings only, but some clients
+/// send numbers and booleans.
 pub(super) fn prompt_arguments(
     given: Option<JsonObject>,
 ) -> Result<BTreeMap<String, String>, ErrorData> {
@@ -124,7 +127,8 @@ pub(super) fn prompt_arguments(
     given.unwrap_or_default().into_iter().map(text).collect()
 }
 
-/// Returns a failure outside a tool: there only protocol errors can tell.
+/// Returns the protocol error for a failure outside a tool call, where there is no `isError`
+/// result.
 pub(super) fn error(failure: &Failure) -> ErrorData {
     let code = match failure.kind {
         FailureKind::Refused
@@ -138,7 +142,7 @@ pub(super) fn error(failure: &Failure) -> ErrorData {
 
 /// Returns a client's name as the history shows it.
 ///
-/// It is the client's own word: a `/` in it could pass for another session's name.
+/// The client chooses it: with a `/` in it a client could pose as another session.
 pub(super) fn host_name(name: &str) -> String {
     let plain = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {

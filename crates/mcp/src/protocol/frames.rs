@@ -1,7 +1,8 @@
-//! One line of JSON to one message, or to the answer that says what is wrong with it.
+//! JSON-RPC parser: one line of JSON to one message, or to the error response for it.
 //!
-//! `rmcp` can read messages too, but it tries every kind of message in turn and keeps silent about what it cannot read.
-//! Here the method decides what is read, and everything that could be a question gets an answer.
+//! `rmcp` can read messages too, but it tries every kind of message in turn and keeps silent about
+//! what it cannot read. Here the method decides what is read, and everything that could be a
+//! question gets an answer.
 
 use rmcp::model::*;
 use serde::de::DeserializeOwned;
@@ -9,38 +10,39 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What a line holds.
+/// A parsed line.
 #[derive(Debug)]
 pub(super) enum Frame {
     /// A message to act on.
     Message(Box<ClientJsonRpcMessage>),
-    /// Something to be answered with an error at once.
+    /// An invalid message, to be answered with this error.
     Refused {
         id: Option<RequestId>,
         error: ErrorData,
     },
-    /// Something nobody waits for an answer to.
+    /// A message that needs no response: a notification or response of no use here.
     Ignored,
 }
 
-/// A message before anything in it is looked at. A key that is there with `null` counts as there.
+/// A message with its members unparsed. A member that is `null` counts as present: `"id": null` is
+/// an invalid request, not a notification.
 #[derive(Deserialize)]
 struct Envelope<'a> {
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present_member")]
     error: Option<&'a RawValue>,
 }
 
-fn there<'de: 'a, 'a, D: Deserializer<'de>>(
+fn present_member<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<&'a RawValue>, D::Error> {
     <&'a RawValue>::deserialize(deserializer).map(Some)
@@ -54,9 +56,9 @@ fn refused(id: Option<RequestId>, error: ErrorData) -> Frame {
     Frame::Refused { id, error }
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn read(line: &[u8]) -> Frame {
-    // A byte order mark may be passed over (RFC 8259, 8.1).
+    // A byte order mark may be ignored (RFC 8259, 8.1).
     let line = line
         .strip_prefix(b"\xEF\xBB\xBF")
         .unwrap_or(line)
@@ -64,6 +66,8 @@ pub(super) fn read(line: &[u8]) -> Frame {
     if line.is_empty() {
         return Frame::Ignored;
     }
+    // Batches were removed from MCP in 2025-06-18. Named here, because serde's message for an array
+    // would not tell a client's author that.
     if line.first() == Some(&b'[') {
         let hint = "a message is one JSON object: there are no batches in this protocol";
         return refused(None, ErrorData::invalid_request(hint, None));
@@ -114,7 +118,7 @@ pub(super) fn read(line: &[u8]) -> Frame {
         }
         (None, _, Some(result), None) => match (id, serde_json::from_str(result.get())) {
             (Some(id), Ok(result)) => message(ClientJsonRpcMessage::response(result, id)),
-            // An answer to no question of ours needs none itself.
+            // A response that matches no request of ours must not be answered (JSON-RPC).
             _ => Frame::Ignored,
         },
         (None, _, None, Some(error)) => match serde_json::from_str(error.get()) {
@@ -140,10 +144,10 @@ fn notification(method: &str, params: Option<&RawValue>) -> Frame {
         "notifications/initialized" => Some(ClientNotification::InitializedNotification(
             InitializedNotification::default(),
         )),
-        // Progress and roots of the client are of no use to us.
+        // Progress and roots of the client are not used.
         _ => None,
     };
-    // Nothing may be answered to a notification, also not to one that is wrong or that nobody knows.
+    // JSON-RPC forbids a response to a notification, even to an invalid or unknown one.
     notification.map_or(Frame::Ignored, |notification| {
         message(ClientJsonRpcMessage::notification(notification))
     })
@@ -164,7 +168,7 @@ fn request(method: &str, id: RequestId, params: Option<&RawValue>) -> Frame {
     }
 }
 
-/// What the newest era has given up: there it is unknown, whatever its parameters.
+/// Methods that the newest era has removed: there they are unknown, whatever their parameters.
 const GIVEN_UP: [&str; 5] = [
     "initialize",
     "ping",
@@ -173,7 +177,7 @@ const GIVEN_UP: [&str; 5] = [
     "resources/unsubscribe",
 ];
 
-/// Says whether a request of the newest era asks for something it does not have any more.
+/// Whether a request of the newest era uses a removed method.
 fn is_given_up(method: &str, given: &str) -> bool {
     let meta = || {
         serde_json::from_str::<MetaOnly>(given)
@@ -184,7 +188,7 @@ fn is_given_up(method: &str, given: &str) -> bool {
     GIVEN_UP.contains(&method) && meta().is_some_and(|version| !version.has_initialize())
 }
 
-/// Returns the answer to a method nobody knows, with the nearest one we do know.
+/// Returns the error for an unknown method, with the nearest known one.
 pub(super) fn no_such_method(method: &str) -> ErrorData {
     let near = domain::suggest::nearest_words(
         method,
@@ -202,7 +206,7 @@ pub(super) fn no_such_method(method: &str) -> ErrorData {
     )
 }
 
-/// What may stand in any parameters.
+/// The member that any parameters may have.
 #[derive(Deserialize)]
 struct MetaOnly {
     #[serde(rename = "_meta", default)]
@@ -226,13 +230,14 @@ fn wrong_params(method: &str, problem: &str) -> ErrorData {
     )
 }
 
-/// Returns the request a method stands for.
+/// Parses the parameters of a method into its request type.
 fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
     fn with_meta<M: Default, P: DeserializeOwned + RequestParamsMeta>(
         method: &str,
         given: &str,
     ) -> Result<Request<M, P>, ErrorData> {
         let mut params: P = read_params(method, given)?;
+        // The SDK looks for `_meta` in the extensions, where its own parser puts it.
         let meta = params.meta_mut().take();
         let mut request = Request::new(params);
         if let Some(meta) = meta {
@@ -286,7 +291,7 @@ fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
             ClientRequest::PingRequest(request)
         }
         _ => {
-            // Who asks decides what they are told, so what they say about themselves goes along.
+            // `_meta` goes along, because the error depends on the client's era.
             let params: Value = read_params(method, given)?;
             let meta = MetaOnly::deserialize(&params)
                 .ok()
@@ -300,8 +305,8 @@ fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
     })
 }
 
-/// Returns the answer to a request that `rmcp` could make nothing of: a method nobody knows, or parameters of one that
-/// we do know.
+/// Returns the error for a request that `rmcp` could not parse: an unknown method, or invalid
+/// parameters of a known one.
 pub(super) fn not_understood(method: &str, params: Option<&Value>, is_modern: bool) -> ErrorData {
     if !METHODS.contains(&method) || (is_modern && GIVEN_UP.contains(&method)) {
         return no_such_method(method);
@@ -313,7 +318,7 @@ pub(super) fn not_understood(method: &str, params: Option<&Value>, is_modern: bo
     }
 }
 
-/// What we answer, in either era.
+/// Supported methods of both eras.
 const METHODS: [&str; 15] = [
     "initialize",
     "server/discover",
@@ -332,7 +337,7 @@ const METHODS: [&str; 15] = [
     "logging/setLevel",
 ];
 
-/// Returns what a method wants to be given.
+/// Returns the expected parameters of a method, for error messages.
 fn shape(method: &str) -> &'static str {
     match method {
         "tools/call" => "expected {\"name\": string, \"arguments\": object}",

@@ -71,7 +71,7 @@ fn service<H: ServerHandler>(
     let mut config = StreamableHttpServerConfig::default()
         .with_json_response(true)
         .with_max_request_body_bytes(options.limits.body)
-        .with_cancellation_token(shared.closing().clone());
+        .with_cancellation_token(shared.closing_token().clone());
     // The SDK's own checks stay on behind the server's origin check, with the same lists.
     config = if options.beyond_this_machine {
         config.disable_allowed_hosts()

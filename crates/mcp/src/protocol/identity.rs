@@ -25,8 +25,8 @@ pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
 }
 
 impl Server {
-    /// Returns the principal of a request: the token's, whatever the client says about itself, or an
-    /// agent named after the client.
+    /// Returns the principal of a request: the token's, whatever the client says about itself, or
+    /// an agent named after the client.
     pub(super) fn acting_principal(&self, ctx: &RequestContext<RoleServer>) -> Principal {
         if let Some(AuthenticatedPrincipal {
             principal,

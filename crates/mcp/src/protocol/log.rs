@@ -1,6 +1,7 @@
-//! What the server says beside its answers, at the level the client asked for.
+//! Log messages to the client, at the level it asked for.
 //!
-//! The protocol has given up logging for its newest era, where a request must ask for it; older clients set a level once.
+//! Older clients set a level once per connection. The newest era has deprecated logging; there a
+//! request has to ask for it.
 #![expect(
     deprecated,
     reason = "older clients know no other way to hear what goes on"
@@ -15,7 +16,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Value, json};
 
-/// The level one connection asked for.
+/// The log level of one connection.
 #[derive(Debug)]
 pub(super) struct Threshold(AtomicU8);
 
@@ -43,12 +44,12 @@ fn rank(level: Level) -> u8 {
 }
 
 impl Threshold {
-    /// Keeps the level the client asks for.
+    /// Sets the level.
     pub(super) fn set(&self, level: Level) {
         self.0.store(rank(level), Ordering::Relaxed);
     }
 
-    /// Says something about a request, if its client wants to hear it.
+    /// Sends a message about a request, if its client's level includes it.
     pub(super) fn say(
         &self,
         ctx: &RequestContext<RoleServer>,
@@ -69,11 +70,11 @@ fn send(peer: Peer<RoleServer>, level: Level, data: Value) {
     let params = LoggingMessageNotificationParam::new(level, data).with_logger("throughline");
     let notification =
         ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params));
-    // Nobody waits for it: a client that does not read must not hold up its own answer.
+    // In a task of its own: a client that does not read notifications still gets its response.
     tokio::spawn(async move { peer.send_notification(notification).await });
 }
 
-/// Returns what a call is told with.
+/// Returns the data of a log message about a call.
 pub(super) fn about_call(tool: &str, what: &str, took: std::time::Duration) -> Value {
     json!({ "tool": tool, "outcome": what, "microseconds": u64::try_from(took.as_micros()).unwrap_or(u64::MAX) })
 }

@@ -1,7 +1,8 @@
-//! How the surface travels: the only place that knows `rmcp`.
+//! The MCP protocol over stdio and HTTP: the only module that knows `rmcp`.
 //!
-//! Both eras of the protocol are served by one process and at one address. Up to 2025-11-25 a client says `initialize`
-//! and there is a session; from 2026-07-28 on every request says for itself who asks and in which version.
+//! Both eras of the protocol are served by one process and at one address. Up to 2025-11-25 a
+//! client sends `initialize` and there is a session; from 2026-07-28 on every request carries the
+//! client's name, capabilities and protocol version.
 
 mod approval;
 mod changes;
@@ -20,8 +21,9 @@ pub use self::http::{http_router, http_router_around};
 pub use self::server::Server;
 pub use self::stdio::{serve_pipe, serve_stdio};
 
-/// Returns a name for a connection: short, because it is shown in the history.
+/// Returns a random session name for a connection: short, because the history shows it.
 fn connection_name() -> String {
+    // 48 random bits: enough to tell the sessions of one project apart.
     uuid::Uuid::new_v4()
         .simple()
         .to_string()

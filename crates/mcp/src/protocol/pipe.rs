@@ -1,4 +1,7 @@
-//! Messages as lines over a pair of streams.
+//! Line-delimited JSON-RPC over a pair of streams, as a transport for the SDK.
+//!
+//! The SDK's own transport says nothing about lines it cannot parse and has no limit on their
+//! length.
 
 use std::io;
 use std::time::Duration;
@@ -13,29 +16,30 @@ use tokio_util::sync::CancellationToken;
 
 use super::frames::{self, Frame};
 
-/// The longest line that is read. Plans may have megabytes; what never ends must not fill the memory.
+/// Maximum length of a line. Plans may have megabytes; an endless line must not fill the memory.
 const LONGEST_LINE: usize = 16 * 1024 * 1024;
 
-/// So many answers may wait for a client that does not read before it is not read either.
+/// Maximum number of queued responses; beyond it reading stops too (backpressure).
 const WAITING_ANSWERS: usize = 64;
 
-/// How long a client may take to read the last answers.
+/// Time for the client to read the last responses.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
 /// Lines in, lines out.
 pub(super) struct Pipe<R> {
     read: BufReader<R>,
     line: Vec<u8>,
-    /// The rest of a line that was too long is passed over.
+    /// The rest of an overlong line is being discarded.
     skipping: bool,
     ended: bool,
-    /// Whether the client said `initialize`: only then may a request say nothing about itself.
+    /// Whether the client has sent `initialize`; otherwise each request has to carry its `_meta`.
     initialized: bool,
-    /// An answer of our own that still has to go out. Receiving may be given up at any `await` and taken up again.
+    /// An error response still to be sent. It is a field, not a local variable, because `receive`
+    /// may be dropped at any `await` and called again.
     owed: Option<Vec<u8>>,
     out: Option<mpsc::Sender<Vec<u8>>>,
     writer: Option<JoinHandle<()>>,
-    /// Told when the client is gone, so that nothing goes on waiting for it.
+    /// Cancelled when the client has disconnected, so that long waits end.
     gone: CancellationToken,
 }
 
@@ -66,7 +70,8 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
         while !self.ended {
             let there = match self.read.fill_buf().await {
                 Ok(there) => there,
-                // A stream that cannot be read has ended.
+                // A read error is treated as the end of the stream: there is nobody to report it
+                // to.
                 Err(_) => &[],
             };
             if there.is_empty() {
@@ -104,12 +109,12 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
     fn take_line(&mut self) -> Frame {
         let frame = frames::read(&self.line);
         self.line.clear();
-        // One large message must not keep its memory for ever.
+        // Shrunk, so that one large message does not keep its buffer for the whole session.
         self.line.shrink_to(64 * 1024);
         frame
     }
 
-    /// Says what is missing where a request says nothing about itself and nobody said `initialize`.
+    /// Returns the error for a request without `_meta` before `initialize`.
     fn unannounced(&mut self, message: &ClientJsonRpcMessage) -> Option<ErrorData> {
         let ClientJsonRpcMessage::Request(request) = message else {
             return None;
@@ -130,13 +135,13 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
 
 /// Returns a message as a line.
 fn line_of(message: &ServerJsonRpcMessage) -> Vec<u8> {
-    // Only maps with keys that are no strings cannot be written, and there are none in these messages.
+    // Serialising fails only for maps with non-string keys, which these messages do not have.
     let mut line = serde_json::to_vec(message).unwrap_or_default();
     line.push(b'\n');
     line
 }
 
-/// Writes lines, several at once where several are waiting.
+/// Writes lines, all queued ones with one system call.
 async fn write_all(mut write: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Vec<u8>>) {
     while let Some(mut lines) = waiting.recv().await {
         while let Ok(line) = waiting.try_recv() {
@@ -146,7 +151,7 @@ async fn write_all(mut write: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiv
             write.write_all(&lines).await?;
             write.flush().await
         };
-        // A client that does not read any more is gone; the end of its requests will tell.
+        // The client has closed its end; reading will see that too.
         if written.await.is_err() {
             return;
         }

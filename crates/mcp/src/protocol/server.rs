@@ -1,4 +1,7 @@
-//! One connection: what a client may ask, in either era.
+//! Request handler of one connection, in either era.
+//!
+//! It translates and dispatches; what a tool does is in `tools`. Quick reads run where the message
+//! was read, everything else on a blocking thread, so that a slow call does not block the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,28 +27,28 @@ use super::wait::{self, WAIT};
 use super::{connection_name, frames};
 use crate::surface::{Called, Question, Surface, failure_value};
 
-/// So many calls that may take a while run at once.
+/// Maximum number of concurrent slow calls.
 const MOST_ASIDE: usize = 4;
 
-/// What all connections of a process share.
+/// State shared by all connections of a process.
 pub(super) struct Shared {
     surface: Surface,
     tools: Vec<Tool>,
     approvals: Arc<Approvals>,
     changes: Arc<Changes>,
     closing: CancellationToken,
-    /// Whether calls may take a thread's time without holding up others.
+    /// Whether the runtime has several threads, and a call may block the current one.
     threads: bool,
-    /// Places for what may take a while: more at once would only wait for the same disk.
+    /// Slots for slow calls: more at once would only wait for the same disk.
     aside: Arc<Semaphore>,
-    /// Stands for a session where there are none.
+    /// Session name of requests without a session.
     name: String,
-    /// Where calls that change something are noted; over a pipe nowhere.
+    /// Audit log of calls that change something; none over stdio.
     audit: Option<Arc<AuditLog>>,
 }
 
 impl Shared {
-    /// Prepares to serve; `closing` ends what would wait for long.
+    /// Creates the state; `closing` ends long waits and streams.
     pub(super) fn new(surface: Surface, closing: CancellationToken, threads: bool) -> Arc<Self> {
         Arc::new(Self {
             tools: surface.tools().into_iter().map(convert::tool).collect(),
@@ -60,7 +63,7 @@ impl Shared {
         })
     }
 
-    /// The same, with calls that change something noted.
+    /// Returns the same state with an audit log.
     pub(super) fn noting(self: Arc<Self>, audit: Arc<AuditLog>) -> Arc<Self> {
         let surface = self.surface.clone();
         Arc::new(Self {
@@ -69,7 +72,8 @@ impl Shared {
         })
     }
 
-    /// Returns the same with other tools: questions and changes are those of the process.
+    /// Returns the same state with other tools; approvals and subscriptions stay those of the
+    /// process.
     pub(super) fn offering(self: &Arc<Self>, surface: Surface) -> Arc<Self> {
         Arc::new(self.over(surface))
     }
@@ -88,7 +92,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn closing(&self) -> &CancellationToken {
+    pub(super) fn closing_token(&self) -> &CancellationToken {
         &self.closing
     }
 }
@@ -135,11 +139,11 @@ impl Server {
         &self.shared.approvals
     }
 
-    pub(super) fn closing(&self) -> &CancellationToken {
+    pub(super) fn closing_token(&self) -> &CancellationToken {
         &self.shared.closing
     }
 
-    /// Says something about a request beside its answer, if its client wants to hear it.
+    /// Sends a log message about a request, if its client's log level includes it.
     #[expect(
         deprecated,
         reason = "older clients know no other way to hear what goes on"
@@ -153,12 +157,13 @@ impl Server {
         self.log.say(ctx, level, data);
     }
 
-    /// Says whether a tool is in the list.
+    /// Whether a tool is offered on this connection.
     pub(super) fn offers(&self, tool: &str) -> bool {
         self.shared.tools.iter().any(|offered| offered.name == tool)
     }
 
-    /// Does something quick with the state: to hand it over to another thread would take longer.
+    /// Runs a quick read on the current thread: a handover to another one would take longer than
+    /// the read.
     fn here<T>(&self, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
         let work = || guarded(&self.shared.surface, work);
         if self.shared.threads {
@@ -168,12 +173,12 @@ impl Server {
         }
     }
 
-    /// Does something that may take a while, or wait for others who write, where nobody waits for it.
+    /// Runs a slow call, or one that may wait for the write lock, on a blocking thread.
     async fn aside<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Surface) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        // It is never closed, so there is always a place in the end.
+        // The semaphore is never closed, so the result needs no check.
         let _place = self.shared.aside.acquire().await;
         let surface = self.shared.surface.clone();
         tokio::task::spawn_blocking(move || guarded(&surface, work))
@@ -181,12 +186,12 @@ impl Server {
             .unwrap_or_else(|_| Err(internal_error()))
     }
 
-    /// Returns the number of the last operation; nothing while it cannot be read.
+    /// Returns the number of the last operation; `None` while it cannot be read.
     pub(super) fn head(&self) -> Option<u64> {
         self.here(|surface| surface.workspace().head()).ok()
     }
 
-    /// Calls a tool that looks at one plan and changes nothing.
+    /// Calls a quick tool, which reads one plan.
     pub(super) fn called_here(&self, actor: &Principal, tool: &str, arguments: &Value) -> Called {
         called(self.here(|surface| Ok(surface.call(actor, tool, arguments))))
     }
@@ -203,7 +208,7 @@ impl Server {
         )
     }
 
-    /// Approves as the person who was asked, exactly what they were shown.
+    /// Approves as the person who was asked, exactly the version in the question.
     pub(super) async fn approve_shown(
         &self,
         person: &Principal,
@@ -217,7 +222,7 @@ impl Server {
         )
     }
 
-    /// Returns what the person would have to be asked.
+    /// Returns the approval question for the person.
     pub(super) async fn question(&self, arguments: &Value) -> Option<Question> {
         let arguments = arguments.clone();
         self.aside(move |surface| surface.approval_question(&arguments))
@@ -234,7 +239,7 @@ pub(super) fn internal_error() -> Failure {
     )
 }
 
-/// Does something with the state. A mistake of ours costs one answer, not the connection.
+/// Runs `work` and turns a panic into a failure: a bug costs one response, not the connection.
 fn guarded<T>(
     surface: &Surface,
     work: impl FnOnce(&Surface) -> Result<T, Failure>,
@@ -257,12 +262,12 @@ fn complete_with(
         Reference::Resource(resource) => {
             surface.complete_resource(actor, &resource.uri, argument, value)
         }
-        // A kind of thing we do not have.
+        // A kind of reference this server does not offer.
         _ => Ok(Vec::new()),
     }
 }
 
-/// Says whether a call failed for a reason that is neither a rule nor the caller's.
+/// Whether a call failed for a reason that is neither a rule nor the caller's mistake.
 fn is_our_fault(result: &CallToolResult) -> bool {
     let kind = result
         .structured_content
@@ -273,7 +278,7 @@ fn is_our_fault(result: &CallToolResult) -> bool {
         .any(|ours| kind == Some(ours.as_str()))
 }
 
-/// Refuses a cursor: the lists that fit on one page have given none.
+/// Rejects a cursor: lists that fit on one page never return one.
 fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
@@ -322,7 +327,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let result = self.negotiate_initialize(&request)?;
-        // What was agreed, not what was asked for: it decides how everything after it is answered.
+        // The negotiated version, not the requested one: it decides the era of every later
+        // response.
         let agreed = result.protocol_version.clone();
         context
             .peer
@@ -347,6 +353,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request)?;
+        // Tools beyond the token's scope are hidden: a model that sees one tries it.
         let mut tools = self.shared.tools.clone();
         if let Some(who) = authenticated(&context) {
             let needs = |tool: &Tool| self.shared.surface.needs(&who.principal, &tool.name);
@@ -355,7 +362,7 @@ impl ServerHandler for Server {
             });
         }
         let result = ListToolsResult::with_all_items(tools);
-        // Older clients know nothing of how long a list may be believed.
+        // Only the newest era has cache lifetimes.
         Ok(if is_modern(&context) {
             result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE)
         } else {
@@ -368,6 +375,7 @@ impl ServerHandler for Server {
         mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        // Includes the wait for a slot, because that is what the client sees.
         let begun = Instant::now();
         let actor = self.acting_principal(&context);
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
@@ -375,6 +383,7 @@ impl ServerHandler for Server {
             self.check_scope(&request.name, &context),
             request.name.as_ref(),
         ) {
+            // A result with `isError`, not a protocol error: the model should read the reason.
             (Err(refused), _) => approval::respond(refused),
             (Ok(()), WAIT) if self.offers(WAIT) => {
                 approval::respond(wait::wait(self, &actor, &arguments, &context).await)
@@ -386,6 +395,7 @@ impl ServerHandler for Server {
         };
         let (level, outcome) = match &response {
             Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
+                // A refusal is normal work of the rules; only our own failures deserve a warning.
                 (if is_our_fault(result) { WARNING } else { DEBUG }, "failed")
             }
             Ok(CallToolResponse::InputRequired(_)) => (DEBUG, "asked"),
@@ -411,7 +421,8 @@ impl ServerHandler for Server {
             .await
             .map_err(|failure| convert::error(&failure))?;
         let items = page.items.into_iter().map(convert::resource).collect();
-        // It tells statuses, which may change at any moment; to believe it for no time is what is said when nothing is.
+        // No cache lifetime, which means zero: the list contains statuses, which change at any
+        // time.
         let mut result = ListResourcesResult::with_all_items(items);
         result.next_cursor = page.next;
         Ok(result)
@@ -543,6 +554,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let mut taken = false;
+        // Through `here`, because adding a URI reads it once.
         self.here(|_| {
             taken = self
                 .subscriptions
@@ -577,17 +589,21 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // Without a registration `listen` fails, which tells the client.
+        // If registering fails, `listen` finds nothing and returns an error to the client.
         let _ = self.here(|_| {
             self.subscriptions.accept(requested);
             Ok(())
         });
-        // What we never send is taken out by what we say we can.
+        // Returned unchanged: the SDK removes what the server's capabilities do not include.
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        match self.subscriptions.forward(context, self.closing()).await {
+        match self
+            .subscriptions
+            .forward(context, self.closing_token())
+            .await
+        {
             true => Ok(()),
             false => Err(convert::error(&internal_error())),
         }

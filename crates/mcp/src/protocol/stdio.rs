@@ -1,4 +1,4 @@
-//! A client that started us and speaks over our standard streams.
+//! The stdio transport: the client starts this process and uses its standard streams.
 
 use rmcp::service::{QuitReason, serve_directly};
 use rmcp::transport::stdio_pipes;
@@ -9,12 +9,12 @@ use super::pipe::Pipe;
 use super::server::{Server, Shared};
 use crate::surface::Surface;
 
-/// Serves the client at our standard streams until it closes them.
+/// Serves the client on standard input and output until it closes them.
 ///
 /// # Errors
-/// When there can be no server at all.
+/// When the runtime cannot be created.
 pub fn serve_stdio(surface: Surface) -> Result<(), String> {
-    // One thread: a message that wanders between threads takes longer to arrive than most calls take to do.
+    // One thread: handing a message to another thread takes longer than most calls.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -28,16 +28,17 @@ pub fn serve_stdio(surface: Surface) -> Result<(), String> {
             }
         }
     });
-    // A read of a stream that is no pipe cannot be given up; it must not hold up our end.
+    // A blocking read of standard input (a terminal, a file) cannot be cancelled; waiting for it
+    // would keep the process alive.
     runtime.shutdown_background();
     outcome
 }
 
-/// Serves one client over a pair of streams until it closes them. The streams end before any greeting: nothing is
-/// wrong, nobody wanted anything.
+/// Serves one client over a pair of streams until it closes them. A stream that ends before the
+/// first message is not an error: the client wanted nothing.
 ///
 /// # Errors
-/// When a task of ours broke down.
+/// When the server's task panics.
 pub async fn serve_pipe(
     surface: Surface,
     read: impl AsyncRead + Unpin + Send + 'static,
@@ -46,8 +47,9 @@ pub async fn serve_pipe(
     let gone = CancellationToken::new();
     let server = Server::new(Shared::new(surface, gone.clone(), false));
     let pipe = Pipe::new(read, write, gone);
-    // Greetings are requests like others here: an older client may come after a newer one's questions, and neither
-    // may end the process by saying things in another order.
+    // `serve_directly` skips the SDK's handshake, which ends the process on an unexpected first
+    // message. Here `initialize` is a request like others: a client may probe with
+    // `server/discover` of the newest era and fall back to an older one.
     let running = serve_directly(server, pipe, None);
     match running.waiting().await {
         Ok(QuitReason::JoinError(error)) | Err(error) => {
@@ -57,10 +59,11 @@ pub async fn serve_pipe(
     }
 }
 
-/// Returns the standard streams where they are sockets, as Node makes them for what it starts.
+/// Returns the standard streams if they are sockets, which Node uses for child processes.
 ///
-/// The SDK knows pipes; anything else it reads and writes on threads of their own, which costs each message two
-/// handovers. Our ends of the sockets are ours alone, so that nobody else sees that they do not block any more.
+/// The SDK handles pipes; everything else it reads and writes on blocking threads, two handovers
+/// per message. Setting our ends to non-blocking is safe: with a socket pair, unlike with a
+/// terminal, the other end keeps its own mode.
 #[cfg(unix)]
 fn sockets() -> Option<(tokio::net::UnixStream, tokio::net::UnixStream)> {
     use std::os::fd::{AsFd, BorrowedFd};

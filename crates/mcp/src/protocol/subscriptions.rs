@@ -1,7 +1,7 @@
 //! Resource subscriptions of one connection, in either era.
 //!
-//! Both are fed by [`Changes`]. A client of an older era has one listener, to which it adds URIs; in
-//! the newest era every `subscriptions/listen` has its own.
+//! Both are fed by [`Changes`]. A client of an older era has one listener, to which it adds URIs;
+//! in the newest era every `subscriptions/listen` has its own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

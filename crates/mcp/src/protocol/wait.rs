@@ -1,4 +1,7 @@
-//! The tool `wait`: asked again when something changed, until it is done, the time is over or nobody wants to know.
+//! The tool `wait`: polls its use case until it is done, the timeout, or cancellation.
+//!
+//! The loop is here and not in the tool, because a tool has no access to progress notifications and
+//! cancellation.
 
 use std::time::Duration;
 
@@ -14,11 +17,12 @@ use crate::surface::Called;
 /// The name of the tool.
 pub(super) const WAIT: &str = "wait";
 
-/// How often the number of the last operation is looked at.
+/// Polling interval of the last operation's number.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often the tool is asked in any case: an edited file is no operation before someone looks at it.
+/// Interval at which the tool is called in any case: an edited file becomes an operation only when
+/// something scans it.
 const ASK: Duration = Duration::from_secs(2);
-/// How often a client that wants to know is told that it goes on.
+/// Interval of progress notifications, on which clients restart their request timeout.
 const PROGRESS: Duration = Duration::from_secs(2);
 
 const DEFAULT_SECONDS: u64 = 60;
@@ -32,7 +36,7 @@ fn timeout(arguments: &Value) -> Duration {
     Duration::from_secs(seconds.min(MOST_SECONDS))
 }
 
-/// Returns the arguments with where the waiting began, unless the client said it.
+/// Returns the arguments with the operation at which waiting began, unless the client gave one.
 fn since(arguments: &Value, head: Option<u64>) -> Value {
     let mut arguments = arguments.clone();
     if let (Some(given), Some(head)) = (arguments.as_object_mut(), head) {
@@ -45,14 +49,14 @@ fn goes_on(called: &Called) -> bool {
     matches!(called, Called::Done(value) if value.get("done").and_then(Value::as_bool) == Some(false))
 }
 
-/// Waits for what `wait` was asked for.
+/// Polls until the condition of `wait` holds.
 pub(super) async fn wait(
     server: &Server,
     actor: &Principal,
     arguments: &Value,
     ctx: &RequestContext<RoleServer>,
 ) -> Called {
-    // Before the first look, so that nothing falls between the two.
+    // Read before the first call: an operation between the two makes the numbers differ.
     let mut head = server.head();
     let arguments = &since(arguments, head);
     let mut called = server.called_here(actor, WAIT, arguments);
@@ -64,9 +68,9 @@ pub(super) async fn wait(
         let next = (Instant::now() + LOOK).min(begun + limit);
         tokio::select! {
             () = sleep_until(next) => {}
-            // Nobody reads the answer, but what is known by now is still the truth.
+            // The client has given up; the last result is returned, because the SDK needs one.
             () = ctx.ct.cancelled() => return called,
-            () = server.closing().cancelled() => return called,
+            () = server.closing_token().cancelled() => return called,
         }
         let now = server.head();
         if now != head || asked.elapsed() >= ASK || begun.elapsed() >= limit {
@@ -89,7 +93,7 @@ async fn progress(ctx: &RequestContext<RoleServer>, waited: Duration, limit: Dur
     let params = ProgressNotificationParam::new(token, waited.as_secs_f64().floor())
         .with_total(limit.as_secs_f64())
         .with_message("waiting for a decision");
-    // A client that does not hear it still gets its answer.
+    // With a timeout: a client that does not read must not stop the polling.
     let _ = tokio::time::timeout(LOOK, ctx.peer.notify_progress(params)).await;
 }
 

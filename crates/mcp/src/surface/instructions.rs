@@ -1,9 +1,10 @@
-//! What a client tells its model about this server before any tool is seen.
+//! The server instructions, which clients put into the model's context before any tool is used.
 
 use super::Surface;
 
 impl Surface {
-    /// Returns the instructions: short, because hosts cut them, and with the words a search would use.
+    /// Returns the instructions: short, because hosts truncate them, and with the keywords that
+    /// hosts with tool search look for.
     #[must_use]
     pub fn instructions(&self) -> String {
         let profiles = self.workspace().profiles();
@@ -11,7 +12,7 @@ impl Surface {
             .iter()
             .map(|profile| profile.render_hierarchy())
             .collect();
-        // Prompts are made for levels whose plans an agent writes: only those that are there are named.
+        // Only existing prompts are named: a model calls what it reads about.
         let prompts: Vec<String> = self
             .prompts()
             .into_iter()
@@ -26,6 +27,8 @@ impl Surface {
                 several.join(", ")
             ),
         };
+        // Sentences about toolsets the project does not have would cost tokens in every
+        // conversation.
         let tickets = if profiles
             .iter()
             .any(|profile| profile.levels.iter().any(|level| level.is_flat()))

@@ -1,7 +1,7 @@
-//! Every plan in a line, as pages and completions show them.
+//! Cache of the list of all plans, for pages of resources and for completions.
 //!
-//! To look at ten thousand files and read as many rows takes longer than a page or a keystroke may. The line is kept,
-//! with the number of the last operation: while that is the same, so is the line.
+//! Scanning ten thousand files and reading as many rows takes longer than a page or a keystroke
+//! may. The list is valid while the number of the last operation is the same.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub(super) struct Listing {
     pub(super) plans: Vec<Listed>,
 }
 
-/// A plan as it is listed.
+/// A plan in the list.
 pub(super) struct Listed {
     pub(super) path: String,
     pub(super) alias: String,
@@ -32,21 +32,21 @@ pub(super) struct Listed {
     pub(super) is_top: bool,
 }
 
-/// The line that was made last.
+/// The cached list.
 #[derive(Default)]
 pub(super) struct LastListing(Mutex<Option<Arc<Listing>>>);
 
-/// How old a line may be.
+/// Accepted age of the cached list.
 pub(super) enum Age {
-    /// The files are looked at now.
+    /// Scan the files now.
     New,
-    /// The files were looked at a moment ago: an edit nobody told us of may be missing.
+    /// Scanned at most [`RECENT`] ago: a very recent edit of a file may be missing.
     Recent,
-    /// As it was when the first page was asked for, unless something was recorded since.
+    /// Any age, unless an operation was recorded since: later pages continue the first one.
     Any,
 }
 
-/// The same time after which changed files are looked for when somebody listens.
+/// The same interval at which subscriptions scan the files.
 const RECENT: Duration = Duration::from_secs(2);
 
 impl Surface {
@@ -63,7 +63,8 @@ impl Surface {
             Age::Recent => known.looked_at.elapsed() < RECENT,
             Age::Any => true,
         });
-        // Read before the look: what is recorded meanwhile makes another number, and another look next time.
+        // Read before the scan: an operation during it changes the number, so that the next call
+        // scans again.
         let head = self.workspace().head()?;
         if let Some(known) = known.filter(|known| known.head == head) {
             return Ok(known);

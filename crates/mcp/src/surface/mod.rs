@@ -1,4 +1,7 @@
-//! What a client is offered: the same for every connection, byte for byte.
+//! The surface of the MCP server: tools, resources, prompts and instructions, without the protocol.
+//!
+//! Its definitions are constant for a project, byte for byte: clients cache them, and models'
+//! prompt caches depend on them.
 
 mod instructions;
 mod listing;
@@ -21,7 +24,7 @@ pub use self::resources::{Content, Page, Resource, Template};
 use crate::tools::{self, Tool};
 pub use crate::tools::{Hints, Offered, Question, Toolset};
 
-/// What is offered on which project.
+/// The tools of a project.
 #[derive(Clone)]
 pub struct Surface {
     workspace: Arc<dyn Workspace>,
@@ -29,7 +32,7 @@ pub struct Surface {
     last_listing: Arc<LastListing>,
 }
 
-/// Everything that can be offered on a project with these profiles, for the reference page.
+/// All definitions for a project with some profiles, for the reference page.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     pub tools: Vec<Offered>,
@@ -38,7 +41,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Returns what is offered.
+    /// Returns all definitions.
     ///
     /// # Errors
     /// None that a caller could cause.
@@ -58,22 +61,22 @@ impl Catalogue {
     }
 }
 
-/// What became of a call.
+/// Outcome of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Called {
-    /// The tool's result: structured, and to be given as compact text too.
+    /// The tool's structured result; the protocol adds it as compact text.
     Done(Value),
-    /// The tool failed, or its arguments were wrong: a result with `isError`.
+    /// The tool failed, or its arguments were invalid: a result with `isError`.
     Failed(Value),
-    /// There is no such tool; with the nearest name.
+    /// Unknown tool; the message has the nearest name.
     Unknown(String),
 }
 
 impl Surface {
-    /// Returns the surface of a project: the tool sets of its profiles, or just those named.
+    /// Creates the surface of a project with the toolsets of its profiles, or with the named ones.
     ///
     /// # Errors
-    /// When a named tool set does not exist.
+    /// When a named toolset does not exist.
     pub fn new(
         workspace: Arc<dyn Workspace>,
         toolsets: Option<&[String]>,
@@ -87,10 +90,11 @@ impl Surface {
         })
     }
 
-    /// Returns the whole and each part of it a client may choose by path: one set of tools, those that only read, or
-    /// both.
+    /// Returns the subsets a client can select by path: everything, one toolset, read-only tools,
+    /// or both.
     #[must_use]
     pub fn parts(&self) -> Vec<(String, Self)> {
+        // The parts share the listing, so that a client of `/mcp/core` profits from another's scan.
         let part = |fits: &dyn Fn(&Tool) -> bool| Self {
             workspace: self.workspace.clone(),
             tools: self
@@ -133,7 +137,8 @@ impl Surface {
             .collect()
     }
 
-    /// Says whether others may wait for a call of this tool: it looks at one plan, whatever the size of the project.
+    /// Whether a call takes microseconds, whatever the size of the project, and may block the
+    /// thread.
     #[must_use]
     pub fn is_quick(&self, name: &str) -> bool {
         self.tools
@@ -141,14 +146,14 @@ impl Surface {
             .any(|tool| tool.name == name && tool.is_quick())
     }
 
-    /// Returns the scope a token needs to call a tool in this name; nothing when there is no such tool.
+    /// Returns the scope that `by` needs to call a tool; `None` for an unknown tool.
     #[must_use]
     pub fn needs(&self, by: &Principal, name: &str) -> Option<Scope> {
         self.named(name).map(|tool| tool.needs(by))
     }
 
     fn named(&self, name: &str) -> Option<&'static Tool> {
-        // Model APIs reject dots in names, but people know some tools by a dotted one.
+        // Model APIs reject dots in names, but some tools were documented with one.
         let plain = name.replace('.', "_");
         self.tools.iter().copied().find(|tool| tool.name == plain)
     }
@@ -165,6 +170,7 @@ impl Surface {
                 .unwrap_or_default();
             return Called::Unknown(format!("there is no tool `{name}`{hint}"));
         };
+        // Taken inside the use case's context: the store's warnings belong to this call only.
         let mut warnings = Vec::new();
         let outcome = self.run(actor, &mut |ctx| {
             let outcome = (tool.run)(ctx, arguments);
@@ -182,18 +188,18 @@ impl Surface {
         }
     }
 
-    /// Returns what a person has to see before `approve_entity` with these arguments; nothing when there is nothing to
+    /// Returns the question for the person before `approve_entity`; `None` if there is nothing to
     /// ask.
     ///
     /// # Errors
-    /// When the arguments are wrong or the state cannot be read.
+    /// When the arguments are invalid or the state cannot be read.
     pub fn approval_question(&self, arguments: &Value) -> Result<Option<Question>, Failure> {
         self.run(&self.workspace.local_person(), &mut |ctx| {
             tools::approval_question(ctx, arguments)
         })
     }
 
-    /// Approves as the person who was asked, exactly the version they were shown in `question`.
+    /// Approves as the person who was asked, exactly the version in `question`.
     #[must_use]
     pub fn approve_shown(
         &self,
@@ -209,7 +215,7 @@ impl Surface {
         }
     }
 
-    /// Runs a use case and returns what it gave.
+    /// Runs a use case and returns its outcome.
     ///
     /// # Errors
     /// The use case's failure.
@@ -222,7 +228,7 @@ impl Surface {
     }
 }
 
-/// Returns a failure as clients get it: kind, message, next steps.
+/// Returns a failure as JSON: kind, message, next steps.
 #[must_use]
 pub fn failure_value(failure: &Failure) -> Value {
     let mut value = json!({

@@ -1,4 +1,4 @@
-//! Resources: states, trees, texts and the briefing, each under its URI.
+//! Resources: states, trees, texts and the briefing, each with its URI.
 
 use application::brief::compose_briefing;
 use application::generation::view::show_generation;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::Surface;
 use super::listing::{Age, Listed};
 
-/// Something that can be read.
+/// A resource in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     pub uri: String,
@@ -21,7 +21,7 @@ pub struct Resource {
     pub mime_type: &'static str,
 }
 
-/// A family of resources.
+/// A resource template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     pub uri_template: &'static str,
@@ -30,7 +30,7 @@ pub struct Template {
     pub mime_type: &'static str,
 }
 
-/// What was read.
+/// Content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     pub uri: String,
@@ -38,7 +38,7 @@ pub struct Content {
     pub text: String,
 }
 
-/// A part of a list, and where the next one begins.
+/// A page of a list, and the cursor of the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     pub items: Vec<T>,
@@ -77,7 +77,7 @@ pub(super) const TEMPLATES: [Template; 4] = [
 ];
 
 impl Surface {
-    /// Returns the families of resources.
+    /// Returns the resource templates.
     #[must_use]
     pub fn templates(&self) -> Vec<Template> {
         TEMPLATES.to_vec()
@@ -86,7 +86,7 @@ impl Surface {
     /// Returns a page of resources: the briefing, then every plan's text.
     ///
     /// # Errors
-    /// When the state cannot be read, or the cursor is not one of ours.
+    /// When the state cannot be read, or the cursor is invalid.
     pub fn resources(
         &self,
         actor: &Principal,
@@ -101,6 +101,7 @@ impl Surface {
                 )
             })?,
         };
+        // Only the first page scans the files: a new scan per page could shift the entries.
         let listing = self.listing(actor, if from == 0 { &Age::New } else { &Age::Any })?;
         let briefing = Resource {
             uri: "plan://briefing".to_owned(),
@@ -116,7 +117,7 @@ impl Surface {
         Ok(Page { items, next })
     }
 
-    /// Reads a resource. `None` when there is none of that URI.
+    /// Reads a resource; `None` if there is none with that URI.
     ///
     /// # Errors
     /// When the state cannot be read.
@@ -158,6 +159,8 @@ impl Surface {
                 mime_type,
                 text,
             })),
+            // An invalid reference in a URI is an unknown resource; the protocol has an error for
+            // it.
             Err(failure)
                 if failure.kind == FailureKind::NotFound
                     || failure.kind == FailureKind::Invalid =>
@@ -195,7 +198,7 @@ impl Surface {
                 Ok(levels.filter(|level| level.starts_with(value)).collect())
             }
             "entity_id" | "act_id" | "path" => self.paths(actor, value, argument == "act_id"),
-            // What prose is written from: a level that has an output.
+            // Prose is generated for levels with an output file.
             "scene_id" => {
                 let profiles = self.workspace().profiles();
                 let written = |name: &str| {
@@ -220,7 +223,7 @@ impl Surface {
         }
     }
 
-    /// Returns the path aliases that begin like this, or whose own alias does.
+    /// Returns the paths that start with `value`, or whose last alias does.
     pub(super) fn paths(
         &self,
         actor: &Principal,

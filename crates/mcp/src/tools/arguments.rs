@@ -1,4 +1,4 @@
-//! Reading a tool's arguments: what is wrong is said with what is allowed.
+//! Parsing of tool arguments; errors name what is allowed.
 
 use application::{Failure, FailureKind};
 use domain::expected_version::{ExpectedVersion, ExpectedVersions, InvalidExpectedVersion};
@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Reads arguments. Unknown and missing ones are refused with serde's own list of what is expected.
+/// Parses arguments. Unknown and missing ones are refused with serde's list of the expected ones.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure> {
+    // Some clients send no arguments, or `null`, for a tool without required ones.
     let nothing = json!({});
     let given = if arguments.is_null() {
         &nothing
@@ -26,14 +27,14 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure>
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
-/// Just a node.
+/// A node only.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeOnly {
     pub(super) node: String,
 }
 
-/// Reads a plan as the story tools name it, and what else a tool takes.
+/// Parses `entity_type` and `entity_id` of a story tool, and the rest as `T`.
 pub(super) fn entity<T: DeserializeOwned>(arguments: &Value) -> Result<(Vec<String>, T), Failure> {
     #[derive(Deserialize)]
     struct Named {
@@ -41,6 +42,8 @@ pub(super) fn entity<T: DeserializeOwned>(arguments: &Value) -> Result<(Vec<Stri
         entity_id: String,
     }
     let named: Named = read(arguments)?;
+    // Removed before the second parse, which denies unknown fields; `serde(flatten)` would disable
+    // that check.
     let mut rest = arguments.clone();
     if let Some(members) = rest.as_object_mut() {
         members.retain(|name, _| name != "entity_type" && name != "entity_id");
@@ -48,7 +51,7 @@ pub(super) fn entity<T: DeserializeOwned>(arguments: &Value) -> Result<(Vec<Stri
     Ok((words(&named.entity_type, &named.entity_id), read(&rest)?))
 }
 
-/// Returns the words under which a use case finds a node: a path says everything, an alias needs its level.
+/// Returns the reference words for a use case: a path is unambiguous, an alias needs its level.
 pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
     if entity_id.contains('/') {
         vec![entity_id.to_owned()]
@@ -57,7 +60,7 @@ pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
     }
 }
 
-/// Returns a view as a value.
+/// Serialises a view.
 pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
     serde_json::to_value(view).map_err(|error| {
         Failure::new(
@@ -67,7 +70,7 @@ pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
     })
 }
 
-/// Reads the version a caller knows: a decision about another one is refused.
+/// Parses the version a caller has seen; a decision about another one is refused.
 pub(super) fn shown_version(hash: &str) -> Result<ExpectedVersion, Failure> {
     hash.parse().map_err(|error: InvalidExpectedVersion| {
         Failure::new(FailureKind::Invalid, error.to_string())
@@ -75,7 +78,7 @@ pub(super) fn shown_version(hash: &str) -> Result<ExpectedVersion, Failure> {
     })
 }
 
-/// Returns what a decision is bound to, where the caller names a version.
+/// Returns the version a decision is bound to, if the caller names one.
 pub(super) fn shown(hash: Option<&str>) -> Result<Option<ExpectedVersions>, Failure> {
     hash.map(|hash| {
         Ok(ExpectedVersions {

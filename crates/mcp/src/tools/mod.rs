@@ -1,4 +1,4 @@
-//! The tools, one file each, and which of them a project offers.
+//! The tools, one file each, and the selection for a project.
 
 mod arguments;
 mod core_set;
@@ -19,25 +19,25 @@ pub(crate) use self::arguments::words;
 pub use self::story_set::approve_entity::Question;
 pub(crate) use self::story_set::approve_entity::{approve_shown, question as approval_question};
 
-/// A group of tools that is offered together.
+/// A group of tools that are offered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Toolset {
-    /// Where the work stands: always.
+    /// Position and next work; always offered.
     Core,
     /// Plans in files with statuses and versions.
     Story,
-    /// What a session is after, its anchors and notes.
+    /// Trail of a session: intent, anchors, notes.
     Trail,
-    /// Work that goes through phases: where a session stands, tickets, scenarios, claims, evidence.
+    /// Work with phases: focus, tickets, scenarios, claims, evidence.
     Tickets,
     /// Plan documents, workflows and reviews.
     Plans,
-    /// The loop that plans and writes, with the host's own model. Only where it is asked for.
+    /// The tick loop with the host's own model. Only on request.
     Tick,
 }
 
 impl Toolset {
-    /// Every set, in the order they are listed.
+    /// Every toolset, in listing order.
     pub const ALL: [Self; 6] = [
         Self::Core,
         Self::Story,
@@ -47,7 +47,7 @@ impl Toolset {
         Self::Tick,
     ];
 
-    /// Returns the word of `--toolsets`.
+    /// Returns the name used by `--toolsets` and in paths.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -61,13 +61,13 @@ impl Toolset {
     }
 }
 
-/// What a tool does to the state, for clients that ask before they let it run.
+/// Effects of a tool, for clients that ask their user before running it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hints {
     pub read_only: bool,
     pub destructive: bool,
     pub idempotent: bool,
-    /// What it does may reach beyond the project.
+    /// Its effects may reach beyond the project.
     pub open_world: bool,
 }
 
@@ -82,7 +82,7 @@ impl Hints {
         read_only: false,
         ..Self::READS
     };
-    /// A second call with the same arguments goes on from the first.
+    /// A second call with the same arguments continues from the first: not idempotent.
     pub(crate) const GOES_ON: Self = Self {
         idempotent: false,
         ..Self::CHANGES
@@ -91,14 +91,15 @@ impl Hints {
         destructive: true,
         ..Self::CHANGES
     };
-    /// It starts programs, and nobody knows what those do.
+    /// It runs programs, whose effects are unknown.
     pub(crate) const RUNS: Self = Self {
         destructive: true,
         open_world: true,
         ..Self::GOES_ON
     };
 
-    /// Returns the annotations of the protocol. What follows from another one is left out: lists are read often.
+    /// Returns the protocol's annotations, without those implied by another: the list costs tokens
+    /// in every conversation.
     #[must_use]
     pub fn annotations(self) -> Value {
         if self.read_only {
@@ -112,7 +113,7 @@ impl Hints {
     }
 }
 
-/// A tool as it is written down.
+/// Definition of a tool.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// When to use it, in one or two sentences.
@@ -124,7 +125,7 @@ pub(crate) struct Tool {
     pub(crate) run: fn(&Context<'_>, &Value) -> Result<Value, Failure>,
 }
 
-/// A tool as it is offered on a project.
+/// A tool as offered on a project: schemas name its levels and phases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offered {
     pub name: &'static str,
@@ -135,12 +136,12 @@ pub struct Offered {
     pub output_schema: Value,
 }
 
-/// Tools that look at one plan and change nothing: microseconds, whatever the size of the project.
+/// Tools that read one plan: microseconds, whatever the size of the project.
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
 impl Tool {
-    /// Returns the scope a token needs to call it in this name. What an agent's word is worth is for the rules to say; they
-    /// let a person do nearly everything, so that a person's word takes a token that may decide.
+    /// Returns the scope a token of `by` needs. The domain's rules restrict agents, but let a
+    /// person do nearly everything, so acting as a person needs a token that may decide.
     pub(crate) fn needs(&self, by: &Principal) -> Scope {
         match self.hints.read_only {
             true => Scope::Read,
@@ -149,7 +150,7 @@ impl Tool {
         }
     }
 
-    /// Says whether others may wait for it.
+    /// Whether it may block the thread.
     pub(crate) fn is_quick(&self) -> bool {
         QUICK.contains(&self.name)
     }
@@ -166,7 +167,8 @@ impl Tool {
     }
 }
 
-/// Every tool, in the order they are listed.
+/// Every tool, in listing order, which is part of the interface: models' prompt caches depend on
+/// it.
 static TOOLS: &[&Tool] = &[
     &core_set::WHERE,
     &core_set::NEXT,
@@ -220,10 +222,10 @@ static TOOLS: &[&Tool] = &[
     &tick_set::RESUME_GENERATION,
 ];
 
-/// Profiles that have tools of their own, or none.
+/// Profiles with tools of their own, or with none.
 const OTHER_PROFILES: [&str; 3] = ["tickets", "trail", "milestones"];
 
-/// Returns the profiles the story tools speak of: the built-in one and those users write.
+/// Returns the profiles of the story tools: the built-in one and custom ones.
 fn story_profiles(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
     profiles
         .iter()
@@ -260,7 +262,8 @@ pub(crate) fn chosen(
             Toolset::Plans => profiles
                 .iter()
                 .any(|profile| profile.name == domain::plan_document::MILESTONES_PROFILE),
-            // Six more descriptions in every conversation are too many for who writes by hand.
+            // Six more descriptions in every conversation are too many for a project that does not
+            // generate prose.
             Toolset::Tick => false,
         },
     };

@@ -1,12 +1,12 @@
-//! Small builders of JSON schemas: flat objects, nothing a client could stumble over.
+//! Builders of JSON schemas: flat objects only, because clients differ in what they support.
 
 use domain::profile::Profile;
 use serde_json::{Map, Value, json};
 
-/// A property, and whether it must be given.
+/// A property, and whether it is required.
 pub(super) type Property = (&'static str, Value, bool);
 
-/// Returns the schema of an object with just these properties.
+/// Returns the schema of an object with these properties and no others.
 pub(super) fn object(properties: Vec<Property>) -> Value {
     let required: Vec<&str> = properties
         .iter()
@@ -25,7 +25,8 @@ pub(super) fn object(properties: Vec<Property>) -> Value {
     schema
 }
 
-/// Returns the schema of a result: what is always there. What may be null is not named: clients stumble over unions.
+/// Returns the schema of a result: the members that are always present. Nullable ones are left out,
+/// because some clients reject union types.
 pub(super) fn result(properties: &[(&str, &str)]) -> Value {
     let properties: Map<String, Value> = properties
         .iter()
@@ -41,22 +42,22 @@ fn of_kind(kind: &str) -> Value {
     }
 }
 
-/// A text with a word about it.
+/// A string with a description.
 pub(super) fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-/// Several texts, with a word about them.
+/// An array of strings with a description.
 pub(super) fn texts(description: &str) -> Value {
     json!({ "type": "array", "items": { "type": "string" }, "description": description })
 }
 
-/// One of some words.
+/// An enumeration of strings.
 pub(super) fn one_of(words: &[&str]) -> Value {
     json!({ "type": "string", "enum": words })
 }
 
-/// A node, as every tool takes it.
+/// A node reference, as every tool accepts it.
 pub(super) fn node() -> Value {
     text("alias or path")
 }
@@ -70,7 +71,7 @@ pub(super) fn entity_type(profiles: &[Profile]) -> Value {
     json!({ "type": "string", "enum": levels })
 }
 
-/// `entity_type` and `entity_id`, as the story tools take them, and more.
+/// `entity_type` and `entity_id` of the story tools, and more properties.
 pub(super) fn entity(profiles: &[Profile], more: Vec<Property>) -> Value {
     let mut properties = vec![
         ("entity_type", entity_type(profiles), true),

@@ -1,4 +1,4 @@
-//! Tools about where the work stands, for every project.
+//! Core tools: position, next work, explanations; offered on every project.
 
 mod brief;
 mod next;

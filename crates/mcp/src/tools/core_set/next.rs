@@ -34,11 +34,11 @@ pub(crate) const NEXT: Tool = Tool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    #[serde(default = "ten")]
+    #[serde(default = "default_limit")]
     limit: usize,
 }
 
-fn ten() -> usize {
+fn default_limit() -> usize {
     10
 }
 

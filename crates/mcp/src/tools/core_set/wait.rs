@@ -50,10 +50,10 @@ struct Arguments {
     until: WaitCondition,
     #[serde(default)]
     status: Option<String>,
-    /// The last operation that is known: a comment after it is news. The transport says where the waiting began.
+    /// The last known operation: later comments end the wait. The transport fills it in.
     #[serde(default)]
     since: Option<u64>,
-    /// How long: the transport's business, which asks again and again.
+    /// Read by the transport, which polls this tool.
     #[serde(default, rename = "timeout_seconds")]
     _timeout_seconds: Option<u64>,
 }

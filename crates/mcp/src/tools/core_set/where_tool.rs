@@ -29,7 +29,7 @@ pub(crate) const WHERE: Tool = Tool {
     run,
 };
 
-/// So many plans that need someone are listed; the rest is counted.
+/// Maximum number of listed plans that need attention; the rest is counted.
 const MOST_LISTED: usize = 20;
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {

@@ -1,4 +1,4 @@
-//! Tools about plan documents, the workflows that make and carry them out, and their reviews.
+//! Tools for plan documents, workflows and reviews.
 
 mod doc_change;
 mod doc_freeze;
@@ -27,7 +27,7 @@ use serde_json::Value;
 
 use super::schema::{Property, text};
 
-/// Just a document, or the current one.
+/// A document; the current one by default.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {

@@ -43,12 +43,12 @@ pub(crate) const APPROVE_ENTITY: Tool = Tool {
 struct Arguments {
     #[serde(default)]
     force: bool,
-    /// The version the caller knows: another one is not approved.
+    /// The version the caller has seen; another one is not approved.
     #[serde(default)]
     version_hash: Option<String>,
 }
 
-/// What a person is asked.
+/// Approval question for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     pub message: String,
@@ -65,6 +65,8 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             version_hash,
         },
     ) = entity(arguments)?;
+    // A waiting result instead of a refusal: the model should wait for the person, not look for
+    // another way.
     if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
         let now = show_node(ctx, &node)?;
         if now.status == Status::Approved {
@@ -89,13 +91,14 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     )?)
 }
 
-/// Approves as the person who was asked, and only what they were shown.
+/// Approves as the person who was asked, and only the version in the question.
 pub(crate) fn approve_shown(
     ctx: &Context<'_>,
     arguments: &Value,
     question: &Question,
 ) -> Result<Value, Failure> {
     let (node, Arguments { force, .. }) = entity(arguments)?;
+    // Without a version the approval would be bound to nothing.
     if question.version.is_empty() {
         let what = format!("`{}` had no text when the person was asked", question.node);
         return Err(Failure::new(FailureKind::Conflict, what).with_step("ask again"));
@@ -114,7 +117,7 @@ fn request(node: Vec<String>, force: bool, shown: Option<ExpectedVersions>) -> A
     }
 }
 
-/// Returns what the person has to see before they say yes; nothing when it is approved already.
+/// Returns the question for the person; `None` if the plan is approved already.
 pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Question>, Failure> {
     let (node, Arguments { force, .. }) = entity(arguments)?;
     let now = show_node(ctx, &node)?;
@@ -141,7 +144,7 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
     if force && !warnings.is_empty() {
         message.push_str("\nThe agent asks to approve it in spite of these.");
     }
-    // What changed since it was approved last is what there is to decide about; the first time it is the text.
+    // A plan that was approved before is decided by its diff, a new one by its text.
     let shown = match (&now.approval, now.version_hash) {
         (Some(_), _) => diff_version(ctx, &node)
             .map(|diff| diff.unified)
@@ -164,6 +167,7 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
 }
 
 fn excerpt(text: &str) -> String {
+    // Clients show the question in a dialog; more than 60 lines do not fit.
     let mut lines: Vec<&str> = text.lines().take(60).collect();
     if text.lines().count() > lines.len() {
         lines.push("…");

@@ -46,23 +46,23 @@ pub(crate) const GET_HIERARCHY_TREE: Tool = Tool {
 struct Arguments {
     #[serde(default)]
     act_id: Option<String>,
-    #[serde(default = "yes")]
+    #[serde(default = "default_include_status")]
     include_status: bool,
-    #[serde(default = "three")]
+    #[serde(default = "default_depth")]
     depth: usize,
-    #[serde(default = "many")]
+    #[serde(default = "default_limit")]
     limit: usize,
 }
 
-fn yes() -> bool {
+fn default_include_status() -> bool {
     true
 }
 
-fn three() -> usize {
+fn default_depth() -> usize {
     3
 }
 
-fn many() -> usize {
+fn default_limit() -> usize {
     300
 }
 
@@ -83,7 +83,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     Ok(json!({ "tree": tree, "nodes": cutting.shown, "cut": cutting.cut }))
 }
 
-/// How much of the tree is still to be shown.
+/// Remaining budget of nodes, and what was left out.
 struct Cutting {
     left: usize,
     shown: usize,
@@ -94,6 +94,7 @@ struct Cutting {
 impl Cutting {
     fn shown(&mut self, node: &TreeView, depth: usize) -> Option<Value> {
         if self.left == 0 || depth == 0 {
+            // Counted with everything below, so that the model knows how much it does not see.
             self.cut += size(node);
             return None;
         }

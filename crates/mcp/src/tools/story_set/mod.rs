@@ -1,4 +1,4 @@
-//! Tools about plans in files: their states, trees, approvals and versions.
+//! Tools for plans in files: states, trees, approvals and versions.
 
 pub(in crate::tools) mod approve_entity;
 mod cascade_invalidate;

@@ -47,6 +47,8 @@ pub(crate) const UPDATE_ENTITY_STATE: Tool = Tool {
     run,
 };
 
+// `file_path`, `parent_id` and `parent_version_hash` are accepted and ignored: they follow from the
+// files, but callers of the original interface send them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
@@ -66,7 +68,8 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (node, asked): (Vec<String>, Arguments) = entity(arguments)?;
     let version = shown_version(&asked.version_hash)?;
     let now = show_node(ctx, &node)?;
-    // What changes something compares again, inside its transaction.
+    // Compared here for a message with the current version. The use cases below compare again in
+    // their transaction, so a change in between cannot slip through.
     if !now
         .version_hash
         .is_some_and(|found| version.matches_version(found))

@@ -1,5 +1,5 @@
-//! Tools of the autonomous loop, turned round: the host's own model plans and writes, the engine says what is wanted and
-//! checks what comes.
+//! The tick loop with control inverted: the host's model plans and writes, these tools give the
+//! prompts and validate the results.
 
 mod generation_submit;
 mod get_generation_status;
@@ -18,7 +18,7 @@ pub(super) use tick_submit::TICK_SUBMIT;
 use application::Context;
 use domain::ids::Principal;
 
-/// How what a host's model made is signed.
+/// Returns the author recorded for the output of a host's model.
 fn signature(ctx: &Context<'_>) -> String {
     match &ctx.actor {
         Principal::Agent { host, .. } => format!("host/{host}"),
@@ -26,7 +26,7 @@ fn signature(ctx: &Context<'_>) -> String {
     }
 }
 
-/// A scene, as the generation tools take it.
+/// A scene only.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SceneOnly {

@@ -22,7 +22,7 @@ pub(crate) const TICK_BEGIN: Tool = Tool {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Nothing {} = read(arguments)?;
     match begin_tick(ctx)? {
-        // A plan that was kept but not run to its end is run first.
+        // An interrupted plan is resumed first: a new one would be based on half of its effects.
         NextTick::Run { tick, from_action } => {
             let outcome = run_tick(ctx, tick)?;
             Ok(json!({ "next": "resumed", "from_action": from_action, "outcome": outcome }))

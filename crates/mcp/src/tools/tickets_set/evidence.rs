@@ -58,9 +58,9 @@ pub(crate) const EVIDENCE: Tool = Tool {
     run,
 };
 
-/// So long a command may take; a client that waits longer than that has given up.
+/// Maximum time of a command; a client has timed out by then.
 const MOST_SECONDS: u64 = 1_800;
-/// So long it may take where nothing is said.
+/// Default time limit of a command.
 const SECONDS: u64 = 300;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! Tools about work that goes through phases, for projects that have such work.
+//! Tools for work with phases: tickets, focus, claims, evidence.
 
 mod claim;
 mod evidence;

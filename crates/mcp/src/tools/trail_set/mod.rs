@@ -1,4 +1,4 @@
-//! Tools about the trail of a session, for projects that keep one.
+//! Tools for the trail of a session, for projects with a trail profile.
 
 mod check_drift;
 mod compact_session;
@@ -28,7 +28,7 @@ pub(super) use scan_hierarchy::SCAN_HIERARCHY;
 pub(super) use self_rate::SELF_RATE;
 pub(super) use think_back::THINK_BACK;
 
-/// What is said when a session is somewhere else on its trail.
+/// Returns the result schema of tools that move the cursor of the trail.
 fn place() -> serde_json::Value {
     super::schema::result(&[
         ("stamp", "string"),
