@@ -32,7 +32,7 @@ type Redirected = Result<Redirect, Refusal>;
 
 /// Runs a use case as `who` and redirects to `page`, which shows the message for the word the use
 /// case returns.
-async fn decide(
+async fn run_and_redirect(
     dashboard: &Dashboard,
     who: AuthenticatedPrincipal,
     page: String,
@@ -94,7 +94,7 @@ pub(crate) struct ApprovalForm {
 }
 
 impl ApprovalForm {
-    fn force(&self) -> Force {
+    fn force_option(&self) -> Force {
         match self.force {
             Some(_) => Force::Yes,
             None => Force::No,
@@ -102,15 +102,15 @@ impl ApprovalForm {
     }
 }
 
-pub(crate) async fn approve(
+pub(crate) async fn approve_node(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<ApprovalForm>,
 ) -> Redirected {
-    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
         let request = ApproveRequest {
             node: vec![form.node.clone()],
-            force: form.force(),
+            force: form.force_option(),
             shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
         application::approve::approve_node(ctx, &request).map(|_| "approved")
@@ -118,15 +118,15 @@ pub(crate) async fn approve(
     .await
 }
 
-pub(crate) async fn revalidate(
+pub(crate) async fn revalidate_node(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<ApprovalForm>,
 ) -> Redirected {
-    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
         let request = KeepRequest {
             node: vec![form.node.clone()],
-            force: form.force(),
+            force: form.force_option(),
             shown: Some(parse_shown(&form.version, &form.parent_version)?),
         };
         application::revalidate::keep_one(ctx, &request).map(|_| "kept")
@@ -146,12 +146,12 @@ pub(crate) struct CondemnForm {
     text: String,
 }
 
-pub(crate) async fn condemn(
+pub(crate) async fn condemn_node(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CondemnForm>,
 ) -> Redirected {
-    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
         let request = InvalidateRequest {
             node: vec![form.node.clone()],
             reason: form.text.trim().to_owned(),
@@ -170,12 +170,12 @@ pub(crate) struct CommentForm {
     text: String,
 }
 
-pub(crate) async fn comment(
+pub(crate) async fn add_comment(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CommentForm>,
 ) -> Redirected {
-    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
         let node = [form.node.clone()];
         application::comment::add_comment(ctx, &node, &form.text).map(|_| "commented")
     })
@@ -194,12 +194,12 @@ pub(crate) struct RestoreForm {
     replaces: String,
 }
 
-pub(crate) async fn restore(
+pub(crate) async fn restore_version(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<RestoreForm>,
 ) -> Redirected {
-    decide(&dashboard, who, urls::node(&form.node), move |ctx| {
+    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
         let words = [form.node.clone(), parse_version(&form.version)?.to_string()];
         let replaces = parse_optional_version(&form.replaces)?.map(Into::into);
         application::restore_version::restore_version(ctx, &words, replaces.as_ref())
@@ -214,12 +214,12 @@ pub(crate) struct UndoForm {
     operation: u64,
 }
 
-pub(crate) async fn undo(
+pub(crate) async fn undo_operation(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<UndoForm>,
 ) -> Redirected {
-    decide(&dashboard, who, "/timeline".to_owned(), move |ctx| {
+    run_and_redirect(&dashboard, who, "/timeline".to_owned(), move |ctx| {
         let target = UndoTarget::Operation(OperationId(form.operation));
         application::undo::undo_operations(ctx, target).map(|_| "undone")
     })
@@ -252,12 +252,12 @@ impl CheckForm {
 }
 
 /// Accepts a finding as it is, with a reason.
-pub(crate) async fn accept(
+pub(crate) async fn accept_finding(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
-    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
         let (subject, version) = (Some(form.subject.as_str()), Some(form.item_version));
         application::reviews::accept::accept_finding(
             ctx,
@@ -272,27 +272,27 @@ pub(crate) async fn accept(
 }
 
 /// Passes a check: the finding is fixed, or was wrong.
-pub(crate) async fn pass(
+pub(crate) async fn pass_check(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
     let request = form.into_request(CheckVerdict::Pass);
-    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
         application::reviews::judge::record_verdict(ctx, &request).map(|_| "passed")
     })
     .await
 }
 
 /// Fails a check with a finding, which starts another iteration.
-pub(crate) async fn send_back(
+pub(crate) async fn fail_check(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
     let finding = form.text.trim().to_owned();
     let request = form.into_request(CheckVerdict::Fail { finding });
-    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
         application::reviews::judge::record_verdict(ctx, &request).map(|_| "sent-back")
     })
     .await
@@ -307,12 +307,12 @@ pub(crate) struct ConcludeForm {
 }
 
 /// Ends the current iteration of a review that no workflow drives.
-pub(crate) async fn conclude(
+pub(crate) async fn conclude_review(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<ConcludeForm>,
 ) -> Redirected {
-    decide(&dashboard, who, "/reviews".to_owned(), move |ctx| {
+    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
         application::reviews::conclude::conclude_iteration(ctx, Some(&form.subject), form.iteration)
             .map(|_| "concluded")
     })
@@ -328,19 +328,19 @@ pub(crate) struct TickForm {
 }
 
 impl TickForm {
-    fn shown(&self) -> Option<Timestamp> {
+    fn shown_at(&self) -> Option<Timestamp> {
         self.tick_at.map(Timestamp::from_millis)
     }
 }
 
 /// Resumes a tick at the action that failed.
-pub(crate) async fn retry(
+pub(crate) async fn retry_failed_tick(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<TickForm>,
 ) -> Redirected {
-    decide(&dashboard, who, "/ticks".to_owned(), move |ctx| {
-        let outcome = retry_tick(ctx, form.tick, form.shown())?;
+    run_and_redirect(&dashboard, who, "/ticks".to_owned(), move |ctx| {
+        let outcome = retry_tick(ctx, form.tick, form.shown_at())?;
         // A tick that fails again is an outcome, not a failure: the page shows its error.
         Ok(match outcome.status {
             TickStatus::Done => "retried",
@@ -351,13 +351,13 @@ pub(crate) async fn retry(
 }
 
 /// Skips a tick; the loop continues without it.
-pub(crate) async fn skip(
+pub(crate) async fn skip_failed_tick(
     State(dashboard): State<Dashboard>,
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<TickForm>,
 ) -> Redirected {
-    decide(&dashboard, who, "/ticks".to_owned(), move |ctx| {
-        skip_tick(ctx, form.tick, form.shown()).map(|_| "skipped")
+    run_and_redirect(&dashboard, who, "/ticks".to_owned(), move |ctx| {
+        skip_tick(ctx, form.tick, form.shown_at()).map(|_| "skipped")
     })
     .await
 }

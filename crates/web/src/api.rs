@@ -1,4 +1,4 @@
-//! The same as JSON, for programs. It only reads; `assets/openapi.json` describes it, and a test holds it to that.
+//! Read-only JSON API; a test checks its responses against `assets/openapi.json`.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::refusal::ApiRefusal;
 use crate::{Dashboard, GateReport, live};
 
-/// What is described, and served.
+/// The OpenAPI description, which is served too.
 const DESCRIPTION: &str = include_str!("../assets/openapi.json");
 
 type Answer<T> = Result<Json<T>, ApiRefusal>;
@@ -64,7 +64,7 @@ async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
     Ok(Json(now_view(&dashboard).await?))
 }
 
-/// Reads what goes on.
+/// Reads the overview of the page *Now*.
 pub(crate) async fn now_view(dashboard: &Dashboard) -> Result<NowView, Failure> {
     let hooks = dashboard.hooks.clone();
     dashboard
@@ -83,12 +83,12 @@ async fn tree(
     ))
 }
 
-/// All there is to know about one plan.
+/// One plan with its versions, evidence, comments and log.
 #[derive(Serialize)]
 pub(crate) struct Whole {
     #[serde(flatten)]
     pub(crate) plan: PlanView,
-    /// Why it is stale or invalid; nothing when it is neither.
+    /// Why it is stale or invalid; `None` if it is neither.
     pub(crate) why: Option<Explanation>,
     pub(crate) versions: Vec<VersionView>,
     pub(crate) evidence: Option<EvidenceView>,
@@ -96,10 +96,10 @@ pub(crate) struct Whole {
     pub(crate) log: Vec<OperationView>,
 }
 
-/// So much of a plan's log is shown with it.
+/// Maximum number of operations shown with a plan.
 const MOST_LOG: usize = 20;
 
-/// Reads all there is to know about a plan.
+/// Reads one plan with its versions, evidence, comments and log.
 pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
     let words = [path.to_owned()];
     let plan = read_plan(ctx, &words)?;
@@ -114,7 +114,7 @@ pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
             None
         },
         versions: list_versions(ctx, &words)?.versions,
-        // Not every kind of node can be proved.
+        // Evidence exists only for some kinds of nodes; a failure means there is none.
         evidence: show_evidence(ctx, &words)
             .ok()
             .filter(|evidence| !evidence.proofs.is_empty()),
@@ -135,7 +135,7 @@ async fn node(State(dashboard): State<Dashboard>, Path(path): Path<String>) -> A
     Ok(Json(dashboard.ask(move |ctx| whole(ctx, &path)).await?))
 }
 
-/// Which operations are asked for.
+/// Query of the timeline.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Stretch {
@@ -146,20 +146,20 @@ pub(crate) struct Stretch {
     pub(crate) by: String,
 }
 
-/// Operations, the latest first.
+/// Operations, newest first.
 #[derive(Serialize)]
 pub(crate) struct Timeline {
     pub(crate) operations: Vec<OperationView>,
-    /// Give it as `before` to go on; nothing when this is all.
+    /// Value of `before` for the next page; `None` on the last one.
     pub(crate) next: Option<u64>,
 }
 
 const USUAL_OPERATIONS: usize = 50;
 const MOST_OPERATIONS: usize = 500;
-/// So many operations are looked through for those that fit, before an answer is given.
+/// Maximum number of operations that one request filters; the client continues from there.
 const MOST_LOOKED_THROUGH: usize = 20_000;
 
-/// Reads a stretch of the log.
+/// Reads one page of the timeline.
 pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Failure> {
     let most = asked
         .limit
@@ -177,7 +177,8 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     let mut before = asked.before.map(OperationId);
     let mut operations = Vec::new();
     let mut looked_through = 0;
-    // Without a filter the first page has all that is asked for, and one more to know whether that is all.
+    // Without a filter one read is enough, with one more operation to see whether there is a next
+    // page. With a filter the reads are as large as possible, because most operations are dropped.
     let page_size = if asked.verb.is_empty() && by.is_empty() {
         most + 1
     } else {
@@ -230,7 +231,7 @@ async fn timeline(
     ))
 }
 
-/// Reviews, and the workflows that are under way.
+/// Reviews, and the workflows in progress.
 #[derive(Serialize)]
 pub(crate) struct Reviews {
     pub(crate) reviews: Vec<ReviewView>,
@@ -254,7 +255,7 @@ async fn gates(State(dashboard): State<Dashboard>) -> Answer<GateReport> {
     Ok(Json(dashboard.ask(move |ctx| hooks.report(ctx)).await?))
 }
 
-/// How many ticks are asked for.
+/// Query of the ticks.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Ticks {
@@ -262,7 +263,7 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// Returns how many, within what is sensible.
+    /// Returns the limit, clamped to 1–500.
     pub(crate) fn most(&self) -> usize {
         self.limit.unwrap_or(20).clamp(1, 500)
     }
@@ -279,7 +280,7 @@ async fn ticks(
     ))
 }
 
-/// What is looked for in memory.
+/// Query of the memory page.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Search {
@@ -287,18 +288,18 @@ pub(crate) struct Search {
     pub(crate) shelf: String,
 }
 
-/// The shelves and what is remembered of the story, with what was looked for.
+/// Shelves, story memory, and search results.
 #[derive(Serialize)]
 pub(crate) struct Memories {
     pub(crate) shelves: Vec<ShelfView>,
     pub(crate) notes: Vec<MemView>,
-    /// How many characters, locations and so on there are.
+    /// Number of entries per kind: characters, locations …
     pub(crate) counts: BTreeMap<&'static str, usize>,
     pub(crate) entries: Vec<EntryView>,
     pub(crate) relationships: Vec<Tie>,
 }
 
-/// Two characters, by their names, and what is between them.
+/// A relationship of two characters, by their names.
 #[derive(Serialize)]
 pub(crate) struct Tie {
     pub(crate) between: [String; 2],
@@ -307,10 +308,10 @@ pub(crate) struct Tie {
     pub(crate) intensity: u64,
 }
 
-/// So many notes, and so many entries, are found at most.
+/// Maximum number of notes and of entries in a search result.
 const MOST_FOUND: usize = 50;
 
-/// Reads the shelves, the relationships, and what was looked for.
+/// Reads shelves, relationships and search results.
 pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Failure> {
     let shelves = list_shelves(ctx)?;
     let MemoryView { counts, entries } = show_memory(ctx, None)?;
@@ -355,7 +356,8 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
             most: MOST_FOUND,
             ..SearchMemoryRequest::default()
         };
-        // Text without a word in it finds no note either.
+        // Entries have no shelf. A failure is a query without a word in it, which finds no note
+        // either.
         found.entries = if asked.shelf.is_empty() {
             search_memory(ctx, &request).unwrap_or_default()
         } else {

@@ -1,4 +1,4 @@
-//! Scripts, styles and pictures, embedded in the program.
+//! Static assets, embedded in the program: no build step and no files to install.
 
 use axum::extract::Path;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -16,7 +16,7 @@ macro_rules! assets {
     };
 }
 
-/// Every asset: name, kind, text.
+/// Every asset: name, content type, text.
 pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "base.css" CSS,
     "layout.css" CSS,
@@ -33,20 +33,21 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "icon.svg" SVG,
 ];
 
-/// Returns the names of the styles, in the order they apply.
-pub(crate) fn styles() -> impl Iterator<Item = &'static str> {
+/// Returns the names of the style sheets, in cascade order.
+pub(crate) fn style_names() -> impl Iterator<Item = &'static str> {
     ASSETS
         .iter()
         .filter(|(_, kind, _)| *kind == CSS)
         .map(|(name, ..)| *name)
 }
 
-pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
+pub(crate) async fn serve_asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some((_, kind, text)) = ASSETS.iter().find(|(known, ..)| *known == name) else {
         return (StatusCode::NOT_FOUND, "there is no such asset").into_response();
     };
     let mark = format!("\"{}\"", Digest32::of_bytes(text.as_bytes()));
-    // Asked for again each time, and not sent again unless it is another one: a new version of the program is seen at once.
+    // Revalidated on every use with an `ETag`: after an update of the program a page and its
+    // scripts are never of two versions.
     let about = [(CACHE_CONTROL, "no-cache".to_owned()), (ETAG, mark.clone())];
     if headers
         .get(IF_NONE_MATCH)

@@ -1,4 +1,4 @@
-//! What every answer tells the browser: nothing from elsewhere, nothing inline, no frame, no sniffing.
+//! Security headers of every response: content security policy, framing, sniffing, referrer.
 
 use axum::extract::Request;
 use axum::http::HeaderValue;
@@ -6,12 +6,14 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// What a page may load and do. Trusted Types: HTML is put into a page only by the one policy in `live.js`.
+/// Content security policy. Nothing inline and nothing from other hosts, so that text of a plan
+/// that gets past the escaping still runs no script. Trusted Types: only the policy in `live.js`
+/// may insert HTML.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       form-action 'self'; frame-ancestors 'none'; base-uri 'none'; \
                       require-trusted-types-for 'script'; trusted-types tl";
 
-pub(crate) async fn add(request: Request, next: Next) -> Response {
+pub(crate) async fn add_security_headers(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in [
@@ -24,7 +26,7 @@ pub(crate) async fn add(request: Request, next: Next) -> Response {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    // Pages are the state of this moment; the assets say otherwise for themselves.
+    // Pages contain plans and must not stay in a cache; assets set their own policy before.
     headers
         .entry(CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));

@@ -1,8 +1,8 @@
-//! The dashboard: the project as pages for people, and as JSON for programs.
+//! The dashboard: HTML pages for people, a JSON API for programs, and the sync API for replicas.
 //!
-//! It decides nothing and keeps nothing: every page is one use case, rendered; every form is one use case, done in the name
-//! of who was let in. Who that is finds out the server that mounts [`Dashboard::router`], and says it to each request as
-//! a [`domain::access::Admitted`].
+//! It has no rules and no state of its own: every page renders one use case, every form runs one.
+//! The server that mounts [`Dashboard::router`] authenticates and puts a
+//! [`domain::access::Admitted`] into each request; operations are recorded under its principal.
 
 mod actions;
 mod api;
@@ -35,10 +35,10 @@ use tower_http::compression::CompressionLayer;
 use crate::live::Live;
 use crate::lookout::Lookout;
 
-/// How the gates did, from the ledger of hooks.
+/// Statistics of the gates, from the hook ledger.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GateReport {
-    /// Hook events so far.
+    /// Number of hook events.
     pub events: usize,
     /// Events that could not be checked.
     pub faults: usize,
@@ -46,18 +46,18 @@ pub struct GateReport {
     pub hosts: Vec<HostLatency>,
 }
 
-/// What one gate did.
+/// Counters of one gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct GateCounts {
     pub fires: usize,
     pub blocks: usize,
     pub warnings: usize,
     pub overrides: usize,
-    /// Blocks after which the session did something that was allowed.
+    /// Blocks after which the session's next step was allowed.
     pub catches: usize,
 }
 
-/// How long the hooks of one host took.
+/// Hook latency of one host.
 #[derive(Clone, Debug, Serialize)]
 pub struct HostLatency {
     pub host: String,
@@ -68,15 +68,15 @@ pub struct HostLatency {
     pub faults: usize,
 }
 
-/// What hooks noted: the ledger is the program's.
+/// Access to the hook ledger, which the program implements.
 pub trait HookLedger: Send + Sync + 'static {
-    /// Reads how the gates did.
+    /// Reads the gates' statistics.
     ///
     /// # Errors
     /// When the state cannot be read.
     fn report(&self, ctx: &Context<'_>) -> Result<GateReport, Failure>;
 
-    /// Returns the steps that gates stopped lately, oldest first.
+    /// Returns the steps that gates blocked recently, oldest first.
     fn blocked(&self) -> Vec<BlockedStep>;
 }
 
@@ -89,15 +89,16 @@ pub struct Dashboard {
     live: Arc<Live>,
     only_shows: bool,
     room: Arc<Semaphore>,
-    /// Held by who keeps operations of a replica: they come one after the other anyway, and who waits takes no room.
+    /// Held while operations of a replica are accepted. They are serialised by the write lock
+    /// anyway; waiting here instead of there occupies no slot of `room`.
     turn: Arc<Semaphore>,
 }
 
-/// So many requests are worked on at once: more would only get in each other's way, and each takes memory.
+/// Maximum number of concurrent use cases: more compete for the same disk, and each takes memory.
 const MOST_AT_ONCE: usize = 4;
 
 impl Dashboard {
-    /// Returns the dashboard of a project.
+    /// Creates the dashboard of a project.
     #[must_use]
     pub fn new(workspace: Arc<dyn Workspace>, hooks: Arc<dyn HookLedger>) -> Self {
         let lookout = Arc::new(Lookout::of(workspace.clone()));
@@ -112,7 +113,7 @@ impl Dashboard {
         }
     }
 
-    /// The same, with no way to change anything.
+    /// Returns the same dashboard, read-only.
     #[must_use]
     pub fn only_showing(self) -> Self {
         Self {
@@ -121,39 +122,40 @@ impl Dashboard {
         }
     }
 
-    /// Returns everything it serves.
+    /// Returns the router of pages, forms and API.
     pub fn router(&self) -> Router {
         let pages = Router::new()
-            .route("/", get(pages::now::page))
-            .route("/tree", get(pages::tree::page))
-            .route("/nodes/{*path}", get(pages::node::page))
-            .route("/timeline", get(pages::timeline::page))
-            .route("/reviews", get(pages::reviews::page))
-            .route("/ticks", get(pages::ticks::page))
-            .route("/prose/{*path}", get(pages::prose::page))
-            .route("/gates", get(pages::gates::page))
-            .route("/memory", get(pages::memory::page))
-            .route("/assets/{name}", get(assets::asset))
-            .fallback(pages::nowhere);
+            .route("/", get(pages::now::now_page))
+            .route("/tree", get(pages::tree::tree_page))
+            .route("/nodes/{*path}", get(pages::node::node_page))
+            .route("/timeline", get(pages::timeline::timeline_page))
+            .route("/reviews", get(pages::reviews::reviews_page))
+            .route("/ticks", get(pages::ticks::ticks_page))
+            .route("/prose/{*path}", get(pages::prose::prose_page))
+            .route("/gates", get(pages::gates::gates_page))
+            .route("/memory", get(pages::memory::memory_page))
+            .route("/assets/{name}", get(assets::serve_asset))
+            .fallback(pages::page_not_found);
+        // Read-only is a property of the routes: a handler that forgot to check cannot exist.
         let decisions = if self.only_shows {
             Router::new().route("/do/{what}", post(actions::refuse_read_only))
         } else {
             Router::new()
-                .route("/do/approve", post(actions::approve))
-                .route("/do/revalidate", post(actions::revalidate))
-                .route("/do/condemn", post(actions::condemn))
-                .route("/do/restore", post(actions::restore))
-                .route("/do/undo", post(actions::undo))
-                .route("/do/accept", post(actions::accept))
-                .route("/do/pass", post(actions::pass))
-                .route("/do/send-back", post(actions::send_back))
-                .route("/do/conclude", post(actions::conclude))
-                .route("/do/retry", post(actions::retry))
-                .route("/do/skip", post(actions::skip))
+                .route("/do/approve", post(actions::approve_node))
+                .route("/do/revalidate", post(actions::revalidate_node))
+                .route("/do/condemn", post(actions::condemn_node))
+                .route("/do/restore", post(actions::restore_version))
+                .route("/do/undo", post(actions::undo_operation))
+                .route("/do/accept", post(actions::accept_finding))
+                .route("/do/pass", post(actions::pass_check))
+                .route("/do/send-back", post(actions::fail_check))
+                .route("/do/conclude", post(actions::conclude_review))
+                .route("/do/retry", post(actions::retry_failed_tick))
+                .route("/do/skip", post(actions::skip_failed_tick))
                 .route_layer(from_fn(authorization::require_approve))
                 .merge(
                     Router::new()
-                        .route("/do/comment", post(actions::comment))
+                        .route("/do/comment", post(actions::add_comment))
                         .route_layer(from_fn(authorization::require_agent)),
                 )
         };
@@ -161,17 +163,17 @@ impl Dashboard {
             .merge(decisions)
             .merge(sync::router())
             .merge(api::router())
-            .layer(from_fn(headers::add))
+            .layer(from_fn(headers::add_security_headers))
             .layer(CompressionLayer::new())
             .with_state(self.clone())
     }
 
-    /// Ends the streams, which would go on for ever.
+    /// Ends the event streams, which never end by themselves.
     pub fn close(&self) {
         self.live.close();
     }
 
-    /// Runs a use case that only looks, as whoever started the server: who looks is in no answer.
+    /// Runs a read-only use case as the local user: the reader's identity affects no response.
     async fn ask<T: Send + 'static>(
         &self,
         use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
@@ -180,7 +182,7 @@ impl Dashboard {
         self.ask_as(person, use_case).await
     }
 
-    /// Runs a use case in somebody's name.
+    /// Runs a use case as `who`.
     async fn ask_as<T: Send + 'static>(
         &self,
         who: Principal,
@@ -191,7 +193,7 @@ impl Dashboard {
             .await
     }
 
-    /// The same on the tree, which is kept between requests.
+    /// Runs a use case on the cached tree.
     async fn ask_tree<T: Send + 'static>(
         &self,
         use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure> + Send + 'static,
@@ -200,11 +202,14 @@ impl Dashboard {
         self.aside(move || lookout.ask(use_case)).await
     }
 
-    /// Does something that may wait for a disk. On the thread that read the request, whose other work another one takes over:
-    /// to wake a thread for it and be woken by it takes longer than most answers when the machine is busy.
+    /// Runs blocking work on the current thread, with a limit on concurrency.
+    ///
+    /// `block_in_place` instead of `spawn_blocking`: on a busy machine waking another thread and
+    /// being woken by it takes longer than most responses.
     async fn aside<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let broken = || Failure::new(FailureKind::Internal, "the use case broke off");
         let _room = self.room.acquire().await.map_err(|_| broken())?;
+        // A panic costs one response; the runtime's thread has to survive it.
         let caught = tokio::task::block_in_place(|| {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
         });

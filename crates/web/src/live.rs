@@ -1,7 +1,8 @@
-//! Live updates: every operation as it happens, whoever made it, as server-sent events that can be taken up again.
+//! Live updates: operations as resumable server-sent events.
 //!
-//! One thread looks at the number of the last operation while a page is open, and now and then at the plan files. An event
-//! carries its operation's number; a browser that comes back names the last one it heard.
+//! One thread polls the number of the last operation while a page is open, and scans the plan files
+//! from time to time, so operations of every process are seen. The event id is the operation's
+//! number; a browser that reconnects sends the last one it received.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,9 +24,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use crate::Dashboard;
 use crate::lookout::{FRESH, Lookout};
 
-/// How often the number of the last operation is looked at.
+/// Polling interval of the last operation's number.
 const LOOK: Duration = Duration::from_millis(200);
-/// Who missed more than this is told to read everything again.
+/// Maximum number of missed operations that are replayed; beyond it the page reloads everything.
 const MOST_MISSED: usize = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ struct Moment {
     closed: bool,
 }
 
-/// What is told to everyone who listens.
+/// Broadcaster of the last operation's number.
 pub(crate) struct Live {
     workspace: Arc<dyn Workspace>,
     lookout: Arc<Lookout>,
@@ -84,7 +85,8 @@ impl Live {
         loop {
             if self.moment.borrow().closed || self.moment.receiver_count() == 0 {
                 self.watching.store(false, Ordering::SeqCst);
-                // Somebody may have come between the two lines.
+                // A subscriber may have come after the count and before the store, and seen a
+                // running thread; then this thread goes on.
                 if self.moment.receiver_count() == 0 || self.watching.swap(true, Ordering::SeqCst) {
                     return;
                 }
@@ -105,11 +107,11 @@ impl Live {
     }
 }
 
-/// Somebody who waits for the next operation.
+/// A subscription that waits for the next operation.
 pub(crate) struct Listening(watch::Receiver<Moment>);
 
 impl Listening {
-    /// Ends when there is an operation after this one, or the server closes.
+    /// Resolves when there is an operation after `known`, or the server closes.
     pub(crate) async fn until_after(mut self, known: u64) {
         let _ = self
             .0
@@ -123,7 +125,7 @@ pub(crate) struct Since {
     since: Option<u64>,
 }
 
-/// Streams what happens.
+/// Streams operations as server-sent events.
 pub(crate) async fn stream(
     State(dashboard): State<Dashboard>,
     Query(asked): Query<Since>,
@@ -137,7 +139,8 @@ pub(crate) async fn stream(
     let mut moments = dashboard.live.subscribe();
     tokio::spawn(async move {
         let mut last = known.unwrap_or_else(|| moments.borrow().head);
-        // The first event says where the stream begins, so that a page that breaks off at once misses nothing.
+        // The first event carries the id at which the stream begins: a connection that breaks
+        // before the first operation is resumed there.
         let begins = Event::default()
             .event("begin")
             .id(last.to_string())
@@ -152,7 +155,7 @@ pub(crate) async fn stream(
             }
             if now.head != last {
                 let since = OperationId(last);
-                // What cannot be read now is tried at the next change.
+                // A failed read is retried at the next change; `last` stays, so nothing is skipped.
                 if let Ok(changes) = dashboard
                     .ask(move |ctx| list_changes(ctx, since, MOST_MISSED))
                     .await
@@ -174,11 +177,12 @@ pub(crate) async fn stream(
             }
         }
     });
+    // Comments every 15 s, because proxies close connections that are idle for a minute.
     Sse::new(ReceiverStream::new(events))
         .keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
 }
 
-/// Returns the events of some changes; without them, the one that says to read everything again.
+/// Returns the events of some changes, or the event that tells a page to reload everything.
 fn told(changes: Option<&[ChangeView]>, head: u64) -> Vec<Event> {
     let event = |name: &str, id: u64, data: String| {
         Event::default().event(name).id(id.to_string()).data(data)

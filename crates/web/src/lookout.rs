@@ -1,5 +1,8 @@
-//! The tree as the pages show it: kept between requests, brought up to date by the operations since, and the files looked
-//! at often enough that what an editor wrote is seen.
+//! Cache of the tree, updated by the facts of new operations, with periodic scans of the plan
+//! files.
+//!
+//! A scan finds edits that no hook has reported. Small projects scan for every response; for large
+//! ones a background thread does, and responses use the tree as it was a moment ago.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,25 +14,26 @@ use application::{Context, Failure, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
 
-/// An edited file is no operation before someone looks at it: after this long everything is looked at again.
+/// Age after which the files are scanned again: an edited file becomes an operation only by a scan.
 pub(crate) const FRESH: Duration = Duration::from_secs(2);
-/// After this long whoever asks waits for the look; until then it is made beside the answer.
+/// Age after which a response waits for the scan; until then it runs in the background.
 const STALE: Duration = Duration::from_secs(10);
-/// A look at so few files is made for every answer: it costs hardly more than the answer.
+/// Maximum size of a project that is scanned for every response: that costs hardly more than the
+/// response.
 const FEW: usize = 500;
 
-/// What is known of the tree.
+/// The cached tree with its scanner.
 pub(crate) struct Lookout {
     seen: Arc<Seen>,
-    /// Where looks at many files are asked for, each with whom to tell.
+    /// Requests to the scanner thread, each with a channel for its completion.
     looker: OnceLock<Sender<Sender<()>>>,
 }
 
 struct Seen {
     workspace: Arc<dyn Workspace>,
-    /// Replaced as a whole, never changed: who reads it keeps nobody waiting.
+    /// Replaced as a whole, never mutated: readers hold no lock while they use it.
     known: Mutex<Option<Arc<CachedTree>>>,
-    /// When the last look began.
+    /// When the last scan began.
     looked_at: Mutex<Option<Instant>>,
     is_asked_for: AtomicBool,
 }
@@ -46,10 +50,11 @@ impl Seen {
         self.known().is_some_and(|known| known.node_count() <= FEW)
     }
 
-    /// Looks at the files, and brings the tree up to date.
+    /// Scans the files and updates the tree.
     fn look(&self) {
         let begun = Instant::now();
-        // What cannot be read now is read the next time; what is recorded is shown meanwhile.
+        // Failures are ignored: the next scan tries again, and pages show the recorded state until
+        // then.
         let _ =
             self.workspace
                 .run_use_case(Channel::Web, &Principal::System, &mut record_file_changes);
@@ -64,27 +69,27 @@ impl Seen {
             .unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
-    /// Returns the tree with what was recorded since, and keeps it.
+    /// Returns the tree with the operations since, and caches it.
     fn follow(&self, ctx: &Context<'_>) -> Result<Arc<CachedTree>, Failure> {
         let next = match self.known() {
             Some(known) => known.catch_up(ctx)?,
             None => Arc::new(CachedTree::read(ctx)?),
         };
         let mut kept = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody else may have got further meanwhile.
+        // A concurrent request may have read more operations; the cache must not go back.
         if !kept.as_ref().is_some_and(|kept| kept.is_after(&next)) {
             *kept = Some(next.clone());
         }
         Ok(next)
     }
 
-    /// Makes the looks that are asked for, one for all who wait, until nobody can ask any more.
+    /// Runs requested scans, one for all that wait, until the channel closes.
     fn serve(&self, asked: &Receiver<Sender<()>>) {
         while let Ok(first) = asked.recv() {
             let waiting: Vec<Sender<()>> = std::iter::once(first).chain(asked.try_iter()).collect();
             self.is_asked_for.store(false, Ordering::SeqCst);
             self.look();
-            // Who does not wait any more need not hear it.
+            // A receiver that is gone has stopped waiting.
             for one in waiting {
                 let _ = one.send(());
             }
@@ -106,17 +111,18 @@ impl Lookout {
         }
     }
 
-    /// Looks at the files, and waits for it.
+    /// Scans the files and waits for the result.
     pub(crate) fn look(&self) {
         if self.seen.has_few() {
             self.seen.look();
         } else {
-            // An error means that the look broke off; the next one may not.
+            // An error means that the scan panicked; the next one may succeed.
             let _ = self.ask_for_a_look().recv();
         }
     }
 
-    /// Looks at the files where that was not done lately; at many of them beside the answer, if it can be helped.
+    /// Scans the files if the last scan is too old; in the background if there are many and the
+    /// last scan is not older than [`STALE`].
     fn look_if_due(&self) {
         let is_small = self.seen.has_few();
         let age = self
@@ -136,13 +142,14 @@ impl Lookout {
         }
     }
 
-    /// Asks the one thread that looks at many files: every thread that did it would keep the memory it takes.
+    /// Requests a scan from the scanner thread. One thread for all of them, because the allocator
+    /// keeps the memory of a large scan per thread.
     fn ask_for_a_look(&self) -> Receiver<()> {
         let (done, heard) = channel();
         let looker = self.looker.get_or_init(|| {
             let (looker, asked) = channel();
             let seen = self.seen.clone();
-            // Without a thread nobody listens, and who asks is told so at once.
+            // If the thread cannot be started, the channel closes and waiting ends at once.
             let _ = std::thread::Builder::new()
                 .name("look".to_owned())
                 .spawn(move || {
@@ -155,7 +162,7 @@ impl Lookout {
         heard
     }
 
-    /// Runs a use case on the tree as it is recorded now. Waits for a disk.
+    /// Runs a use case on the tree as recorded now. Blocks on I/O.
     pub(crate) fn ask<T>(
         &self,
         mut use_case: impl FnMut(&Context<'_>, &CachedTree) -> Result<T, Failure>,
@@ -169,9 +176,9 @@ impl Lookout {
     }
 }
 
-/// Lets whoever waits for an answer go before this thread.
+/// Lowers the priority of the current thread below that of the requests.
 fn give_way() {
-    // Elsewhere it would be the whole process that steps back.
+    // Only on Linux: elsewhere `nice` applies to the whole process.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(10);
 }

@@ -1,17 +1,18 @@
-//! Plans as HTML. Their text is anybody's: raw HTML is shown as text, and links lead only where links may lead.
+//! Markdown to HTML for untrusted text: raw HTML is escaped, links are limited to safe schemes,
+//! images are not loaded.
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-/// Returns a text rendered.
-pub(crate) fn rendered(text: &str) -> Markup {
+/// Renders Markdown.
+pub(crate) fn render_markdown(text: &str) -> Markup {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
     let mut front_matter = false;
     let events = Parser::new_ext(text, options).filter_map(|event| match event {
-        // The page shows what the front matter means; its text is in the file.
+        // Front matter is left out: the page shows its meaning elsewhere.
         Event::Start(Tag::MetadataBlock(_)) => {
             front_matter = true;
             None
@@ -28,7 +29,7 @@ pub(crate) fn rendered(text: &str) -> Markup {
             title,
             id,
         }) => {
-            let dest_url = if may_lead(&dest_url) {
+            let dest_url = if is_allowed_link(&dest_url) {
                 dest_url
             } else {
                 CowStr::Borrowed("#")
@@ -40,24 +41,27 @@ pub(crate) fn rendered(text: &str) -> Markup {
                 id,
             }))
         }
-        // A picture is a request somewhere: its words are shown, and where it is.
+        // Loading an image would tell another host that the page was opened; its text and address
+        // are shown instead.
         Event::Start(Tag::Image { dest_url, .. }) => {
             Some(Event::Text(format!("[picture {dest_url}: ").into()))
         }
         Event::End(TagEnd::Image) => Some(Event::Text("]".into())),
-        // The page has a heading of its own above these.
+        // Two levels lower, below the page's own headings.
         Event::Start(Tag::Heading {
             level,
             id,
             classes,
             attrs,
         }) => Some(Event::Start(Tag::Heading {
-            level: lower(level),
+            level: lower_heading(level),
             id,
             classes,
             attrs,
         })),
-        Event::End(TagEnd::Heading(level)) => Some(Event::End(TagEnd::Heading(lower(level)))),
+        Event::End(TagEnd::Heading(level)) => {
+            Some(Event::End(TagEnd::Heading(lower_heading(level))))
+        }
         other => Some(other),
     });
     let mut out = String::with_capacity(text.len() * 3 / 2);
@@ -65,7 +69,7 @@ pub(crate) fn rendered(text: &str) -> Markup {
     PreEscaped(out)
 }
 
-fn lower(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
+fn lower_heading(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
     use pulldown_cmark::HeadingLevel::{H1, H2, H3, H4, H5, H6};
     match level {
         H1 => H3,
@@ -75,8 +79,9 @@ fn lower(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
     }
 }
 
-/// Says whether a link may lead there: the web, mail, or a place on this page. Anything else may be a script.
-fn may_lead(address: &str) -> bool {
+/// Whether a link target is allowed: the web, mail, or an anchor. An allow-list, because schemes
+/// like `javascript:` and `data:` run scripts.
+fn is_allowed_link(address: &str) -> bool {
     let address = address.to_ascii_lowercase();
     ["http://", "https://", "mailto:", "#"]
         .iter()
@@ -100,7 +105,7 @@ mod tests {
             ("[x][y]\n\n[y]: vbscript:z", "vbscript"),
             ("---\ntitle: <b>x</b>\n---\ntext", "title:"),
         ] {
-            let shown = rendered(text).into_string();
+            let shown = render_markdown(text).into_string();
             assert!(
                 !shown.to_ascii_lowercase().contains(forbidden),
                 "{text} became {shown}"
@@ -110,7 +115,7 @@ mod tests {
 
     #[test]
     fn markdown_is_rendered() {
-        let shown = rendered("# Goal\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[site](https://example.org)")
+        let shown = render_markdown("# Goal\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[site](https://example.org)")
             .into_string();
         for wanted in [
             "<h3>Goal</h3>",

@@ -1,4 +1,4 @@
-//! A use case's failure as an answer: the same words, with the status HTTP has for it.
+//! Failures as HTTP responses: a page or JSON, with the status code for the failure's kind.
 
 use application::{Failure, FailureKind};
 use axum::Json;
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use maud::html;
 use serde_json::json;
 
-use crate::pages::{Place, shell, worded};
+use crate::pages::{NavigationEntry, render_message, render_page};
 
 fn status(kind: FailureKind) -> StatusCode {
     match kind {
@@ -20,11 +20,11 @@ fn status(kind: FailureKind) -> StatusCode {
     }
 }
 
-/// A failure on a page.
+/// A failure as a page, with a link back.
 pub(crate) struct Refusal(Failure, Option<String>);
 
 impl Refusal {
-    /// A failure of something that was asked for on the page at `back`.
+    /// Wraps a failure of an action that was started on the page at `back`.
     pub(crate) fn on(back: String) -> impl FnOnce(Failure) -> Self {
         move |failure| Self(failure, Some(back))
     }
@@ -42,7 +42,7 @@ impl IntoResponse for Refusal {
         let content = html! {
             section.notice.refused role="alert" {
                 h1 { "This was not done" }
-                p { (worded(&failure.message)) }
+                p { (render_message(&failure.message)) }
                 @if !failure.next_steps.is_empty() {
                     h2 { "What to do next" }
                     ul { @for step in &failure.next_steps { li { code { (step) } } } }
@@ -52,13 +52,13 @@ impl IntoResponse for Refusal {
         };
         (
             status(failure.kind),
-            shell(Place::Elsewhere, "Not done", &content),
+            render_page(NavigationEntry::Elsewhere, "Not done", &content),
         )
             .into_response()
     }
 }
 
-/// A failure in the API.
+/// A failure as JSON.
 pub(crate) struct ApiRefusal(Failure);
 
 impl From<Failure> for ApiRefusal {

@@ -1,7 +1,7 @@
-//! The history for working copies elsewhere: they take over what is new, and send what was decided there.
+//! Sync API for replicas: they pull new operations (with long polling) and push their own.
 //!
-//! Who asks was found out by the server that mounts the dashboard. What may be kept is decided by
-//! `application::accept_operations`.
+//! The server has authenticated the request; `application::accept_operations` decides what is
+//! accepted. Bodies are lines of the journal, so that a replica can verify the hash chain.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use serde::Deserialize;
 use crate::Dashboard;
 use crate::refusal::ApiRefusal;
 
-/// The longest an empty answer is held back.
+/// Maximum time of a long poll.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn router() -> Router<Dashboard> {
@@ -36,7 +36,7 @@ pub(crate) fn router() -> Router<Dashboard> {
     )
 }
 
-/// From where on, and how long an answer may wait for something to say.
+/// Query of a pull: the last known operation, and the long-poll time.
 #[derive(Clone, Deserialize)]
 struct Asked {
     after: u64,
@@ -79,7 +79,7 @@ async fn hand_over(
         hash,
     };
     let wait = Duration::from_millis(asked.wait).min(LONGEST_WAIT);
-    // Listened to before the first look, so that nothing falls between the two.
+    // Subscribed before the first read: an operation between the two still wakes this request.
     let listening = (!wait.is_zero()).then(|| dashboard.live.listen());
     let mut page = dashboard.page(&caller, request).await?;
     if let (Some(listening), SendOperationsOutcome::Page { lines, .. }) = (listening, &page)
@@ -128,6 +128,7 @@ async fn accept(
     let (sending, lines) = read(&body)?;
     let workspace = dashboard.workspace.clone();
     let closed = |_| Failure::new(FailureKind::Unavailable, "the server is about to end");
+    // Taken before a slot of `room`: pushes that wait for each other must not block the pages.
     let _turn = dashboard.turn.acquire().await.map_err(closed)?;
     let receipt = dashboard
         .aside(move || {
@@ -155,7 +156,7 @@ fn read(body: &[u8]) -> Result<(PushHeader, Vec<String>), Failure> {
         ))
     })?;
     let lines: Vec<String> = lines.map(str::to_owned).collect();
-    // Cut off on its way: what is left of it is not what was decided.
+    // A body cut off in transit must not be accepted in part.
     if text.len() > head.len() && !text.ends_with('\n') {
         return Err(invalid("the last line is cut off".to_owned()));
     }

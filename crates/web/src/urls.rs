@@ -1,21 +1,21 @@
-//! Addresses of pages.
+//! URLs of pages, percent-encoded.
 
-/// Returns a path of a node as part of an address.
-pub(crate) fn node(path: &str) -> String {
-    format!("/nodes/{}", self::path(path))
+/// Returns the URL of a node's page.
+pub(crate) fn node_url(path: &str) -> String {
+    format!("/nodes/{}", encode_path(path))
 }
 
-/// Returns a path of a node as the end of an address.
-pub(crate) fn path(path: &str) -> String {
-    encoded(path, b"/")
+/// Encodes a node's path, keeping its slashes.
+pub(crate) fn encode_path(path: &str) -> String {
+    percent_encode(path, b"/")
 }
 
-/// Returns a value of a query.
-pub(crate) fn value(text: &str) -> String {
-    encoded(text, b"")
+/// Encodes a value of a query string.
+pub(crate) fn encode_query_value(text: &str) -> String {
+    percent_encode(text, b"")
 }
 
-fn encoded(text: &str, kept: &[u8]) -> String {
+fn percent_encode(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || kept.contains(&byte) {
@@ -33,8 +33,8 @@ mod tests {
 
     #[test]
     fn nothing_in_a_name_changes_the_address() {
-        assert_eq!(node("act-1/chapter-02"), "/nodes/act-1/chapter-02");
-        assert_eq!(node("a b?c#d"), "/nodes/a%20b%3Fc%23d");
-        assert_eq!(value("ä&b=c/d"), "%C3%A4%26b%3Dc%2Fd");
+        assert_eq!(node_url("act-1/chapter-02"), "/nodes/act-1/chapter-02");
+        assert_eq!(node_url("a b?c#d"), "/nodes/a%20b%3Fc%23d");
+        assert_eq!(encode_query_value("ä&b=c/d"), "%C3%A4%26b%3Dc%2Fd");
     }
 }

@@ -1,11 +1,11 @@
-//! Two texts side by side, with the words that changed.
+//! Side-by-side diff with changed words emphasised.
 
 use application::views::DiffView;
 use domain::diff::{DiffLine, DiffLineKind, Emphasis, Hunk};
 use maud::{Markup, html};
 
-/// Returns a difference: which sections, then the lines side by side.
-pub(crate) fn shown(diff: &DiffView) -> Markup {
+/// Renders a diff: changed sections, then the lines side by side.
+pub(crate) fn render_diff(diff: &DiffView) -> Markup {
     html! {
         @if !diff.sections.is_empty() {
             ul.sections { @for section in &diff.sections { li { span.tag { (section.change) } " " (section.heading) } } }
@@ -14,16 +14,17 @@ pub(crate) fn shown(diff: &DiffView) -> Markup {
             div.diff tabindex="0" role="region" aria-label={ (diff.older) " compared with " (diff.newer) } {
                 table {
                     thead { tr { th scope="col" { (diff.older) } th scope="col" { (diff.newer) } } }
-                    @for hunk in &diff.hunks { (rows(hunk)) }
+                    @for hunk in &diff.hunks { (render_hunk(hunk)) }
                 }
             }
         }
     }
 }
 
-/// Pairs what was removed with what came in its place.
-fn rows(hunk: &Hunk) -> Markup {
+/// Renders a hunk, pairing removed lines with added ones.
+fn render_hunk(hunk: &Hunk) -> Markup {
     let mut pairs: Vec<(Option<&DiffLine>, Option<&DiffLine>)> = Vec::new();
+    // Index of the first pair that may still lack its right side; added lines fill them in order.
     let mut open = 0;
     for line in &hunk.lines {
         match line.kind {
@@ -50,12 +51,12 @@ fn rows(hunk: &Hunk) -> Markup {
     }
     html! {
         tbody {
-            @for (left, right) in pairs { tr { (cell(left)) (cell(right)) } }
+            @for (left, right) in pairs { tr { (render_cell(left)) (render_cell(right)) } }
         }
     }
 }
 
-fn cell(line: Option<&DiffLine>) -> Markup {
+fn render_cell(line: Option<&DiffLine>) -> Markup {
     let Some(line) = line else {
         return html! { td.none {} };
     };

@@ -1,19 +1,23 @@
-//! *Gates*: what they stopped and let pass, and what a hook costs.
+//! Page *Gates*: counters per gate, and hook latency per host.
 
 use axum::extract::State;
 use maud::{Markup, html};
 
-use super::{Place, shell};
+use super::{NavigationEntry, render_page};
 use crate::refusal::Refusal;
 use crate::{Dashboard, GateReport};
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+pub(crate) async fn gates_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
     let hooks = dashboard.hooks.clone();
     let report = dashboard.ask(move |ctx| hooks.report(ctx)).await?;
-    Ok(shell(Place::Gates, "Gates", &content(&report)))
+    Ok(render_page(
+        NavigationEntry::Gates,
+        "Gates",
+        &render_content(&report),
+    ))
 }
 
-fn content(report: &GateReport) -> Markup {
+fn render_content(report: &GateReport) -> Markup {
     html! {
         h1 { "Gates" }
         section #ledger data-live {
@@ -42,7 +46,7 @@ fn content(report: &GateReport) -> Markup {
                     } }
                     tbody { @for host in &report.hosts { tr {
                         th scope="row" { (host.host) }
-                        td { (host.events) } td { (millis(host.p50_micros)) } td { (millis(host.p99_micros)) }
+                        td { (host.events) } td { (format_millis(host.p50_micros)) } td { (format_millis(host.p99_micros)) }
                         td { (host.blocks) } td { (host.faults) }
                     } } }
                 } }
@@ -51,6 +55,6 @@ fn content(report: &GateReport) -> Markup {
     }
 }
 
-fn millis(micros: u64) -> String {
+fn format_millis(micros: u64) -> String {
     format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100)
 }

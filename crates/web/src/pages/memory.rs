@@ -1,4 +1,4 @@
-//! *Memory*: the notes of the project, what is remembered of its story, and who is tied to whom.
+//! Page *Memory*: notes, story entries, and the graph of relationships.
 
 use application::memory::draw_graph::{GraphFormat, draw_graph};
 use application::memory::show_memory::EntryView;
@@ -6,12 +6,12 @@ use axum::extract::{Query, State};
 use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 
-use super::{Place, shell, time};
+use super::{NavigationEntry, render_page, render_time};
 use crate::Dashboard;
 use crate::api::{Memories, Search, Tie, memories};
 use crate::refusal::Refusal;
 
-pub(crate) async fn page(
+pub(crate) async fn memory_page(
     State(dashboard): State<Dashboard>,
     Query(asked): Query<Search>,
 ) -> Result<Markup, Refusal> {
@@ -19,14 +19,14 @@ pub(crate) async fn page(
     let (found, graph) = dashboard
         .ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphFormat::Svg)?)))
         .await?;
-    Ok(shell(
-        Place::Memory,
+    Ok(render_page(
+        NavigationEntry::Memory,
         "Memory",
-        &content(&asked, &found, graph),
+        &render_content(&asked, &found, graph),
     ))
 }
 
-fn content(asked: &Search, found: &Memories, graph: String) -> Markup {
+fn render_content(asked: &Search, found: &Memories, graph: String) -> Markup {
     let remembered = found.counts.values().sum::<usize>() > 0;
     let has_asked = !asked.text.trim().is_empty();
     html! {
@@ -47,11 +47,11 @@ fn content(asked: &Search, found: &Memories, graph: String) -> Markup {
             }
             @else if has_asked && found.notes.is_empty() && found.entries.is_empty() { p.quiet { "Nothing has these words." } }
             ul.cards {
-                @for entry in &found.entries { li.card { (one_entry(entry)) } }
+                @for entry in &found.entries { li.card { (render_entry(entry)) } }
                 @for note in &found.notes {
                     li.card {
                         p.note dir="auto" { (note.text) }
-                        p.quiet { span.tag { (note.shelf) } " " (note.stamp) " · " (time(note.at)) }
+                        p.quiet { span.tag { (note.shelf) } " " (note.stamp) " · " (render_time(note.at)) }
                     }
                 }
             }
@@ -69,18 +69,18 @@ fn content(asked: &Search, found: &Memories, graph: String) -> Markup {
                 h2 { "Who is tied to whom" }
                 // The names inside are escaped where the picture is drawn.
                 figure.graph { (PreEscaped(graph.replacen("<svg ", "<svg role=\"img\" aria-label=\"Who is tied to whom; the list below says the same\" ", 1))) }
-                ul.ties { @for tie in &found.relationships { li { (one_tie(tie)) } } }
+                ul.ties { @for tie in &found.relationships { li { (render_relationship(tie)) } } }
             }
         }
     }
 }
 
-fn one_entry(entry: &EntryView) -> Markup {
+fn render_entry(entry: &EntryView) -> Markup {
     html! {
         p { strong { (entry.name) } " " span.tag { (entry.kind) } " " code { (entry.id) } }
         @if let Value::Object(fields) = &entry.entry {
             dl.arguments {
-                @for (name, value) in fields.iter().filter(|(name, value)| *name != "id" && *name != "name" && says_something(value)) {
+                @for (name, value) in fields.iter().filter(|(name, value)| *name != "id" && *name != "name" && has_content(value)) {
                     dt { (name.replace('_', " ")) }
                     dd { @match value { Value::String(text) => (text), other => code { (other) } } }
                 }
@@ -90,7 +90,7 @@ fn one_entry(entry: &EntryView) -> Markup {
     }
 }
 
-fn says_something(value: &Value) -> bool {
+fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -100,7 +100,7 @@ fn says_something(value: &Value) -> bool {
     }
 }
 
-fn one_tie(tie: &Tie) -> Markup {
+fn render_relationship(tie: &Tie) -> Markup {
     let [a, b] = &tie.between;
     html! {
         strong { (a) } " and " strong { (b) }

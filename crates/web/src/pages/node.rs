@@ -1,4 +1,4 @@
-//! *Node*: one plan, what it stands below, why it is what it is, and what a person can decide about it.
+//! Page of one plan: text, parent, explanation of its status, decisions, versions, evidence, log.
 
 use application::diff_version::diff_version;
 use application::evidence::EvidenceView;
@@ -11,12 +11,15 @@ use domain::node::Status;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{Place, diff, done, progress, shell, status, time, to_node, who, worded};
+use super::{
+    NavigationEntry, diff, link_to_node, render_message, render_notice, render_page,
+    render_principal, render_progress, render_status, render_time,
+};
 use crate::api::{Whole, whole};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown, urls};
 
-/// What is shown beside the plan.
+/// Query of the page.
 #[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Beside {
@@ -25,7 +28,7 @@ pub(crate) struct Beside {
     done: Option<String>,
 }
 
-pub(crate) async fn page(
+pub(crate) async fn node_page(
     State(dashboard): State<Dashboard>,
     Path(path): Path<String>,
     Query(beside): Query<Beside>,
@@ -45,14 +48,14 @@ pub(crate) async fn page(
         })
         .await?;
     let title = found.plan.plan.node.path.clone();
-    Ok(shell(
-        Place::Elsewhere,
+    Ok(render_page(
+        NavigationEntry::Elsewhere,
         &title,
-        &content(&found, compared.as_ref(), &beside),
+        &render_content(&found, compared.as_ref(), &beside),
     ))
 }
 
-fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Markup {
+fn render_content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Markup {
     let Whole {
         plan:
             view @ PlanView {
@@ -72,45 +75,45 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
         nav.lineage aria-label="Plans above" {
             ol { @for above in lineage {
                 @let name = above.rsplit('/').next().unwrap_or(above);
-                li { @if *above == node.path { span aria-current="page" { (name) } } @else { a href=(urls::node(above)) { (name) } } }
+                li { @if *above == node.path { span aria-current="page" { (name) } } @else { a href=(urls::node_url(above)) { (name) } } }
             } }
         }
         header.node #standing data-live {
             h1 dir="auto" { (node.title.as_deref().unwrap_or(&node.entity_id)) }
-            p { (status(node.status)) " " (progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
-            @if let Some(reason) = &node.invalidation_reason { p { (worded(reason)) } }
+            p { (render_status(node.status)) " " (render_progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
+            @if let Some(reason) = &node.invalidation_reason { p { (render_message(reason)) } }
             @if let Some(file) = &node.file_path { p.quiet { code { (file) } } }
             @if let Some(approval) = &node.approval {
                 p.quiet {
                     @if approval.holds { "approved" } @else { "was approved" }
-                    " by " (who(&approval.by)) " · " (time(approval.at)) " · " code { (approval.version_hash.short_hex()) }
+                    " by " (render_principal(&approval.by)) " · " (render_time(approval.at)) " · " code { (approval.version_hash.short_hex()) }
                 }
             }
         }
-        (done(beside.done.as_deref()))
+        (render_notice(beside.done.as_deref()))
         @if !warnings.is_empty() {
             section.notice #warnings data-live {
                 h2 { "Not in the parent" }
-                ul { @for warning in warnings { li { (worded(warning)) } } }
+                ul { @for warning in warnings { li { (render_message(warning)) } } }
             }
         }
-        @if let Some(why) = why { (why_stale(why)) }
-        (decide(view))
+        @if let Some(why) = why { (render_explanation(why)) }
+        (render_decisions(view))
         div.beside {
             article #plan data-live {
                 h2 { "The plan" }
-                (text(plan))
+                (render_text(plan))
                 @if !node.children.is_empty() {
                     h2 { "Below it" }
-                    ul.children { @for child in &node.children { li { a href=(urls::node(&format!("{}/{child}", node.path))) { (child) } } } }
+                    ul.children { @for child in &node.children { li { a href=(urls::node_url(&format!("{}/{child}", node.path))) { (child) } } } }
                 }
             }
             @if let Some(parent) = parent {
                 aside #parent data-live aria-label="The plan above" {
                     details open {
-                        summary { "Above: " (parent.node.path) " " (status(parent.node.status)) }
-                        (text(parent))
-                        p { (to_node(&parent.node.path)) }
+                        summary { "Above: " (parent.node.path) " " (render_status(parent.node.status)) }
+                        (render_text(parent))
+                        p { (link_to_node(&parent.node.path)) }
                     }
                 }
             }
@@ -119,7 +122,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
             h2 { "Comments" }
             @if comments.is_empty() { p.quiet { "Nobody has said anything." } }
             ul.cards { @for said in comments {
-                li.card { p.note dir="auto" { (said.text) } p.quiet { (who(&said.by)) " · " (time(said.at)) @if !said.open { " · answered" } } }
+                li.card { p.note dir="auto" { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) @if !said.open { " · answered" } } }
             } }
         }
         form.comment action="/do/comment" method="post" {
@@ -128,45 +131,46 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
             textarea #say name="text" rows="3" required maxlength="10000" {}
             button type="submit" { "Comment" }
         }
-        (history(node.path.as_str(), versions, compared))
-        @if let Some(evidence) = evidence { (proofs(evidence)) }
+        (render_versions(node.path.as_str(), versions, compared))
+        @if let Some(evidence) = evidence { (render_evidence(evidence)) }
         section #log data-live {
             h2 { "Log" }
             ol.timeline { @for operation in log {
                 li { span.tag { (operation.verb.as_str()) } " " (operation.summary)
-                    " " span.quiet { (who(&operation.by)) " · " (time(operation.at)) } }
+                    " " span.quiet { (render_principal(&operation.by)) " · " (render_time(operation.at)) } }
             } }
         }
     }
 }
 
-fn text(plan: &PlanText) -> Markup {
+fn render_text(plan: &PlanText) -> Markup {
     html! {
         @match &plan.text {
-            Some(text) => div.prose dir="auto" { (markdown::rendered(text)) },
+            Some(text) => div.prose dir="auto" { (markdown::render_markdown(text)) },
             None => p.quiet { "There is no text." },
         }
     }
 }
 
-fn why_stale(why: &Explanation) -> Markup {
+fn render_explanation(why: &Explanation) -> Markup {
     html! {
         section.notice #why data-live {
             h2 { "Why" }
-            p { (worded(&why.summary)) }
+            p { (render_message(&why.summary)) }
             @if why.chain.len() > 1 {
-                ol { @for link in &why.chain { li { (to_node(&link.path)) " " (status(link.status)) " " (worded(&link.because)) } } }
+                ol { @for link in &why.chain { li { (link_to_node(&link.path)) " " (render_status(link.status)) " " (render_message(&link.because)) } } }
             }
             @if let Some(change) = &why.diff {
                 h3 { "What changed above" }
-                (diff::shown(change))
+                (diff::render_diff(change))
             }
         }
     }
 }
 
-/// What a person can decide. Bound to the version that is on the page: another text is another decision.
-fn decide(view: &PlanView) -> Markup {
+/// Renders the forms for decisions, each with the version on the page: a decision about another
+/// text is refused.
+fn render_decisions(view: &PlanView) -> Markup {
     let node = &view.plan.node;
     let Some(version) = node.version_hash else {
         return html! {};
@@ -208,23 +212,23 @@ fn decide(view: &PlanView) -> Markup {
     }
 }
 
-fn history(path: &str, versions: &[VersionView], compared: Option<&DiffView>) -> Markup {
+fn render_versions(path: &str, versions: &[VersionView], compared: Option<&DiffView>) -> Markup {
     let current = versions.iter().find(|version| version.current);
     html! {
         section #versions data-live {
             h2 { "Versions" }
-            @if let Some(compared) = compared { (diff::shown(compared)) }
+            @if let Some(compared) = compared { (diff::render_diff(compared)) }
             ol.versions { @for version in versions {
                 li.card {
                     p {
-                        code { (version.version_hash.short_hex()) } " " (time(version.at))
+                        code { (version.version_hash.short_hex()) } " " (render_time(version.at))
                         @if version.current { " " span.tag { "now" } }
                         @if version.approved { " " span.tag { "approved" } }
                     }
                     p.quiet { (version.operation) @if let Some(size) = version.size { " · " span.number { (size) } " bytes" } }
                     @if !version.current {
                         p.acts {
-                            a href={ (urls::node(path)) "?version=" (version.version_hash) "#versions" } {
+                            a href={ (urls::node_url(path)) "?version=" (version.version_hash) "#versions" } {
                                 "Compare" span.hidden { " with " (version.version_hash.short_hex()) }
                             }
                         }
@@ -241,7 +245,7 @@ fn history(path: &str, versions: &[VersionView], compared: Option<&DiffView>) ->
     }
 }
 
-fn proofs(evidence: &EvidenceView) -> Markup {
+fn render_evidence(evidence: &EvidenceView) -> Markup {
     html! {
         section #evidence data-live {
             h2 { "Evidence" }

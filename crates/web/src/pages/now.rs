@@ -1,4 +1,4 @@
-//! *Now*: what waits for a person, where the agents are, what was said.
+//! Page *Now*: what waits for a person, the agents' positions, open comments, ready work.
 
 use application::open_gates::OpenGate;
 use application::show_now::NowView;
@@ -6,20 +6,27 @@ use axum::extract::State;
 use domain::node::Status;
 use maud::{Markup, html};
 
-use super::{Place, shell, status, time, to_node, who, worded};
+use super::{
+    NavigationEntry, link_to_node, render_message, render_page, render_principal, render_status,
+    render_time,
+};
 use crate::Dashboard;
 use crate::api::now_view;
 use crate::refusal::Refusal;
 
-/// So much of a list is shown; the rest is in the tree.
-const MOST_SHOWN: usize = 20;
+/// Maximum length of a list; the rest is in the tree.
+const MAX_LIST_LENGTH: usize = 20;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+pub(crate) async fn now_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
     let now = now_view(&dashboard).await?;
-    Ok(shell(Place::Now, "Now", &content(&now)))
+    Ok(render_page(
+        NavigationEntry::Now,
+        "Now",
+        &render_content(&now),
+    ))
 }
 
-fn content(now: &NowView) -> Markup {
+fn render_content(now: &NowView) -> Markup {
     html! {
         h1 { "Now" }
         section #counts data-live {
@@ -27,7 +34,7 @@ fn content(now: &NowView) -> Markup {
             ul.counts {
                 @for one in Status::ALL {
                     li { a href={ "/tree?status=" (one.as_str()) } {
-                        span.number { (now.status.status_counts.get(one)) } (status(one))
+                        span.number { (now.status.status_counts.get(one)) } (render_status(one))
                     } }
                 }
             }
@@ -35,13 +42,13 @@ fn content(now: &NowView) -> Markup {
         section #blocked data-live {
             @if !now.gates.is_empty() {
                 h2 { "Blocked" }
-                ul.cards { @for gate in now.gates.iter().take(MOST_SHOWN) { li.card { (blocked(gate)) } } }
+                ul.cards { @for gate in now.gates.iter().take(MAX_LIST_LENGTH) { li.card { (render_open_gate(gate)) } } }
             }
         }
         section #escalated data-live {
             @if !now.escalated.is_empty() {
                 h2 { "Reviews that wait for you" }
-                ul.cards { @for one in now.escalated.iter().take(MOST_SHOWN) {
+                ul.cards { @for one in now.escalated.iter().take(MAX_LIST_LENGTH) {
                     li.card {
                         p { strong { (one.subject) } " " code { (one.item.id) } " " (one.item.check) }
                         @if let Some(finding) = &one.item.finding { p.note { (finding) } }
@@ -54,23 +61,23 @@ fn content(now: &NowView) -> Markup {
             h2 { "Waits for a person" }
             @if now.status.attention.is_empty() { p.quiet { "Nothing waits: every plan that can be decided is." } }
             ul.cards {
-                @for one in now.status.attention.iter().take(MOST_SHOWN) {
+                @for one in now.status.attention.iter().take(MAX_LIST_LENGTH) {
                     li.card {
-                        (to_node(&one.path)) " " (status(one.status))
-                        @if let Some(reason) = &one.reason { p { (worded(reason)) } }
+                        (link_to_node(&one.path)) " " (render_status(one.status))
+                        @if let Some(reason) = &one.reason { p { (render_message(reason)) } }
                     }
                 }
             }
-            @if now.attention_total > MOST_SHOWN {
-                p { a href="/tree" { "and " (now.attention_total - MOST_SHOWN) " more" } }
+            @if now.attention_total > MAX_LIST_LENGTH {
+                p { a href="/tree" { "and " (now.attention_total - MAX_LIST_LENGTH) " more" } }
             }
         }
         section #comments data-live {
             @if !now.comments.is_empty() {
                 h2 { "Said, and not answered yet" }
                 ul.cards {
-                    @for said in now.comments.iter().take(MOST_SHOWN) {
-                        li.card { (to_node(&said.path)) p { (said.text) } p.quiet { (who(&said.by)) " · " (time(said.at)) } }
+                    @for said in now.comments.iter().take(MAX_LIST_LENGTH) {
+                        li.card { (link_to_node(&said.path)) p { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) } }
                     }
                 }
             }
@@ -81,16 +88,16 @@ fn content(now: &NowView) -> Markup {
             ul.cards {
                 @for place in &now.places {
                     li.card {
-                        p.you-are-here { (to_node(&place.path)) }
+                        p.you-are-here { (link_to_node(&place.path)) }
                         p.quiet { "session " (place.session) }
-                        @for claim in &place.claims { p.quiet { "holds " (claim.path) " until " (time(claim.until)) } }
+                        @for claim in &place.claims { p.quiet { "holds " (claim.path) " until " (render_time(claim.until)) } }
                     }
                 }
-                @for session in now.sessions.iter().take(MOST_SHOWN) {
+                @for session in now.sessions.iter().take(MAX_LIST_LENGTH) {
                     li.card {
                         @if let Some(trajectory) = &session.trajectory { p { (trajectory) } }
                         @if let Some(cursor) = &session.cursor { p.you-are-here { (cursor) } }
-                        p.quiet { (session.host) " · " (session.name) " · " (time(session.updated)) }
+                        p.quiet { (session.host) " · " (session.name) " · " (render_time(session.updated)) }
                     }
                 }
             }
@@ -98,7 +105,7 @@ fn content(now: &NowView) -> Markup {
         section #signals data-live {
             @if !now.signals.is_empty() {
                 h2 { "Noticed" }
-                ul.cards { @for signal in now.signals.iter().take(MOST_SHOWN) {
+                ul.cards { @for signal in now.signals.iter().take(MAX_LIST_LENGTH) {
                     li.card {
                         p { span.tag { (signal.kind) } " " (signal.text) }
                         p.quiet { (signal.host) " · " (signal.session) " · " (signal.next_step) }
@@ -110,27 +117,27 @@ fn content(now: &NowView) -> Markup {
             h2 { "Ready to be worked on" }
             @if now.ready.is_empty() { p.quiet { "Nothing is ready." } }
             ul.cards {
-                @for ready in now.ready.iter().take(MOST_SHOWN) {
-                    li.card { (to_node(&ready.path)) @if let Some(title) = &ready.title { " " (title) } p.quiet { (ready.action) } }
+                @for ready in now.ready.iter().take(MAX_LIST_LENGTH) {
+                    li.card { (link_to_node(&ready.path)) @if let Some(title) = &ready.title { " " (title) } p.quiet { (ready.action) } }
                 }
             }
         }
         section #latest data-live {
             @if let Some(last) = &now.status.last_operation {
-                p.quiet { "Last: " (last.summary) " · " (who(&last.by)) " · " (time(last.at)) }
+                p.quiet { "Last: " (last.summary) " · " (render_principal(&last.by)) " · " (render_time(last.at)) }
             }
         }
     }
 }
 
-/// A gate that is in a session's way, and what a person can do about it.
-fn blocked(gate: &OpenGate) -> Markup {
+/// Renders a gate that blocks a session, and what a person can do about it.
+fn render_open_gate(gate: &OpenGate) -> Markup {
     html! {
         p { span.tag { (gate.gate) } " stopped " (gate.host) " at " strong { (gate.plan.as_deref().unwrap_or("its work")) } }
         @match &gate.waits_for {
-            Some(waits) => p { "It waits for " (to_node(&waits.path)) ", which is " (status(waits.status)) ". Open it to decide." },
+            Some(waits) => p { "It waits for " (link_to_node(&waits.path)) ", which is " (render_status(waits.status)) ". Open it to decide." },
             None => p.quiet { (gate.rule) },
         }
-        p.quiet { "session " (gate.session) " · " (time(gate.at)) }
+        p.quiet { "session " (gate.session) " · " (render_time(gate.at)) }
     }
 }

@@ -1,4 +1,4 @@
-//! The text of a scene that was written.
+//! Page of a generated scene's prose.
 
 use application::generation::view::{GenerationView, show_generation};
 use application::{Failure, FailureKind};
@@ -6,14 +6,14 @@ use axum::extract::{Path, State};
 use domain::ports::FileReadResult;
 use maud::{Markup, html};
 
-use super::{Place, shell, to_node};
+use super::{NavigationEntry, link_to_node, render_page};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown};
 
-/// More than a scene has.
+/// Maximum size of a scene's file; far above any scene.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-pub(crate) async fn page(
+pub(crate) async fn prose_page(
     State(dashboard): State<Dashboard>,
     Path(path): Path<String>,
 ) -> Result<Markup, Refusal> {
@@ -35,15 +35,19 @@ pub(crate) async fn page(
         })
         .await
         .map_err(Refusal::on("/ticks".to_owned()))?;
-    Ok(shell(Place::Ticks, &scene.scene, &content(&scene, &text)))
+    Ok(render_page(
+        NavigationEntry::Ticks,
+        &scene.scene,
+        &render_content(&scene, &text),
+    ))
 }
 
-fn content(scene: &GenerationView, text: &str) -> Markup {
+fn render_content(scene: &GenerationView, text: &str) -> Markup {
     html! {
-        nav.lineage aria-label="Where this is" { ol { li { a href="/ticks" { "Ticks" } } li { (to_node(&scene.scene)) } } }
+        nav.lineage aria-label="Where this is" { ol { li { a href="/ticks" { "Ticks" } } li { (link_to_node(&scene.scene)) } } }
         h1 { (scene.scene) }
         p.quiet { span.number { (scene.words) } " words by " (scene.writer)
             @if let Some(file) = &scene.file { " · " code { (file) } } }
-        article #prose data-live { div.prose dir="auto" { (markdown::rendered(text)) } }
+        article #prose data-live { div.prose dir="auto" { (markdown::render_markdown(text)) } }
     }
 }

@@ -1,4 +1,4 @@
-//! *Reviews*: the workflows under way, the checks of each review, and what a person has to decide.
+//! Page *Reviews*: workflows in progress, the checks of each review, and the forms for a person.
 
 use application::reviews::ReviewView;
 use axum::extract::{Query, State};
@@ -6,27 +6,27 @@ use domain::review::{ItemStatus, LoopState, ResolutionKind, ReviewItem};
 use maud::{Markup, html};
 
 use super::timeline::Done;
-use super::{Place, done, shell, who};
+use super::{NavigationEntry, render_notice, render_page, render_principal};
 use crate::Dashboard;
 use crate::api::{Reviews, reviewed};
 use crate::refusal::Refusal;
 
-pub(crate) async fn page(
+pub(crate) async fn reviews_page(
     State(dashboard): State<Dashboard>,
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
     let found = dashboard.ask(reviewed).await?;
-    Ok(shell(
-        Place::Reviews,
+    Ok(render_page(
+        NavigationEntry::Reviews,
         "Reviews",
-        &content(&found, after.done.as_deref()),
+        &render_content(&found, after.done.as_deref()),
     ))
 }
 
-fn content(found: &Reviews, after: Option<&str>) -> Markup {
+fn render_content(found: &Reviews, after: Option<&str>) -> Markup {
     html! {
         h1 { "Reviews" }
-        (done(after))
+        (render_notice(after))
         section #workflows data-live {
             h2 { "Workflows under way" }
             @if found.workflows.is_empty() { p.quiet { "None is under way." } }
@@ -43,12 +43,12 @@ fn content(found: &Reviews, after: Option<&str>) -> Markup {
         section #reviews data-live {
             h2 { "Reviews" }
             @if found.reviews.is_empty() { p.quiet { "There is no review." } }
-            @for review in &found.reviews { (one(review, found)) }
+            @for review in &found.reviews { (render_review(review, found)) }
         }
     }
 }
 
-fn one(review: &ReviewView, found: &Reviews) -> Markup {
+fn render_review(review: &ReviewView, found: &Reviews) -> Markup {
     let runs = review.state != LoopState::Complete;
     let about = review.subject.rsplit_once('/').map(|(about, _)| about);
     let is_driven = found
@@ -62,7 +62,7 @@ fn one(review: &ReviewView, found: &Reviews) -> Markup {
                 " iteration " (review.iteration) " of " (review.last_iteration) ", "
                 (review.todo.len()) " to judge, " (review.blocking.len()) " blocking, " (review.escalated.len()) " for a person"
             }
-            ul.checks { @for item in &review.items { li { (check(&review.subject, item, runs)) } } }
+            ul.checks { @for item in &review.items { li { (render_check(&review.subject, item, runs)) } } }
             @if runs && review.todo.is_empty() {
                 @if is_driven {
                     p.quiet { "Its workflow ends the iteration: " code { "tl flow pass --for " (about.unwrap_or_default()) } }
@@ -78,8 +78,8 @@ fn one(review: &ReviewView, found: &Reviews) -> Markup {
     }
 }
 
-/// A check with what a person may decide about it: the rules say no where they must.
-fn check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
+/// Renders a check with its forms. Forms are only hints: the domain refuses what a rule forbids.
+fn render_check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
     let accepted = item
         .resolution
         .as_ref()
@@ -104,7 +104,7 @@ fn check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
         p { code { (item.id) } " " span.tag { (item.status.as_str().to_lowercase()) } " " span.tag { (item.severity) } " " (item.check)
             @if item.is_escalated() { " " strong { "for you to decide" } } }
         @if let Some(finding) = &item.finding { p.note { (finding) } }
-        @if let Some(resolution) = &item.resolution { p.quiet { (resolution.reason) " · " (who(&resolution.by)) } }
+        @if let Some(resolution) = &item.resolution { p.quiet { (resolution.reason) " · " (render_principal(&resolution.by)) } }
         @if can_judge {
             details.decision open[item.is_escalated()] {
                 summary { "Decide" span.hidden { " about " (item.id) } }

@@ -1,11 +1,11 @@
-//! *Timeline*: every operation, the latest first, each with the way back.
+//! Page *Timeline*: operations, newest first, each with an undo button.
 
 use axum::extract::{Query, State};
 use domain::operation::Verb;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{Place, done, shell, time, who};
+use super::{NavigationEntry, render_notice, render_page, render_principal, render_time};
 use crate::api::{Stretch, Timeline, stretch};
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
@@ -15,7 +15,7 @@ pub(crate) struct Done {
     pub(crate) done: Option<String>,
 }
 
-pub(crate) async fn page(
+pub(crate) async fn timeline_page(
     State(dashboard): State<Dashboard>,
     Query(asked): Query<Stretch>,
     Query(after): Query<Done>,
@@ -24,15 +24,15 @@ pub(crate) async fn page(
     let timeline = dashboard
         .ask_tree(move |ctx, _| stretch(ctx, &wanted))
         .await?;
-    Ok(shell(
-        Place::Timeline,
+    Ok(render_page(
+        NavigationEntry::Timeline,
         "Timeline",
-        &content(&asked, &timeline, after.done.as_deref()),
+        &render_content(&asked, &timeline, after.done.as_deref()),
     ))
 }
 
-/// What is worth filtering by; the rest can be typed into the address.
-const VERBS: &[Verb] = &[
+/// Verbs in the filter; others work in the URL.
+const FILTER_VERBS: &[Verb] = &[
     Verb::Observe,
     Verb::Approve,
     Verb::Revalidate,
@@ -46,15 +46,15 @@ const VERBS: &[Verb] = &[
     Verb::Undo,
 ];
 
-fn content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup {
+fn render_content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup {
     html! {
         h1 { "Timeline" }
-        (done(after))
+        (render_notice(after))
         form.filter action="/timeline" method="get" role="search" {
             label { "Plan" input type="search" name="node" value=(asked.node) autocomplete="off"; }
             label { "What" select name="verb" {
                 option value="" { "anything" }
-                @for verb in VERBS { option value=(verb.as_str()) selected[verb.as_str() == asked.verb] { (verb.as_str()) } }
+                @for verb in FILTER_VERBS { option value=(verb.as_str()) selected[verb.as_str() == asked.verb] { (verb.as_str()) } }
             } }
             label { "Who" input type="search" name="by" value=(asked.by) autocomplete="off"; }
             button type="submit" { "Filter" }
@@ -66,7 +66,7 @@ fn content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup 
                     li.card {
                         p { span.tag { (operation.verb.as_str()) } " " (operation.summary) }
                         p.quiet {
-                            span.number { (operation.operation) } " · " (who(&operation.by)) " · " (time(operation.at))
+                            span.number { (operation.operation) } " · " (render_principal(&operation.by)) " · " (render_time(operation.at))
                         }
                         @if let Some(by) = operation.undone_by { p.quiet { "undone by " (by) } }
                         @else if operation.verb != Verb::Init {
@@ -80,8 +80,8 @@ fn content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup 
             }
             @if let Some(next) = timeline.next {
                 nav.pages aria-label="Parts of the log" {
-                    a rel="next" href={ "/timeline?before=" (next) "&node=" (urls::value(&asked.node))
-                        "&verb=" (urls::value(&asked.verb)) "&by=" (urls::value(&asked.by)) } { "Older" }
+                    a rel="next" href={ "/timeline?before=" (next) "&node=" (urls::encode_query_value(&asked.node))
+                        "&verb=" (urls::encode_query_value(&asked.verb)) "&by=" (urls::encode_query_value(&asked.by)) } { "Older" }
                 }
             }
         }

@@ -1,15 +1,16 @@
-//! *Tree*: every plan, in order. A window of it comes with the page; the script asks for others while scrolling.
+//! Page *Tree*: all plans in order. The page has one window of rows; a script loads others while
+//! scrolling, so that ten thousand plans do not make a slow page.
 
 use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
 use axum::extract::{Query, State};
 use domain::node::Status;
 use maud::{Markup, html};
 
-use super::{Place, progress, shell, status};
+use super::{NavigationEntry, render_page, render_progress, render_status};
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
-pub(crate) async fn page(
+pub(crate) async fn tree_page(
     State(dashboard): State<Dashboard>,
     Query(wanted): Query<WindowRequest>,
 ) -> Result<Markup, Refusal> {
@@ -17,10 +18,14 @@ pub(crate) async fn page(
     let window = dashboard
         .ask_tree(move |_, known| Ok(list_tree_window(known, &request)))
         .await?;
-    Ok(shell(Place::Tree, "Tree", &content(&wanted, &window)))
+    Ok(render_page(
+        NavigationEntry::Tree,
+        "Tree",
+        &render_content(&wanted, &window),
+    ))
 }
 
-fn content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
+fn render_content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
     let last = window.offset + window.rows.len();
     html! {
         h1 { "Tree" }
@@ -43,32 +48,32 @@ fn content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
             ol.tree start=(window.offset + 1) {
                 @for row in &window.rows {
                     li.row data-depth=(row.depth.min(12)) {
-                        a href=(urls::node(&row.path)) {
+                        a href=(urls::node_url(&row.path)) {
                             span.name dir="auto" { (row.title.as_deref().unwrap_or(&row.entity_id)) }
                             span.quiet.path { (row.path) }
                             @if let Some(phase) = &row.phase { span.tag { (phase) } }
-                            (progress(row.progress))
-                            (status(row.status))
+                            (render_progress(row.progress))
+                            (render_status(row.status))
                         }
                     }
                 }
             }
         }
         nav.pages aria-label="Parts of the list" {
-            @if window.offset > 0 { a rel="prev" href=(part(wanted, window.offset.saturating_sub(100))) { "Before" } }
-            @if last < window.total { a rel="next" href=(part(wanted, last)) { "After" } }
+            @if window.offset > 0 { a rel="prev" href=(window_url(wanted, window.offset.saturating_sub(100))) { "Before" } }
+            @if last < window.total { a rel="next" href=(window_url(wanted, last)) { "After" } }
         }
         p.quiet.keys { "Keys: " kbd { "/" } " filter, " kbd { "↑" } " " kbd { "↓" } " move, " kbd { "Enter" } " open" }
     }
 }
 
-fn part(wanted: &WindowRequest, offset: usize) -> String {
+fn window_url(wanted: &WindowRequest, offset: usize) -> String {
     let WindowRequest {
         text,
         status,
         phase,
         ..
     } = wanted;
-    let [text, status, phase] = [text, status, phase].map(|value| urls::value(value));
+    let [text, status, phase] = [text, status, phase].map(|value| urls::encode_query_value(value));
     format!("/tree?text={text}&status={status}&phase={phase}&offset={offset}")
 }
