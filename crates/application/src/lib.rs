@@ -13,6 +13,7 @@ mod scan;
 mod session_position;
 mod status_cascade;
 mod transitions;
+mod uncommitted;
 mod unmask_version;
 pub mod views;
 mod workspace;

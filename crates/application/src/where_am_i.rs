@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use domain::ids::NodeId;
 use domain::node::Node;
-use domain::ports::{ChangedLines, GitHead, Snapshot};
+use domain::ports::Snapshot;
 use domain::session_memory::WorkMemory;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, parse_commit_step};
-use domain::work::uncommitted::{AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines};
+use domain::work::uncommitted::Uncommitted;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -23,6 +23,7 @@ use crate::session_position::{
     SessionPosition, Ticket, has_work_phases, head_commit, load_focus, load_position, load_ticket,
     load_work_memory,
 };
+use crate::uncommitted::count_uncommitted;
 
 /// Position of a session, with the field names known to the hosts' scripts.
 #[derive(Clone, Debug, Serialize)]
@@ -236,94 +237,6 @@ pub(crate) fn build_where_view(
         line,
         note,
     })
-}
-
-/// Counts this session's uncommitted lines, or returns why they cannot be counted.
-pub(crate) fn count_uncommitted(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-) -> (Option<Uncommitted>, Option<String>) {
-    match list_changed_files(ctx) {
-        Ok(changed) => (Some(count_session_lines(ctx, state, &changed)), None),
-        Err(why) => (None, Some(why)),
-    }
-}
-
-/// Returns every uncommitted file, or why they cannot be listed.
-pub(crate) fn list_changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
-    match ctx.git.read_head() {
-        Ok(GitHead::NoRepository) => {
-            return Err("there is no git repository: lines and commits are not counted".to_owned());
-        }
-        Err(fault) => return Err(fault.to_string()),
-        // Before the first commit every file is uncommitted, and the gate applies as usual.
-        Ok(GitHead::At(_) | GitHead::Unborn) => {}
-    }
-    // During a rebase or merge the working tree holds lines of other commits, which are not this
-    // session's.
-    if let Some(what) = ctx.git.operation_in_progress() {
-        return Err(format!("a {what} is under way: lines are not counted"));
-    }
-    ctx.git
-        .count_uncommitted_lines(&[])
-        .map_err(|fault| fault.to_string())
-}
-
-/// Counts the lines of these files that belong to this session.
-pub(crate) fn count_session_lines(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    changed: &[ChangedLines],
-) -> Uncommitted {
-    count_uncommitted_lines(changed, &load_authors(state), &ctx.session, &|path| {
-        is_counted(ctx, path)
-    })
-}
-
-/// Loads which session wrote which file, as far as hooks have seen it.
-pub(crate) fn load_authors(state: &dyn Snapshot) -> Authors {
-    let note = state.load_note(AUTHORS_NOTE_KEY).ok().flatten();
-    note.and_then(|body| serde_json::from_str(&body).ok())
-        .unwrap_or_default()
-}
-
-/// Whether the lines of a file count: not those of plans, tickets, our own files, or generated
-/// ones.
-pub(crate) fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
-    !is_exempt(ctx, path)
-        && !domain::work::uncommitted::is_excluded(path, &ctx.policy.gates.loc_exclude)
-}
-
-/// Whether a file is a plan, lies in a ticket's folder, or belongs to this program or a host. Such
-/// files are never blocked.
-pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
-    // Settings of hosts and our own files change as a side effect of working, and plans are under
-    // their own gates.
-    let ours = [
-        ".throughline/",
-        ".claude/",
-        ".cursor/",
-        ".codex/",
-        ".gemini/",
-        ".opencode/",
-        ".agents/",
-    ];
-    if ours.iter().any(|folder| path.starts_with(folder))
-        || domain::profile::locate_plan(ctx.profiles, path).is_some()
-    {
-        return true;
-    }
-    ctx.profiles
-        .iter()
-        .flat_map(|profile| &profile.levels)
-        .any(|level| {
-            level.is_flat()
-                && level.file.as_ref().is_some_and(|file| {
-                    let folder = file.listing_folder("");
-                    path.strip_prefix(&folder)
-                        .is_some_and(|rest| rest.starts_with('/'))
-                })
-        })
 }
 
 /// Returns the stack as items: nodes from the root down, then the TDD cycle of the current

@@ -9,9 +9,6 @@ use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Digest32;
 use domain::ports::{HeadMove, Snapshot, Transaction};
 use domain::session_memory::{PendingPhase, WorkMemory};
-use domain::work::uncommitted::{
-    AUTHORS_NOTE_KEY, Uncommitted, count_uncommitted_lines, replace_file_counts,
-};
 use domain::work::work_level::find_outgrown_limit;
 
 use super::tool_about_to_run::override_key;
@@ -24,8 +21,9 @@ use crate::session_position::{
     SessionPosition, Ticket, find_phase, head_commit, load_position, load_work_memory,
     save_work_memory,
 };
-use crate::where_am_i::{
-    count_session_lines, count_uncommitted, is_counted, is_exempt, list_changed_files, load_authors,
+use crate::uncommitted::{
+    count_session_lines, count_uncommitted, has_committed_since, is_exempt, load_authors,
+    load_uncommitted, recount_after_call, save_authors,
 };
 
 /// Returns whether a profile of the project has work gates.
@@ -78,7 +76,7 @@ fn decide_work(
     let lines = if busy {
         None
     } else {
-        uncommitted_lines(ctx, state, &mut memory, now.as_deref())
+        load_uncommitted(ctx, state, &mut memory, now.as_deref())
     };
     let context = context_due(ctx, state, &place, &memory)?;
     let phase = match (&place.ticket, busy) {
@@ -170,36 +168,6 @@ fn decide_work(
     })
 }
 
-/// Returns the uncommitted line count: the noted one while HEAD is unchanged and it is below the
-/// limit, else a fresh one.
-fn uncommitted_lines(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    memory: &mut WorkMemory,
-    head: Option<&str>,
-) -> Option<Uncommitted> {
-    if let Some(noted) = memory
-        .uncommitted
-        .as_ref()
-        .filter(|_| memory.head.as_deref() == head && head.is_some())
-    {
-        let found = count_session_lines(ctx, state, noted);
-        // A noted count above the limit is verified, because a block on outdated numbers cannot be
-        // resolved by the agent. One below it may be stale as well, but is corrected after the
-        // edit.
-        if found.lines <= ctx.policy.gates.loc_limit {
-            return Some(found);
-        }
-    }
-    let changed = list_changed_files(ctx).ok();
-    let found = changed
-        .as_ref()
-        .map(|changed| count_session_lines(ctx, state, changed));
-    memory.uncommitted = changed;
-    memory.head = head.map(str::to_owned);
-    found
-}
-
 /// Returns the context of the session's ticket, unless it was given already.
 fn context_due(
     ctx: &Context<'_>,
@@ -254,7 +222,7 @@ fn phase_due(
             head: head.map(str::to_owned),
         },
     };
-    if committed_since(ctx, state, pending.head.as_deref(), head)? {
+    if has_committed_since(ctx, state, pending.head.as_deref(), head)? {
         memory.guided.insert(ticket.node.id, phase.to_owned());
         memory.pending = None;
         return Ok(None);
@@ -273,27 +241,6 @@ fn phase_due(
         guide,
         needs_commit,
     }))
-}
-
-/// Returns whether this session committed since HEAD was at `then`; a checkout or reset does not
-/// count.
-fn committed_since(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    then: Option<&str>,
-    now: Option<&str>,
-) -> Result<bool, Failure> {
-    let (Some(then), Some(now)) = (then, now) else {
-        return Ok(then.is_none() && now.is_some());
-    };
-    if then == now {
-        return Ok(false);
-    }
-    let authors = load_authors(state);
-    let moves = ctx.git.head_moves_since(then)?.unwrap_or_default();
-    Ok(moves
-        .iter()
-        .any(|one| one.kind.commits_work() && !authors.is_by_another(&ctx.session, &one.to)))
 }
 
 impl WorkDecision {
@@ -357,83 +304,64 @@ fn finish_decision(
 
 /// Updates the work memory after a call: authorship, commits, uncommitted lines. Returns messages
 /// for the agent.
-///
-/// If the call named its files, only those are counted. If it may have changed anything, the next
-/// edit counts.
 pub(super) fn record_finished_call(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     call: &ToolCall,
     files: &[String],
 ) -> Result<Vec<String>, Failure> {
-    let mut told = Vec::new();
     if !has_work_gates(ctx) {
-        return Ok(told);
+        return Ok(Vec::new());
     }
     claim_node::record_heartbeat(ctx, tx)?;
     let noted = load_work_memory(&*tx, &ctx.session)?;
     let mut memory = noted.clone();
-    let now = head_commit(ctx);
-    let mut authors = load_authors(&*tx);
-    let mut news = authors.record_writes(&ctx.session, files);
-    let before = memory
+    let head = head_commit(ctx);
+    let known_authors = load_authors(&*tx);
+    let mut authors = known_authors.clone();
+    let lines_before = memory
         .uncommitted
         .as_deref()
-        .map(|changed| count_session_lines(ctx, &*tx, changed).lines);
-    let moved = memory.head != now;
-    if moved
-        && now.is_some()
-        && let Some(then) = memory.head.as_deref()
+        .map(|changed| count_session_lines(ctx, &known_authors, changed).lines);
+    authors.record_writes(&ctx.session, files);
+    let moves = match (memory.head.as_deref(), &head) {
+        (Some(then), Some(now)) if then != now => ctx.git.head_moves_since(then)?,
+        _ => None,
+    }
+    .unwrap_or_default();
+    // Only a call that may have committed gets the credit: HEAD may have moved through another
+    // session in the same working copy.
+    if may_have_committed(call) {
+        for one in moves.iter().filter(|one| one.kind.commits_work()) {
+            authors.record_commit(&ctx.session, &one.to);
+        }
+    }
+    let ours: Vec<HeadMove> = moves
+        .into_iter()
+        .filter(|one| !authors.is_by_another(&ctx.session, &one.to))
+        .collect();
+    let mut messages = follow_commits(ctx, tx, &ours, lines_before.unwrap_or_default())?;
+    recount_after_call(ctx, &mut memory, head, call, files);
+    if !files.is_empty()
+        && let Some(changed) = &memory.uncommitted
     {
-        let moves = ctx.git.head_moves_since(then)?.unwrap_or_default();
-        // Only a call that may have committed gets the credit: HEAD may have moved through another
-        // session in the same working copy.
-        if may_have_committed(call) {
-            for one in moves.iter().filter(|one| one.kind.commits_work()) {
-                news |= authors.record_commit(&ctx.session, &one.to);
-            }
+        let lines = count_session_lines(ctx, &authors, changed).lines;
+        let limit = ctx.policy.gates.loc_limit;
+        // Warns when the limit is crossed, not after every edit beyond it: the gate itself does
+        // that.
+        if lines > limit && lines_before.is_none_or(|before| before <= limit) {
+            messages.push(format!(
+                "Throughline: {lines} uncommitted changed lines, the limit is {limit}: commit before the next edit."
+            ));
         }
-        let ours: Vec<HeadMove> = moves
-            .into_iter()
-            .filter(|one| !authors.is_by_another(&ctx.session, &one.to))
-            .collect();
-        told.extend(follow_commits(ctx, tx, &ours, before.unwrap_or_default())?);
     }
-    let limit = ctx.policy.gates.loc_limit;
-    match &mut memory.uncommitted {
-        // Unknown, rather than a wrong number: the next edit counts again.
-        _ if ctx.git.operation_in_progress().is_some() || now.is_none() => {
-            memory.uncommitted = None
-        }
-        Some(known) if !moved && !call.may_change_anything() => {
-            if !files.is_empty()
-                && let Ok(counted) = ctx.git.count_uncommitted_lines(files)
-            {
-                replace_file_counts(known, files, counted);
-                let found = count_uncommitted_lines(known, &authors, &ctx.session, &|path| {
-                    is_counted(ctx, path)
-                });
-                // Warns when the limit is crossed, not after every edit beyond it: the gate itself
-                // does that.
-                if found.lines > limit && before.is_none_or(|before| before <= limit) {
-                    told.push(format!(
-                        "Throughline: {} uncommitted changed lines, the limit is {limit}: commit before the next edit.",
-                        found.lines
-                    ));
-                }
-            }
-        }
-        _ => memory.uncommitted = None,
-    }
-    memory.head = now;
     if memory != noted {
         save_work_memory(ctx, tx, &memory)?;
     }
-    if news {
-        let body = serde_json::to_string(&authors).unwrap_or_default();
-        tx.save_note(AUTHORS_NOTE_KEY, Some(&body), ctx.clock.now())?;
+    if authors != known_authors {
+        save_authors(ctx, tx, &authors)?;
     }
-    Ok(told)
+    Ok(messages)
 }
 
 /// Returns whether a call may have committed something itself.

@@ -1,0 +1,191 @@
+//! Uncommitted lines of a session: which files count, whose they are, and the remembered count.
+//!
+//! The sums are in `domain::work::uncommitted`; this asks git and the notes for them. Counting
+//! needs a `git` process (15 ms), so the `loc` gate uses the remembered count where it can.
+
+use domain::host_event::ToolCall;
+use domain::ports::{ChangedLines, GitHead, Snapshot, Transaction};
+use domain::session_memory::WorkMemory;
+use domain::work::uncommitted::{
+    AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines, is_excluded,
+    replace_file_counts,
+};
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Counts this session's uncommitted lines, or returns why they cannot be counted.
+pub(crate) fn count_uncommitted(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> (Option<Uncommitted>, Option<String>) {
+    match list_changed_files(ctx) {
+        Ok(changed) => (
+            Some(count_session_lines(ctx, &load_authors(state), &changed)),
+            None,
+        ),
+        Err(why) => (None, Some(why)),
+    }
+}
+
+/// Returns every uncommitted file, or why they cannot be listed.
+fn list_changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
+    match ctx.git.read_head() {
+        Ok(GitHead::NoRepository) => {
+            return Err("there is no git repository: lines and commits are not counted".to_owned());
+        }
+        Err(fault) => return Err(fault.to_string()),
+        // Before the first commit every file is uncommitted, and the gate applies as usual.
+        Ok(GitHead::At(_) | GitHead::Unborn) => {}
+    }
+    // During a rebase or merge the working tree holds lines of other commits, which are not this
+    // session's.
+    if let Some(what) = ctx.git.operation_in_progress() {
+        return Err(format!("a {what} is under way: lines are not counted"));
+    }
+    ctx.git
+        .count_uncommitted_lines(&[])
+        .map_err(|fault| fault.to_string())
+}
+
+/// Counts the lines of these files that belong to this session.
+pub(crate) fn count_session_lines(
+    ctx: &Context<'_>,
+    authors: &Authors,
+    changed: &[ChangedLines],
+) -> Uncommitted {
+    count_uncommitted_lines(changed, authors, &ctx.session, &|path| {
+        is_counted(ctx, path)
+    })
+}
+
+/// Returns the uncommitted line count: the noted one while HEAD is unchanged and it is below the
+/// limit, else a fresh one.
+pub(crate) fn load_uncommitted(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    memory: &mut WorkMemory,
+    head: Option<&str>,
+) -> Option<Uncommitted> {
+    if let Some(noted) = memory
+        .uncommitted
+        .as_ref()
+        .filter(|_| memory.head.as_deref() == head && head.is_some())
+    {
+        let found = count_session_lines(ctx, &load_authors(state), noted);
+        // A noted count above the limit is verified, because a block on outdated numbers cannot be
+        // resolved by the agent. One below it may be stale as well, but is corrected after the
+        // edit.
+        if found.lines <= ctx.policy.gates.loc_limit {
+            return Some(found);
+        }
+    }
+    let changed = list_changed_files(ctx).ok();
+    let found = changed
+        .as_ref()
+        .map(|changed| count_session_lines(ctx, &load_authors(state), changed));
+    memory.uncommitted = changed;
+    memory.head = head.map(str::to_owned);
+    found
+}
+
+/// Updates the remembered count after a call: files the call named are counted again; after a call
+/// that may have changed anything, or a commit, the next edit counts everything.
+pub(crate) fn recount_after_call(
+    ctx: &Context<'_>,
+    memory: &mut WorkMemory,
+    head: Option<String>,
+    call: &ToolCall,
+    files: &[String],
+) {
+    let moved = memory.head != head;
+    // Unknown is better than a wrong number during a merge or rebase: the next edit counts again.
+    let is_countable = ctx.git.operation_in_progress().is_none() && head.is_some();
+    memory.head = head;
+    memory.uncommitted = memory
+        .uncommitted
+        .take()
+        .filter(|_| is_countable && !moved && !call.may_change_anything());
+    if let Some(known) = &mut memory.uncommitted
+        && !files.is_empty()
+        && let Ok(counted) = ctx.git.count_uncommitted_lines(files)
+    {
+        replace_file_counts(known, files, counted);
+    }
+}
+
+/// Whether the lines of a file count: not those of plans, tickets, our own files, or generated
+/// ones.
+fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
+    !is_exempt(ctx, path) && !is_excluded(path, &ctx.policy.gates.loc_exclude)
+}
+
+/// Whether a file is a plan, lies in a ticket's folder, or belongs to this program or a host. Such
+/// files are never blocked.
+pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
+    // Settings of hosts and our own files change as a side effect of working, and plans are under
+    // their own gates.
+    let ours = [
+        ".throughline/",
+        ".claude/",
+        ".cursor/",
+        ".codex/",
+        ".gemini/",
+        ".opencode/",
+        ".agents/",
+    ];
+    if ours.iter().any(|folder| path.starts_with(folder))
+        || domain::profile::locate_plan(ctx.profiles, path).is_some()
+    {
+        return true;
+    }
+    ctx.profiles
+        .iter()
+        .flat_map(|profile| &profile.levels)
+        .any(|level| {
+            level.is_flat()
+                && level.file.as_ref().is_some_and(|file| {
+                    let folder = file.listing_folder("");
+                    path.strip_prefix(&folder)
+                        .is_some_and(|rest| rest.starts_with('/'))
+                })
+        })
+}
+
+/// Loads which session wrote which file, as far as hooks have seen it.
+pub(crate) fn load_authors(state: &dyn Snapshot) -> Authors {
+    let note = state.load_note(AUTHORS_NOTE_KEY).ok().flatten();
+    note.and_then(|body| serde_json::from_str(&body).ok())
+        .unwrap_or_default()
+}
+
+/// Saves which session wrote which file.
+pub(crate) fn save_authors(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    authors: &Authors,
+) -> Result<(), Failure> {
+    let body = serde_json::to_string(authors).unwrap_or_default();
+    Ok(tx.save_note(AUTHORS_NOTE_KEY, Some(&body), ctx.clock.now())?)
+}
+
+/// Returns whether this session committed since HEAD was at `then`; a checkout or reset does not
+/// count.
+pub(crate) fn has_committed_since(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    then: Option<&str>,
+    now: Option<&str>,
+) -> Result<bool, Failure> {
+    let (Some(then), Some(now)) = (then, now) else {
+        return Ok(then.is_none() && now.is_some());
+    };
+    if then == now {
+        return Ok(false);
+    }
+    let authors = load_authors(state);
+    let moves = ctx.git.head_moves_since(then)?.unwrap_or_default();
+    Ok(moves
+        .iter()
+        .any(|one| one.kind.commits_work() && !authors.is_by_another(&ctx.session, &one.to)))
+}
