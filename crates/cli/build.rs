@@ -34,6 +34,12 @@ fn main() {
         .iter()
         .any(|linker| asked("CARGO_ENCODED_RUSTFLAGS").contains(linker));
     let optimised = asked("PROFILE") == "release" && asked("CARGO_CFG_TARGET_OS") == "linux";
+    // Symbols are stripped here and not by the profile, because only this link has to be repeated
+    // when `cargo xtask order` needs their names.
+    println!("cargo::rerun-if-env-changed=THROUGHLINE_SYMBOLS");
+    if optimised && asked("THROUGHLINE_SYMBOLS") != "keep" {
+        println!("cargo::rustc-link-arg-bin=tl=-Wl,--strip-all");
+    }
     if optimised && understood && asked("THROUGHLINE_LINK") != "dynamic" {
         order_hook_path(Path::new(&out));
     }

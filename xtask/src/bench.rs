@@ -79,10 +79,10 @@ impl Case {
 
 /// Builds, makes the two projects, measures, prints a Markdown table.
 pub(crate) fn bench(length: Length) -> Outcome {
-    say_error("building (release)");
-    generate::build_release()?;
+    say_error("building (dist)");
+    generate::build_dist()?;
     let target = target_directory()?;
-    let release = target.join("release");
+    let release = target.join("dist");
     // Not in the system's temporary directory: that may be in memory, where a sync costs nothing.
     let folder = tempfile::Builder::new()
         .prefix("bench-")

@@ -84,10 +84,11 @@ fn write_into(directory: &Path) -> Outcome {
 }
 
 /// Builds what the benchmark runs.
-pub(crate) fn build_release() -> Outcome {
+pub(crate) fn build_dist() -> Outcome {
     run(cargo().args([
         "build",
-        "--release",
+        "--profile",
+        "dist",
         "--quiet",
         "--package",
         "throughline",

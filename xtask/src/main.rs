@@ -1,9 +1,10 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks, fault injection.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web|team|compare OLD_TL] [--quick]`,
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask build-budget`, `cargo xtask bench [hooks|work|web|team|compare OLD_TL] [--quick]`,
 //! `cargo xtask faults`. The product never uses anything from here.
 
 mod bench;
+mod build_budget;
 mod faults;
 mod generate;
 mod order;
@@ -19,7 +20,9 @@ type Outcome = Result<(), String>;
 const USAGE: &str = "\
 usage: cargo xtask generate [--check]   write docs/reference, or see whether it is fresh
        cargo xtask tidy                 check the rules of the repository
+       cargo xtask tidy --record-names  record the share of one-word function names per crate
        cargo xtask order                find the functions hooks run, for the linker (needs valgrind)
+       cargo xtask build-budget dev|release [--record]   CPU seconds of a cold build per crate, against the recorded total
        cargo xtask bench [--quick]      measure the whole program against an empty process
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
@@ -29,15 +32,21 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask faults [--sample SECONDS] [--scenario NAME] …   kill and fail every command at every system call (needs strace)";
 
 fn main() -> ExitCode {
+    if let Some(code) = build_budget::run_as_wrapper() {
+        return code;
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["generate"] => generate::write(),
         ["generate", "--check"] => generate::check(),
         ["tidy"] => tidy::tidy(),
+        ["tidy", "--record-names"] => tidy::record_function_names(),
         ["bench"] => bench::bench(bench::Length::Full),
         ["bench", "--quick"] => bench::bench(bench::Length::Quick),
         ["order"] => order::order(),
+        ["build-budget", profile] => build_budget::check_budget(profile, false),
+        ["build-budget", profile, "--record"] => build_budget::check_budget(profile, true),
         ["faults", options @ ..] => faults::faults(options),
         ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
         ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),

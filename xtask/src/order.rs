@@ -13,11 +13,12 @@ use crate::{Outcome, say, say_error};
 
 /// Builds with names, runs every event, writes the list.
 pub(crate) fn order() -> Outcome {
-    say_error("building (release, with names)");
+    say_error("building (dist, with symbols)");
     run(cargo()
-        .args(["build", "--release", "--package", "throughline"])
-        .env("CARGO_PROFILE_RELEASE_STRIP", "none"))?;
-    let release = target_directory()?.join("release");
+        .args(["build", "--profile", "dist", "--package", "throughline"])
+        .args(["--package", "xtask", "--bins"])
+        .env("THROUGHLINE_SYMBOLS", "keep"))?;
+    let release = target_directory()?.join("dist");
     let folder = tempfile::tempdir().map_err(|error| format!("no directory: {error}"))?;
     let (through, profiles) = (folder.path().join("tl"), folder.path().join("profiles"));
     let script = format!(

@@ -42,10 +42,10 @@ pub(crate) fn bench(old: &str, length: Length) -> Outcome {
     let old = PathBuf::from(old)
         .canonicalize()
         .map_err(|error| format!("cannot use {old}: {error}"))?;
-    say_error("building (release)");
-    generate::build_release()?;
+    say_error("building (dist)");
+    generate::build_dist()?;
     let target = target_directory()?;
-    let release = target.join("release");
+    let release = target.join("dist");
     let folder = tempfile::Builder::new()
         .prefix("bench-compare-")
         .tempdir_in(&target)

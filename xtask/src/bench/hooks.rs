@@ -71,14 +71,14 @@ impl Case {
 
 /// Builds, makes the projects, measures, prints Markdown tables.
 pub(crate) fn bench(length: Length) -> Outcome {
-    say_error("building (release)");
-    generate::build_release()?;
+    say_error("building (dist)");
+    generate::build_dist()?;
     let target = target_directory()?;
     let folder = tempfile::Builder::new()
         .prefix("bench-hooks-")
         .tempdir_in(&target)
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
-    let release = target.join("release");
+    let release = target.join("dist");
     let program = release.join("tl");
     say_error("making stories of 221 and of 10,000 nodes");
     let runner = Runner {

@@ -30,14 +30,14 @@ const BENCH: &str = "human:bench";
 
 /// Builds, makes a database, a server and a laptop, measures, prints Markdown tables.
 pub(crate) fn bench(length: Length) -> Outcome {
-    say_error("building (release)");
-    generate::build_release()?;
+    say_error("building (dist)");
+    generate::build_dist()?;
     let target = target_directory()?;
     let folder = tempfile::Builder::new()
         .prefix("bench-team-")
         .tempdir_in(&target)
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
-    let release = target.join("release");
+    let release = target.join("dist");
     let cluster = Cluster::start(&folder.path().join("cluster"))?;
     say_error("making a story of 100 nodes, in the database, at home and on a laptop");
     let make = |name: &str| {

@@ -27,8 +27,8 @@ const PAUSES: [Option<Duration>; 4] = [
 
 /// Builds, makes the project, measures, prints Markdown tables.
 pub(crate) fn bench(length: Length) -> Outcome {
-    say_error("building (release)");
-    generate::build_release()?;
+    say_error("building (dist)");
+    generate::build_dist()?;
     let target = target_directory()?;
     let folder = tempfile::Builder::new()
         .prefix("bench-web-")

@@ -79,14 +79,14 @@ impl Case {
 
 /// Builds, makes the repository, measures, prints Markdown tables.
 pub(crate) fn bench(length: Length) -> Outcome {
-    say_error("building (release)");
-    generate::build_release()?;
+    say_error("building (dist)");
+    generate::build_dist()?;
     let target = target_directory()?;
     let folder = tempfile::Builder::new()
         .prefix("bench-work-")
         .tempdir_in(&target)
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
-    let release = target.join("release");
+    let release = target.join("dist");
     say_error("making a repository of 5,000 files and 300 tickets");
     let project = Story::empty(&release.join("tl"), &folder.path().join("repository"))?;
     fill(&project)?;
