@@ -103,6 +103,7 @@ pub struct AuditLog {
 impl AuditLog {
     /// Starts the writer for the audit log of a project.
     pub(crate) fn start(workspace: Arc<dyn Workspace>) -> Self {
+        // Bounded: an unbounded queue would grow without limit while the database is down.
         let (out, notes) = sync_channel(MAX_QUEUED_ENTRIES);
         let (end, ended) = sync_channel(1);
         let minute = Arc::new(Mutex::new(AggregationWindow::default()));
@@ -160,6 +161,8 @@ impl AuditLog {
         {
             // In its own scope: the lock is not held while the entry is sent.
             let mut minute = self.lock_window();
+            // A scanner with many source addresses makes many keys. Beyond the cap all of them
+            // share one entry, so that the log still says that something happened, and how often.
             if minute.kinds.len() >= MAX_KEYS_PER_WINDOW
                 && !minute.kinds.contains_key(&EntryKey::from_entry(&line))
             {
@@ -199,6 +202,8 @@ impl AuditLog {
         let now = Instant::now();
         {
             let used = &mut self.lock_window().used;
+            // A busy agent sends a hundred requests per second; one write per minute is enough for
+            // the time of last use.
             if used
                 .get(&token)
                 .is_some_and(|at| now.duration_since(*at) < AGGREGATION_INTERVAL)
@@ -278,6 +283,8 @@ impl Writer {
         let mut turned = Instant::now();
         let mut ended = false;
         while !ended {
+            // A failed batch is retried soon; an empty queue waits for the next message or the end
+            // of the minute.
             let patience = if self.waiting.is_empty() {
                 AGGREGATION_INTERVAL
             } else {
@@ -301,6 +308,7 @@ impl Writer {
                 }
                 next = notes.try_recv().map_err(|_| RecvTimeoutError::Timeout);
             }
+            // Also at the end: counts of the last minute would be lost otherwise.
             if ended || turned.elapsed() >= AGGREGATION_INTERVAL {
                 turned = Instant::now();
                 self.close_window();
@@ -309,6 +317,8 @@ impl Writer {
                 // The storage engine has no token store, and so no audit log.
                 Ok(false) => self.clear_queue(),
                 Ok(true) => {}
+                // No retry at shutdown: the process must end even if the database does not come
+                // back.
                 Err(_) if ended => {}
                 // Retried with what has arrived by then. The oldest entries are dropped first.
                 Err(_) => {
@@ -345,6 +355,7 @@ impl Writer {
     }
 
     fn write_batch(&mut self) -> Result<bool, application::Failure> {
+        // Pruning rides along with a write, so that an idle server causes no database traffic.
         let prune = self.pruned.is_none_or(|at| at.elapsed() >= PRUNE_INTERVAL);
         if self.waiting.is_empty() && self.uses.is_empty() {
             return Ok(true);

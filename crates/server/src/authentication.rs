@@ -93,6 +93,8 @@ impl TokenCache {
     fn find_valid(&self, credential: Credential<'_>) -> Option<&Token> {
         let hash = match credential {
             Credential::Secret(secret) => secret_hash(secret),
+            // A cookie value is hashed before the lookup, like a secret: the store holds no value
+            // that a browser could send.
             Credential::Cookie(value) => *self.by_cookie.get(&secret_hash(value))?,
             Credential::Missing => return None,
         };
@@ -159,6 +161,7 @@ impl Authenticator {
 
     /// Whether a stored token is still valid.
     pub(crate) async fn is_token_valid(&self, token: u64) -> bool {
+        // By id, not by secret: an open stream does not keep its secret in memory.
         let known = self.cached_tokens(None).await;
         known.is_ok_and(|known| {
             let now = known.store_time();
@@ -224,6 +227,7 @@ impl Authenticator {
     /// Whether a credential has the format of stored ones. Everything else is rejected without a
     /// read of the token store.
     fn may_be_stored(&self, credential: Credential<'_>) -> bool {
+        // The prefix makes leaked tokens recognisable for secret scanners; cookies have none.
         let digits = match credential {
             Credential::Secret(secret) => secret.strip_prefix(SECRET_PREFIX),
             Credential::Cookie(value) => Some(value),
@@ -319,6 +323,8 @@ fn read_tokens(workspace: &dyn Workspace) -> Result<Option<TokenCache>, applicat
                 .iter()
                 .map(|token| (token.cookie, token.hash))
                 .collect(),
+            // Indexed by digest: a lookup by hash needs no constant-time comparison, because an
+            // attacker cannot choose digests.
             by_hash: good.into_iter().map(|token| (token.hash, token)).collect(),
             read,
             time,

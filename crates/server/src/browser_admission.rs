@@ -75,7 +75,7 @@ pub(crate) async fn admit_browser(
         };
     }
     let token = Credential::from_bearer_header(request.headers());
-    // A bearer token wins over a cookie: a program may run in a browser with a session of its own.
+    // A bearer token takes precedence: it was sent on purpose, a cookie by the browser.
     let by_token = token != Credential::Missing;
     let credential = if by_token {
         token
@@ -94,8 +94,9 @@ pub(crate) async fn admit_browser(
     request.extensions_mut().insert(admitted.clone());
     let response = match summary.changes {
         // The scope of each action is checked where it runs; a read-only token does not get there.
+        // Checked before the body is read: a read-only token cannot make the server buffer 32 MB.
         true if !admitted.scope.is_sufficient_for(Scope::Agent) => {
-            let hint = "this token may only look: ask for one with a wider scope";
+            let hint = "this token is read-only: ask for one with a wider scope";
             json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
         }
         true => {
@@ -110,6 +111,7 @@ pub(crate) async fn admit_browser(
         }
         false => state.limits.await_response(next.run(request)).await,
     };
+    // After the response, because its status is part of the entry.
     state.audit_response(&admitted, &source, &summary, &response);
     event_streams::watch_stream(&state, admitted.token, response)
 }
@@ -140,11 +142,13 @@ fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Re
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // The page before the redirect had the token in its address.
     headers.insert("referrer-policy", HeaderValue::from_static("no-referrer"));
     if let Ok(place) = HeaderValue::from_str(&place) {
         headers.insert(LOCATION, place);
     }
     let CookieAttributes { name, secure } = cookie;
+    // `Secure` only behind HTTPS: on plain loopback a browser would not send the cookie back.
     let secure = if *secure { "; Secure" } else { "" };
     if let Ok(cookie) = HeaderValue::from_str(&format!(
         "{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}"
@@ -156,6 +160,8 @@ fn redirect_with_cookie(cookie: &CookieAttributes, value: &str, uri: &Uri) -> Re
 
 /// Returns the response for a browser that is not authenticated: how to get in.
 fn login_hint_response(no: AuthenticationError) -> Response {
+    // Rate limits and an unavailable database are for programs and people alike; only a missing
+    // token needs the hint.
     if no != AuthenticationError::InvalidCredential {
         return authentication_error_response(no);
     }

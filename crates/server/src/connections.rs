@@ -41,6 +41,8 @@ pub(crate) async fn accept_connections(
     closing: CancellationToken,
     stopped: impl Future<Output = ()>,
 ) {
+    // A semaphore instead of a counter: its permit is released when the connection task ends, also
+    // by a panic.
     let room = Arc::new(Semaphore::new(limits.connections));
     let mut open = JoinSet::new();
     let mut stopped = pin!(stopped);
@@ -91,6 +93,7 @@ async fn serve_connection(
 ) {
     let app = TowerToHyperService::new(app);
     let answered = service_fn(move |mut request: Request<Incoming>| {
+        // The peer address is a property of the connection; handlers see only requests.
         request.extensions_mut().insert(peer);
         app.call(request)
     });
@@ -104,6 +107,7 @@ async fn serve_connection(
     tokio::select! {
         _ = connection.as_mut() => {}
         () = closing.cancelled() => {
+            // Finishes the response in flight, then closes instead of waiting for the next request.
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;
         }
@@ -114,9 +118,8 @@ async fn serve_connection(
 /// crash of the server.
 async fn reject_connection(stream: TcpStream, max_connections: usize) {
     let full = service_fn(move |_: Request<Incoming>| {
-        let hint = format!(
-            "{max_connections} clients are connected, and no more are served at once: try again later"
-        );
+        let hint =
+            format!("{max_connections} clients are connected, which is the limit: try again later");
         ready(Ok::<_, Infallible>(json_response(
             StatusCode::SERVICE_UNAVAILABLE,
             &json!({ "error": hint }),
@@ -125,6 +128,7 @@ async fn reject_connection(stream: TcpStream, max_connections: usize) {
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(REJECTED_HEAD_TIMEOUT)
+        // One response, then the connection closes and frees its file descriptor.
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), full)
         .await;

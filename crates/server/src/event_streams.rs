@@ -36,6 +36,7 @@ impl HttpBody for WatchedStream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        // Checked on every poll; the cancellation wakes a stream that waits for its next event.
         if self.ended.as_mut().poll(context).is_ready() {
             return Poll::Ready(None);
         }
@@ -60,6 +61,7 @@ pub(crate) fn watch_stream(
         .get(CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .unwrap_or_default();
+    // By content type, because both routers produce streams: MCP and live updates.
     if !kind.starts_with("text/event-stream") {
         return response;
     }
@@ -92,6 +94,7 @@ async fn end_on_revocation(
     gone: CancellationToken,
 ) {
     loop {
+        // Polling once a second costs a cached lookup; the guide promises two seconds.
         tokio::select! {
             () = tokio::time::sleep(REVOCATION_CHECK_INTERVAL) => {}
             () = gone.cancelled() => return,

@@ -66,6 +66,7 @@ fn text_response(status: StatusCode, text: impl Into<Body>) -> Response {
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"),
     );
+    // A cached probe would hide an outage from a load balancer.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
@@ -116,6 +117,7 @@ async fn serve_metrics(
     {
         return authentication_error_response(no);
     }
+    // Read before the head, which waits for a store connection itself.
     let store_waits = workspace.store_wait_stats();
     let head = tokio::task::spawn_blocking(move || workspace.head()).await;
     let external = ExternalMetrics {

@@ -59,8 +59,10 @@ impl Limits {
         let (parts, body) = request.into_parts();
         match tokio::time::timeout(self.arrival, to_bytes(body, max_bytes)).await {
             Ok(Ok(bytes)) => Ok(Request::from_parts(parts, Body::from(bytes))),
+            // A read error and an overlong body look the same here; the size is by far the more
+            // likely.
             Ok(Err(_)) => {
-                let hint = format!("a message may have {max_bytes} bytes at most");
+                let hint = format!("the request body is larger than {max_bytes} bytes");
                 Err(json_response(
                     StatusCode::PAYLOAD_TOO_LARGE,
                     &json!({ "error": hint }),
@@ -68,7 +70,7 @@ impl Limits {
             }
             Err(_) => Err(json_response(
                 StatusCode::REQUEST_TIMEOUT,
-                &json!({ "error": "the message did not arrive in time" }),
+                &json!({ "error": "the request body did not arrive in time" }),
             )),
         }
     }
@@ -83,7 +85,7 @@ impl Limits {
             Ok(response) => response,
             Err(_) => json_response(
                 StatusCode::GATEWAY_TIMEOUT,
-                &json!({ "error": "this took too long" }),
+                &json!({ "error": "the request timed out" }),
             ),
         }
     }

@@ -30,6 +30,7 @@ impl RouteClass {
             "api" => Self::Api,
             "do" => Self::Action,
             "assets" => Self::Asset,
+            // One class: the three differ in path only, and probes would drown the other series.
             "healthz" | "readyz" | "metrics" => Self::Health,
             _ => Self::Page,
         }
@@ -82,9 +83,11 @@ pub(crate) struct ExternalMetrics {
 impl Metrics {
     /// Counts a response; for a stream, when it begins.
     pub(crate) fn record_response(&self, class: RouteClass, status: u16, took: Duration) {
+        // One short lock per response; the histogram has eleven buckets, so no atomics are needed.
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         *answers.by_status.entry((class, status)).or_default() += 1;
         let times = answers.times.entry(class).or_default();
+        // Buckets are cumulative: a fast response counts in all of them.
         for (count, end) in times.up_to.iter_mut().zip(BUCKET_BOUNDS_MILLIS) {
             *count += u64::from(took <= Duration::from_millis(end));
         }
@@ -109,6 +112,7 @@ impl Metrics {
         {
             let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             for ((class, status), number) in &answers.by_status {
+                // Class and status only: every further label multiplies the series.
                 let labels = format!("class=\"{}\",status=\"{status}\"", class.as_str());
                 let _ = writeln!(
                     requests,
@@ -134,13 +138,13 @@ impl Metrics {
         family(
             "http_requests_total",
             "counter",
-            "Requests answered, by what they were about and how.",
+            "HTTP responses by route class and status.",
             &requests,
         );
         family(
             "http_request_duration_seconds",
             "histogram",
-            "Time until an answer began.",
+            "Time to the start of the response.",
             &seconds,
         );
         let one =
@@ -149,21 +153,21 @@ impl Metrics {
         family(
             "event_streams",
             "gauge",
-            "Streams of events that are open.",
+            "Open event streams.",
             &one("event_streams", &streams),
         );
         let limited = self.limited.load(Relaxed);
         family(
             "rate_limited_total",
             "counter",
-            "Requests that came too often.",
+            "Requests rejected by a rate limit.",
             &one("rate_limited_total", &limited),
         );
         let lost = external.audit_lost;
         family(
             "audit_lost_total",
             "counter",
-            "Lines the audit log had no room for.",
+            "Audit log entries lost because the queue was full.",
             &one("audit_lost_total", &lost),
         );
         // Left out while the database is down: a gauge of 0 would look like a lost history.
@@ -171,7 +175,7 @@ impl Metrics {
             family(
                 "operations_head",
                 "gauge",
-                "The number of the last operation.",
+                "Number of the last operation.",
                 &one("operations_head", &head),
             );
         }
@@ -183,7 +187,7 @@ impl Metrics {
         family(
             "store_wait_seconds",
             "summary",
-            "Time until a connection to the state was there.",
+            "Time spent waiting for a store connection.",
             &waits,
         );
         out

@@ -81,12 +81,15 @@ fn trace_id(headers: &HeaderMap) -> Option<String> {
     let header = headers.get("traceparent")?.to_str().ok()?;
     let mut parts = header.split('-');
     let (version, id, span) = (parts.next()?, parts.next()?, parts.next()?);
+    // Strict, because the id goes into the audit log: only lowercase hexadecimal digits, as the W3C
+    // specification demands.
     let digits = |text: &str, length| {
         text.len() == length
             && text
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     };
+    // Version `ff` and an id of zeros are invalid by the specification.
     let is_one = digits(version, 2) && version != "ff" && digits(id, 32) && digits(span, 16);
     (is_one && id.bytes().any(|byte| byte != b'0')).then(|| id.to_owned())
 }
@@ -103,6 +106,7 @@ pub(crate) async fn measure_request(
     let source = RequestSource::from_request(&request);
     request.extensions_mut().insert(source);
     let response = next.run(request).await;
+    // Counted by status, because the limits of tokens and addresses reject in different places.
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
         state.metrics.limited.fetch_add(1, Relaxed);
     }
@@ -129,6 +133,8 @@ impl ServerState {
             );
             no
         };
+        // The address limit applies to unknown tokens only: an office behind one address shares no
+        // budget.
         let entered = self
             .authenticator
             .authenticate(credential, || {
@@ -221,6 +227,7 @@ impl RequestSummary {
         // Cut, because it is written to the audit log and may be as long as a request's head.
         let path: String = request.uri().path().chars().take(200).collect();
         let method = request.method().clone();
+        // Safe methods by RFC 9110; everything else may change something.
         let changes = !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS);
         Self {
             class: RouteClass::from_path(&path),
@@ -270,9 +277,10 @@ pub(crate) fn authentication_error_response(no: AuthenticationError) -> Response
         AuthenticationError::TokenStoreUnavailable => (
             RETRY_AFTER,
             HeaderValue::from_static("2"),
-            "tokens cannot be checked now, because the database does not answer: try again later".to_owned(),
+            "the token cannot be verified, because the database does not respond: try again later".to_owned(),
         ),
         AuthenticationError::RateLimited(wait) => {
+            // Rounded up: a client that comes back too early is rejected again.
             let seconds = wait.as_secs() + 1;
             (RETRY_AFTER, HeaderValue::from(seconds), format!("too many requests: try again in {seconds} s"))
         }
@@ -285,9 +293,9 @@ pub(crate) fn authentication_error_response(no: AuthenticationError) -> Response
 fn origin_rejection_response(reason: OriginRejection) -> Response {
     let hint = match reason {
         OriginRejection::Host => {
-            "this is not the host you summary for: use the address `tl serve` printed, or start it with --public-url"
+            "the `Host` header names another server: use the address `tl serve` printed, or start it with --public-url"
         }
-        OriginRejection::Origin => "pages of other sites may not use this server",
+        OriginRejection::Origin => "cross-origin requests are not allowed",
     };
     json_response(StatusCode::FORBIDDEN, &json!({ "error": hint }))
 }

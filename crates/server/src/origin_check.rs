@@ -58,6 +58,7 @@ impl PublicUrl {
     }
 
     fn matches_authority(&self, authority: &Authority) -> bool {
+        // Host names are case-insensitive.
         authority.host().eq_ignore_ascii_case(&self.host)
             && authority.port_u16().unwrap_or(self.default_port()) == self.port
             && !authority.as_str().contains('@')
@@ -68,9 +69,8 @@ impl FromStr for PublicUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || {
-            format!("`{text}` is no public address: expected one like https://plans.example.org")
-        };
+        let expected =
+            || format!("`{text}` is not a public URL: expected one like https://plans.example.org");
         let uri: Uri = text.parse().map_err(|_| expected())?;
         let https = match uri.scheme_str() {
             Some("https") => true,
@@ -82,9 +82,10 @@ impl FromStr for PublicUrl {
             .authority()
             .filter(|authority| !authority.as_str().contains('@'))
             .ok_or_else(expected)?;
+        // A path would need every link and cookie of the dashboard to carry it.
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Err(format!(
-                "`{text}` has a path: the server needs a host name of its own"
+                "`{text}` has a path: the server needs its own host name"
             ));
         }
         let port = authority.port_u16().unwrap_or(if https { 443 } else { 80 });
@@ -127,6 +128,7 @@ impl OriginCheck {
         uri: &Uri,
         headers: &HeaderMap,
     ) -> Result<(), OriginRejection> {
+        // HTTP/1.1 requires `Host`; a request without it cannot be checked.
         let Some(host) = request_host(uri, headers) else {
             return Err(OriginRejection::Host);
         };
@@ -193,11 +195,14 @@ impl OriginCheck {
             .and_then(|host| host.strip_suffix(']'))
             .unwrap_or(host)
             .parse::<IpAddr>();
+        // An IP address cannot be rebound, so any address of this machine is accepted where other
+        // machines may connect.
         let reaches_us = match address {
             Ok(address) => !self.loopback_only || address.is_loopback(),
             Err(_) => host.eq_ignore_ascii_case("localhost"),
         };
         reaches_us
+            // The port counts too: another service on this machine is another origin.
             && authority.port_u16().unwrap_or(80) == self.port
             && !authority.as_str().contains('@')
     }
@@ -259,6 +264,7 @@ mod tests {
             );
         }
         assert_eq!(checked(&check, &[]), Err(OriginRejection::Host));
+        // Other machines may connect: their address in `Host` is ours, but names stay refused.
         let open = OriginCheck::new(7070, false, None);
         assert_eq!(checked(&open, &[("host", "192.168.0.1:7070")]), Ok(()));
         assert_eq!(
@@ -292,6 +298,7 @@ mod tests {
             true,
             Some("https://Plans.Example.org".parse().expect("an address")),
         );
+        // A public URL adds a name; the loopback addresses stay valid for local clients.
         let local = checked(
             &check,
             &[

@@ -19,6 +19,7 @@ impl RateLimit {
     pub fn per_second(number: u32) -> Self {
         Self {
             per_second: number.into(),
+            // A dashboard page loads a dozen files at once.
             burst: f64::from(number) * 4.0,
         }
     }
@@ -67,6 +68,7 @@ impl<K: Hash + Eq> BucketMap<K> {
         };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.len() >= MAX_BUCKETS && !held.contains_key(&key) {
+            // A full bucket carries no information: its key would get a full one again.
             held.retain(|_, bucket| filled(bucket) < burst);
             // A flood from many addresses: rejecting the new ones bounds the memory.
             if held.len() >= MAX_BUCKETS {
@@ -80,6 +82,7 @@ impl<K: Hash + Eq> BucketMap<K> {
         // Refilled on use by the time passed, so no timer is needed.
         let left = filled(bucket);
         if left < 1.0 {
+            // Exactly until the next token; the response rounds it up to seconds.
             return Err(Duration::from_secs_f64((1.0 - left) / per_second));
         }
         *bucket = Bucket {
@@ -118,6 +121,7 @@ impl RateLimiter {
 /// Returns the /64 network of an IPv6 address: one machine has all of its addresses.
 fn network_prefix(address: IpAddr) -> IpAddr {
     match address {
+        // An IPv4 address is one machine, or many behind NAT, which cannot be told apart.
         IpAddr::V4(_) => address,
         IpAddr::V6(address) => {
             let [a, b, c, d, ..] = address.segments();

@@ -71,6 +71,8 @@ pub fn serve(
     mount: impl FnOnce(&ServerContext) -> Routes,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
+    // Checked again here, although the command line does: a router without this check would expose
+    // plans to the network by a wrong option alone.
     if !options.beyond_this_machine && !options.address.ip().is_loopback() {
         return Err(format!(
             "{} can be reached from other machines",
@@ -84,8 +86,9 @@ pub fn serve(
         .thread_keep_alive(Duration::from_secs(60 * 60))
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot begin to serve: {error}"))?;
+        .map_err(|error| format!("cannot start the server: {error}"))?;
     let outcome = runtime.block_on(serve_until_stopped(workspace, options, mount, on_ready));
+    // A blocking task that hangs in a database call must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
@@ -140,6 +143,7 @@ async fn serve_until_stopped(
     let app = app
         .merge(health::health_router(state.clone(), workspace))
         .layer(from_fn_with_state(state, measure_request));
+    // Before `on_ready`: a supervisor may send the signal as soon as the address is printed.
     let stopped = stop_signal()?;
     on_ready(address);
     connections::accept_connections(listener, app, limits, closing, stopped).await;

@@ -26,6 +26,7 @@ pub(crate) async fn admit_program(
         .origin_check
         .check_request(request.uri(), request.headers())
     {
+        // Before authentication: a page of another site must not learn whether a token is valid.
         return state.reject_origin(reason, &source, RouteClass::Mcp);
     }
     let admitted = match state
