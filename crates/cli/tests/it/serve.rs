@@ -810,7 +810,7 @@ fn no_commands_are_run_over_http() {
     assert_eq!(ran["isError"], json!(true));
     let said = ran["structuredContent"]["error"].to_string();
     assert!(
-        said.contains("no commands are run") && said.contains("tl evidence run 017/017b"),
+        said.contains("commands cannot be run") && said.contains("tl evidence run 017/017b"),
         "{said}"
     );
     assert!(!project.root().join("ran").exists());

@@ -95,7 +95,7 @@ fn what_may_not_be_is_refused() {
         &["--as", "anna", "--scope", "read"],
         "expected `human:NAME` or `agent:HOST/SESSION`",
     );
-    refused(&["--as", "system", "--scope", "read"], "is nobody");
+    refused(&["--as", "system", "--scope", "read"], "is not a principal");
     let unknown = project.refused(&["token", "revoke", "99"]);
     assert!(
         unknown.stderr.contains("there is no token `99`"),

@@ -71,7 +71,7 @@ impl Approvals {
         self.codec
             .seal_json_with(&asked, &options)
             .map_err(|error| {
-                ErrorData::internal_error(format!("the question cannot be kept: {error}"), None)
+                ErrorData::internal_error(format!("cannot seal the request state: {error}"), None)
             })
     }
 
@@ -85,6 +85,7 @@ impl Approvals {
     /// Marks a question as answered; a second answer is an error (replay).
     fn take(&self, asked: &Asked) -> Result<(), ErrorData> {
         let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        // Older ones have expired by their seal; forgetting them bounds the memory.
         answered.retain(|_, at| at.elapsed() < ANSWER_TIMEOUT);
         match answered.insert(asked.once.clone(), Instant::now()) {
             None => Ok(()),
@@ -94,7 +95,7 @@ impl Approvals {
 }
 
 fn not_ours() -> ErrorData {
-    let hint = "this requestState does not count: it is not ours, too old, used already, or of another call; call the \
+    let hint = "invalid requestState: forged, expired, used already, or of another call; call the \
                 tool again without it";
     ErrorData::invalid_params(hint, None)
 }
@@ -122,7 +123,7 @@ fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
         "required": ["approve"],
     });
     let requested_schema: ElicitationSchema = serde_json::from_value(schema).map_err(|error| {
-        ErrorData::internal_error(format!("the question cannot be asked: {error}"), None)
+        ErrorData::internal_error(format!("cannot build the question: {error}"), None)
     })?;
     Ok(ElicitRequestParams::FormElicitationParams {
         meta: None,
@@ -159,10 +160,13 @@ pub(super) async fn approve(
     request: &CallToolRequestParams,
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    // The tool's own response, as if there were no person to ask.
     let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
+    // Without a person to answer for, the form would let the agent approve itself.
     let Some(person) = server.deciding_person(ctx) else {
         return by_agent().await;
     };
+    // Where agents may approve, asking would only slow them down.
     let only_people = server
         .surface()
         .workspace()
@@ -199,6 +203,7 @@ pub(super) async fn approve(
     } else {
         let form = form(&question)?;
         let answer = tokio::select! {
+            // Three ends: an answer, a cancelled call, or the shutdown of the server.
             answer = ctx.peer.create_elicitation_with_timeout(form, Some(ANSWER_TIMEOUT)) => answer.ok(),
             () = ctx.ct.cancelled() => None,
             () = server.closing_token().cancelled() => None,
@@ -214,7 +219,10 @@ pub(super) async fn approve(
         }
         let failure = Failure::new(
             FailureKind::Refused,
-            format!("`{}` was not approved: no yes was given", question.node),
+            format!(
+                "`{}` was not approved: the person declined or did not answer",
+                question.node
+            ),
         )
         .with_step("call approve_entity again when the person has decided");
         return Ok(convert::failed(failure_value(&failure)).into());

@@ -151,6 +151,7 @@ impl Changes {
             changes: self.clone(),
             id,
         };
+        // Bounded, because each URI is read again after every operation; the excess is dropped.
         for uri in uris.into_iter().take(MOST_URIS) {
             listening.add(uri);
         }
@@ -185,6 +186,8 @@ impl Changes {
         };
         loop {
             let state = self.held();
+            // A condition variable instead of a plain sleep: the thread ends as soon as the last
+            // listener leaves.
             let (mut state, _) = self
                 .left
                 .wait_timeout_while(state, LOOK, |state| !state.listeners.is_empty())

@@ -19,6 +19,7 @@ pub(super) const LIST_SCOPE: CacheScope = CacheScope::Public;
 
 fn object(value: Value) -> JsonObject {
     match value {
+        // A schema is an object by construction; anything else becomes empty instead of a panic.
         Value::Object(object) => object,
         _ => JsonObject::new(),
     }
@@ -105,6 +106,7 @@ pub(super) fn failed(value: Value) -> CallToolResult {
 
 /// Returns completions, at most as many as the protocol allows.
 pub(super) fn completions(mut values: Vec<String>) -> CompletionInfo {
+    // The total tells a client that it should ask with a longer prefix.
     let found = values.len();
     values.truncate(CompletionInfo::MAX_VALUES);
     let more = found > values.len();
@@ -130,6 +132,7 @@ pub(super) fn prompt_arguments(
 /// Returns the protocol error for a failure outside a tool call, where there is no `isError`
 /// result.
 pub(super) fn error(failure: &Failure) -> ErrorData {
+    // MCP has few codes; the failure's kind is in the data.
     let code = match failure.kind {
         FailureKind::Refused
         | FailureKind::NotFound
@@ -144,6 +147,7 @@ pub(super) fn error(failure: &Failure) -> ErrorData {
 ///
 /// The client chooses it: with a `/` in it a client could pose as another session.
 pub(super) fn host_name(name: &str) -> String {
+    // Letters of any script: names of clients are not always English.
     let plain = |c: char| {
         if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
             c

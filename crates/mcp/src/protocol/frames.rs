@@ -74,19 +74,22 @@ pub(super) fn read(line: &[u8]) -> Frame {
     }
     let envelope: Envelope<'_> = match serde_json::from_slice(line) {
         Ok(envelope) => envelope,
+        // Valid JSON that is not an object is an invalid request; JSON-RPC has another code for
+        // broken JSON.
         Err(error) if error.is_data() => {
             return refused(
                 None,
-                ErrorData::invalid_request(format!("this is no JSON-RPC message: {error}"), None),
+                ErrorData::invalid_request(format!("not a JSON-RPC message: {error}"), None),
             );
         }
         Err(error) => {
             return refused(
                 None,
-                ErrorData::parse_error(format!("this is no JSON: {error}"), None),
+                ErrorData::parse_error(format!("invalid JSON: {error}"), None),
             );
         }
     };
+    // Read first: an error response should carry the id wherever there is one.
     let id: Option<RequestId> = text(envelope.id);
     if text::<String>(envelope.jsonrpc).as_deref() != Some("2.0") {
         return refused(
@@ -107,6 +110,7 @@ pub(super) fn read(line: &[u8]) -> Frame {
                     ErrorData::invalid_request("`method` must be a string", None),
                 );
             };
+            // An `id` that is present but of the wrong type is an error, not a notification.
             match (given, id) {
                 (None, _) => notification(&method, envelope.params),
                 (Some(_), None) => refused(
@@ -190,6 +194,7 @@ fn is_given_up(method: &str, given: &str) -> bool {
 
 /// Returns the error for an unknown method, with the nearest known one.
 pub(super) fn no_such_method(method: &str) -> ErrorData {
+    // Only known methods are suggested, never the removed one itself.
     let near = domain::suggest::nearest_words(
         method,
         METHODS.into_iter().filter(|known| *known != method),
@@ -225,7 +230,7 @@ fn read_params<T: DeserializeOwned>(method: &str, given: &str) -> Result<T, Erro
 
 fn wrong_params(method: &str, problem: &str) -> ErrorData {
     ErrorData::invalid_params(
-        format!("{method}: wrong params: {problem}; {}", shape(method)),
+        format!("{method}: invalid params: {problem}; {}", shape(method)),
         None,
     )
 }
@@ -312,9 +317,10 @@ pub(super) fn not_understood(method: &str, params: Option<&Value>, is_modern: bo
         return no_such_method(method);
     }
     let given = params.map_or_else(|| "{}".to_owned(), Value::to_string);
+    // Parsed again to get the message: the SDK only says that it failed.
     match typed(method, &given) {
         Err(fault) => fault,
-        Ok(_) => wrong_params(method, "they do not fit"),
+        Ok(_) => wrong_params(method, "they do not match"),
     }
 }
 

@@ -42,6 +42,7 @@ pub fn http_router_around<H: ServerHandler>(
         .noting(context.audit_log.clone());
     let mut router = Router::new();
     let mut paths = Vec::new();
+    // One service per subset: the SDK has no notion of tools that depend on the path.
     for (path, part) in surface.parts() {
         let path = format!("/mcp{path}");
         router = router.route_service(
@@ -50,7 +51,7 @@ pub fn http_router_around<H: ServerHandler>(
         );
         paths.push(path);
     }
-    let hint = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
+    let hint = json!({ "error": format!("there is nothing at this path; MCP is at {}", paths.join(", ")) });
     let not_found = move || ready(json_response(StatusCode::NOT_FOUND, &hint));
     // The wildcard as well as the fallback: beside a dashboard the fallback is the dashboard's, and
     // a client with a wrong path would get a page instead of JSON.
@@ -69,7 +70,10 @@ fn service<H: ServerHandler>(
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE_TIMEOUT);
     let mut config = StreamableHttpServerConfig::default()
+        // Plain JSON where there is no stream: simpler for proxies and for `curl`.
         .with_json_response(true)
+        // The same limit as in the server, which has read the body already: the SDK has a default
+        // of its own.
         .with_max_request_body_bytes(options.limits.body)
         .with_cancellation_token(shared.closing_token().clone());
     // The SDK's own checks stay on behind the server's origin check, with the same lists.
@@ -147,9 +151,8 @@ fn unreadable(bytes: &[u8]) -> Option<(Option<RequestId>, ErrorData)> {
         Frame::Refused { id: None, error } => Some((None, error)),
         _ if serde_json::from_slice::<ClientJsonRpcMessage>(bytes).is_ok() => None,
         Frame::Refused { id, error } => Some((id, error)),
-        Frame::Message(_) | Frame::Ignored => Some((
-            None,
-            ErrorData::invalid_request("this is no message of the protocol", None),
-        )),
+        Frame::Message(_) | Frame::Ignored => {
+            Some((None, ErrorData::invalid_request("not an MCP message", None)))
+        }
     }
 }

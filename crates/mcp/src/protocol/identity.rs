@@ -36,6 +36,7 @@ impl Server {
         {
             return principal.clone();
         }
+        // Self-reported, so it is only a label; what an agent may do does not depend on it.
         let host = ctx.client_info().map_or_else(
             || "mcp".to_owned(),
             |client| convert::host_name(&client.name),
@@ -81,6 +82,7 @@ impl Server {
                 None => Ok(()),
             };
         };
+        // An unknown tool needs no scope: the call fails with a suggestion anyway.
         let Some(needed) = self.surface().needs(&who.principal, tool) else {
             return Ok(());
         };
@@ -109,6 +111,7 @@ impl Server {
         let Some(parts) = ctx.extensions.get::<Parts>() else {
             return;
         };
+        // Put there by the server crate; over stdio there are neither.
         let known = (
             parts.extensions.get::<AuthenticatedPrincipal>(),
             parts.extensions.get::<RequestSource>(),

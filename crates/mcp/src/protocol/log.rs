@@ -56,6 +56,7 @@ impl Threshold {
         level: Level,
         data: impl FnOnce() -> Value,
     ) {
+        // A modern request without a level wants no messages; an older connection has the default.
         let wanted = match ctx.protocol_version() {
             Some(version) if !version.has_initialize() => ctx.meta.log_level().map(rank),
             _ => Some(self.0.load(Ordering::Relaxed)),

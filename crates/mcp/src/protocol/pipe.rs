@@ -68,6 +68,7 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
     /// Reads to the end of the line. `None` at the end of the stream.
     async fn next_line(&mut self) -> Option<Frame> {
         while !self.ended {
+            // `fill_buf` may be dropped at any time without losing bytes; they stay in the buffer.
             let there = match self.read.fill_buf().await {
                 Ok(there) => there,
                 // A read error is treated as the end of the stream: there is nobody to report it
@@ -90,7 +91,7 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
             if too_long && !self.skipping {
                 self.skipping = end.is_none();
                 self.line = Vec::new();
-                let hint = format!("a message may have {LONGEST_LINE} bytes at most");
+                let hint = format!("the message is larger than {LONGEST_LINE} bytes");
                 return Some(Frame::Refused {
                     id: None,
                     error: ErrorData::invalid_request(hint, None),
@@ -123,7 +124,7 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
             ClientRequest::InitializeRequest(_) => self.initialized = true,
             ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => {}
             other if !self.initialized && other.get_meta().protocol_version().is_none() => {
-                let hint = "say `initialize` first, or give `_meta` with io.modelcontextprotocol/protocolVersion and \
+                let hint = "send `initialize` first, or give `_meta` with io.modelcontextprotocol/protocolVersion and \
                             io.modelcontextprotocol/clientCapabilities in every request";
                 return Some(ErrorData::invalid_params(hint, None));
             }
@@ -144,6 +145,7 @@ fn line_of(message: &ServerJsonRpcMessage) -> Vec<u8> {
 /// Writes lines, all queued ones with one system call.
 async fn write_all(mut write: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Vec<u8>>) {
     while let Some(mut lines) = waiting.recv().await {
+        // A burst of notifications becomes one write.
         while let Ok(line) = waiting.try_recv() {
             lines.extend_from_slice(&line);
         }
@@ -177,6 +179,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Pipe<R> {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
+            // Sent before the next line is read: a client that floods invalid lines is slowed down.
             if self.owed.is_some() {
                 let Ok(place) = self.out.as_ref()?.reserve().await else {
                     self.gone.cancel();

@@ -166,6 +166,8 @@ impl Server {
     /// the read.
     fn here<T>(&self, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
         let work = || guarded(&self.shared.surface, work);
+        // Without `block_in_place` a quick read would stall other tasks of this worker; on a
+        // single-threaded runtime it is not available.
         if self.shared.threads {
             tokio::task::block_in_place(work)
         } else {
@@ -179,6 +181,7 @@ impl Server {
         work: impl FnOnce(&Surface) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         // The semaphore is never closed, so the result needs no check.
+        // Waiting here costs no thread.
         let _place = self.shared.aside.acquire().await;
         let surface = self.shared.surface.clone();
         tokio::task::spawn_blocking(move || guarded(&surface, work))
@@ -235,7 +238,7 @@ impl Server {
 pub(super) fn internal_error() -> Failure {
     Failure::new(
         FailureKind::Internal,
-        "this is a mistake in Throughline itself",
+        "internal error in Throughline (please report it)",
     )
 }
 
@@ -283,7 +286,7 @@ fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
         Some(cursor) => Err(ErrorData::invalid_params(
-            format!("`{cursor}` is no cursor of this list"),
+            format!("`{cursor}` is not a cursor of this list"),
             None,
         )),
     }
@@ -296,6 +299,8 @@ impl ServerHandler for Server {
             reason = "older clients set a level and expect to hear what goes on"
         )]
         let capabilities = ServerCapabilities::builder()
+            // Deprecated, but older clients show it, and it is the only place for warnings besides
+            // results.
             .enable_logging()
             .enable_completions()
             .enable_prompts()
@@ -337,10 +342,12 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // List changes are announced from here on, without a subscription.
         self.subscriptions.with_listener(&context.peer, |_| true);
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        // All versions, so that a client of the newest era can also see what it may fall back to.
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
             .with_ttl_ms(LIST_TTL_MS)
@@ -378,6 +385,7 @@ impl ServerHandler for Server {
         // Includes the wait for a slot, because that is what the client sees.
         let begun = Instant::now();
         let actor = self.acting_principal(&context);
+        // Taken, not cloned: arguments may hold whole plans.
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
         let response = match (
             self.check_scope(&request.name, &context),
@@ -393,6 +401,8 @@ impl ServerHandler for Server {
             }
             (Ok(()), tool) => approval::respond(self.called(&actor, tool, &arguments).await),
         };
+        // The outcome goes to the audit log and the client's log; the text of a failure may contain
+        // plans and stays out of both.
         let (level, outcome) = match &response {
             Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
                 // A refusal is normal work of the rules; only our own failures deserve a warning.
@@ -505,6 +515,7 @@ impl ServerHandler for Server {
             .map_err(|failure| convert::error(&failure))?;
         let Some(text) = text else {
             let known = self.shared.surface.prompts();
+            // Models invent prompt names; a suggestion saves them a second list request.
             let near = domain::suggest::nearest_words(
                 &request.name,
                 known.iter().map(|prompt| prompt.name.as_str()),
@@ -544,6 +555,7 @@ impl ServerHandler for Server {
         if is_modern(&context) {
             return Err(frames::no_such_method("logging/setLevel"));
         }
+        // Per connection, as the protocol says; the process has no log of its own.
         self.log.set(request.level);
         Ok(())
     }

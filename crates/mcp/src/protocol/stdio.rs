@@ -18,8 +18,9 @@ pub fn serve_stdio(surface: Surface) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("cannot begin to serve: {error}"))?;
+        .map_err(|error| format!("cannot start the server: {error}"))?;
     let outcome = runtime.block_on(async {
+        // Node uses socket pairs where other hosts use pipes.
         match sockets() {
             Some((read, write)) => serve_pipe(surface, read, write).await,
             None => {
@@ -52,9 +53,7 @@ pub async fn serve_pipe(
     // `server/discover` of the newest era and fall back to an older one.
     let running = serve_directly(server, pipe, None);
     match running.waiting().await {
-        Ok(QuitReason::JoinError(error)) | Err(error) => {
-            Err(format!("the server broke down: {error}"))
-        }
+        Ok(QuitReason::JoinError(error)) | Err(error) => Err(format!("the server failed: {error}")),
         Ok(_) => Ok(()),
     }
 }

@@ -48,9 +48,11 @@ impl Subscriptions {
         peer: &Peer<RoleServer>,
         then: impl FnOnce(&Listening) -> bool,
     ) -> bool {
+        // Held while the listener is created, so that two requests do not create two.
         let mut listener = lock(&self.listener);
         let listening = listener.get_or_insert_with(|| {
             let (listening, changes) = self.changes.listen(true, []);
+            // One task per connection: a slow client delays its own notifications only.
             tokio::spawn(forward_to_peer(changes, peer.clone()));
             listening
         });
@@ -81,12 +83,15 @@ impl Subscriptions {
     ) -> bool {
         let accepted = {
             let mut accepted = lock(&self.accepted);
+            // By filter, because the SDK passes no id from one callback to the other; equal filters
+            // are interchangeable.
             let ours = accepted
                 .iter()
                 .position(|accepted| accepted.requested == *context.requested());
             ours.map(|index| accepted.swap_remove(index))
         };
         let Some(Accepted {
+            // Kept until the stream ends: dropping it unregisters the listener.
             listening: _listening,
             mut changes,
             ..
@@ -98,6 +103,7 @@ impl Subscriptions {
             let change = tokio::select! {
                 change = changes.recv() => change,
                 () = context.cancelled() => None,
+                // Otherwise the stream would keep the server from shutting down.
                 () = closing.cancelled() => None,
             };
             let sent = match change {

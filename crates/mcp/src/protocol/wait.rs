@@ -65,6 +65,7 @@ pub(super) async fn wait(
     let mut asked = begun;
     let mut told = begun;
     while goes_on(&called) && begun.elapsed() < limit {
+        // Never past the deadline, so that a wait of one second takes one second.
         let next = (Instant::now() + LOOK).min(begun + limit);
         tokio::select! {
             () = sleep_until(next) => {}
@@ -73,6 +74,7 @@ pub(super) async fn wait(
             () = server.closing_token().cancelled() => return called,
         }
         let now = server.head();
+        // The tool runs only when something was recorded, or every two seconds for edited files.
         if now != head || asked.elapsed() >= ASK || begun.elapsed() >= limit {
             head = now;
             asked = Instant::now();

@@ -8,6 +8,7 @@ impl Surface {
     #[must_use]
     pub fn instructions(&self) -> String {
         let profiles = self.workspace().profiles();
+        // The hierarchy names the levels, which the tools take as `entity_type`.
         let trees: Vec<String> = profiles
             .iter()
             .map(|profile| profile.render_hierarchy())

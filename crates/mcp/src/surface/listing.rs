@@ -80,6 +80,8 @@ impl Surface {
             looked_at,
             plans,
         });
+        // Concurrent calls may both scan; the later result wins, and both are correct for their
+        // number.
         *last() = Some(listing.clone());
         Ok(listing)
     }

@@ -163,6 +163,7 @@ impl Surface {
     pub fn call(&self, actor: &Principal, name: &str, arguments: &Value) -> Called {
         let Some(tool) = self.named(name) else {
             let known = self.tools.iter().map(|tool| tool.name);
+            // Models misremember tool names; the nearest one saves a round trip.
             let near = domain::suggest::nearest_words(name, known, 1);
             let hint = near
                 .first()
@@ -180,6 +181,7 @@ impl Surface {
         match outcome {
             Ok(mut value) => {
                 if let (false, Some(fields)) = (warnings.is_empty(), value.as_object_mut()) {
+                    // Only if there are any: the member would cost tokens in every result.
                     fields.insert("warnings".to_owned(), json!(warnings));
                 }
                 Called::Done(value)
@@ -238,6 +240,7 @@ pub fn failure_value(failure: &Failure) -> Value {
             "next_steps": failure.next_steps,
         }
     });
+    // The current state of what was refused saves the model a second call.
     if let Some(current) = &failure.current {
         value["current"] = current.as_ref().clone();
     }

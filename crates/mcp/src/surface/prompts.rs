@@ -53,6 +53,7 @@ impl Surface {
         name: &str,
         arguments: &BTreeMap<String, String>,
     ) -> Result<Option<String>, Failure> {
+        // Checked first: a client must not reach a use case through a name that is not listed.
         if !self.prompts().iter().any(|prompt| prompt.name == name) {
             return Ok(None);
         }
@@ -73,6 +74,7 @@ impl Surface {
                 let request = PlanRequest {
                     kind: level.to_owned(),
                     id: given("id")?,
+                    // Clients send empty strings for optional arguments.
                     under: arguments
                         .get("under")
                         .filter(|under| !under.is_empty())
@@ -103,6 +105,7 @@ impl Surface {
         argument: &str,
         value: &str,
     ) -> Result<Vec<String>, Failure> {
+        // Only arguments that exist: some clients complete every field they show.
         let known = self.prompts().into_iter().any(|prompt| {
             prompt.name == name && prompt.arguments.iter().any(|one| one.name == argument)
         });
@@ -119,6 +122,7 @@ pub(super) fn prompts_for(profiles: &[Profile]) -> Vec<Prompt> {
     let mut prompts: Vec<Prompt> = profiles
         .iter()
         .flat_map(|profile| &profile.levels)
+        // Levels without a file have no plan to write.
         .filter(|level| level.file.is_some())
         .map(|level| Prompt {
             name: format!("plan_{}", level.name),
@@ -170,6 +174,7 @@ pub(super) fn prompts_for(profiles: &[Profile]) -> Vec<Prompt> {
 
 fn approve_text(ctx: &Context<'_>, node: String) -> Result<String, Failure> {
     let view = show_node(ctx, &[node])?;
+    // Names the file: the model should read it itself, in its own tool, with its own permissions.
     let file = view.file_path.as_deref().unwrap_or("its file");
     Ok(format!(
         "The plan `{}` is {}. Read {file} with the person: say in a few sentences what it decides and what it leaves open, and \

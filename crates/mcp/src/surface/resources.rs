@@ -97,7 +97,7 @@ impl Surface {
             Some(cursor) => cursor.parse().map_err(|_| {
                 Failure::new(
                     FailureKind::Invalid,
-                    format!("`{cursor}` is no cursor of this list"),
+                    format!("`{cursor}` is not a cursor of this list"),
                 )
             })?,
         };
@@ -113,6 +113,7 @@ impl Surface {
         let texts = listing.plans.iter().filter(|plan| plan.has_text).map(text);
         let mut rest = std::iter::once(briefing).chain(texts).skip(from);
         let items = rest.by_ref().take(PER_PAGE).collect();
+        // One element ahead: a cursor that leads to an empty page confuses clients.
         let next = rest.next().map(|_| (from + PER_PAGE).to_string());
         Ok(Page { items, next })
     }
@@ -126,6 +127,7 @@ impl Surface {
             if uri == "plan://briefing" {
                 return Ok(Some(("text/plain", compose_briefing(ctx, None)?)));
             }
+            // Before the generic prefix, which would take `hierarchy` for a level.
             if let Some(top) = uri.strip_prefix("state://planning/hierarchy/") {
                 let tree = show_tree(ctx, &[top.to_owned()])?;
                 return Ok(Some((JSON, json!(tree).to_string())));
@@ -146,6 +148,8 @@ impl Surface {
             if let Some(path) = uri.strip_prefix("plan://node/") {
                 let node = show_node(ctx, &[path.to_owned()])?;
                 let text = match node.version_hash {
+                    // From the store, not from the file: the text belongs to the recorded version,
+                    // which the status is about.
                     Some(version) => ctx.store.begin_read()?.load_text(version)?,
                     None => None,
                 };
@@ -191,6 +195,7 @@ impl Surface {
         match argument {
             "entity_type" => {
                 let profiles = self.workspace().profiles();
+                // Levels of all profiles: the URI does not name one.
                 let levels = profiles
                     .iter()
                     .flat_map(|profile| &profile.levels)

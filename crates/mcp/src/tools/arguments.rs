@@ -15,10 +15,14 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure>
     } else {
         arguments
     };
+    // By reference: arguments may hold whole plans.
     T::deserialize(given).map_err(|error| {
         let message = domain::suggest::with_suggestion(&error.to_string());
-        Failure::new(FailureKind::Invalid, format!("wrong arguments: {message}"))
-            .with_step("call the tool again with the arguments its schema names")
+        Failure::new(
+            FailureKind::Invalid,
+            format!("invalid arguments: {message}"),
+        )
+        .with_step("call the tool again with the arguments its schema names")
     })
 }
 
@@ -65,7 +69,7 @@ pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
     serde_json::to_value(view).map_err(|error| {
         Failure::new(
             FailureKind::Internal,
-            format!("the result cannot be written: {error}"),
+            format!("cannot serialise the result: {error}"),
         )
     })
 }

@@ -145,7 +145,11 @@ impl Tool {
     pub(crate) fn needs(&self, by: &Principal) -> Scope {
         match self.hints.read_only {
             true => Scope::Read,
+            // Without this a person's `agent` token could approve through the tools, past the
+            // policy.
             false if by.is_human() => Scope::Approve,
+            // What an agent may do is up to the policy; the token only has to allow agents'
+            // actions.
             false => Scope::Agent,
         }
     }
@@ -238,6 +242,7 @@ pub(crate) fn chosen(
     toolsets: Option<&[String]>,
     read_only: bool,
 ) -> Result<Vec<&'static Tool>, Failure> {
+    // Checked before anything is offered: a typo would silently offer fewer tools.
     let words = Toolset::ALL.map(Toolset::word);
     if let Some(unknown) = toolsets
         .into_iter()
@@ -254,6 +259,8 @@ pub(crate) fn chosen(
         Some(named) => named.iter().any(|name| name == set.word()),
         None => match set {
             Toolset::Core => true,
+            // By profile, so that a project sees only tools it can use: each costs tokens in every
+            // conversation.
             Toolset::Story => story_profiles(profiles).next().is_some(),
             Toolset::Trail => domain::trail::has_trail_profile(profiles),
             Toolset::Tickets => profiles

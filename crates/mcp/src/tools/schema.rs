@@ -17,6 +17,7 @@ pub(super) fn object(properties: Vec<Property>) -> Value {
         .into_iter()
         .map(|(name, schema, _)| (name.to_owned(), schema))
         .collect();
+    // `additionalProperties: false` makes a model's typo an error instead of an ignored argument.
     let mut schema =
         json!({ "type": "object", "properties": properties, "additionalProperties": false });
     if !required.is_empty() {
@@ -68,6 +69,7 @@ pub(super) fn entity_type(profiles: &[Profile]) -> Value {
         .flat_map(|profile| &profile.levels)
         .map(|level| level.name.as_str())
         .collect();
+    // The levels as an enumeration: models guess level names otherwise.
     json!({ "type": "string", "enum": levels })
 }
 

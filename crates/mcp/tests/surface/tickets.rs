@@ -204,7 +204,7 @@ fn what_one_session_holds_another_does_not_get() {
     assert!(
         old["message"]
             .as_str()
-            .is_some_and(|message| message.contains("token 0 is over")),
+            .is_some_and(|message| message.contains("with token 0 has expired")),
         "{old}"
     );
     done(

@@ -10,6 +10,7 @@ use crate::tools::{Hints, Tool, Toolset};
 
 pub(crate) const BRIEF: Tool = Tool {
     name: "brief",
+    // Descriptions say when to use a tool, because that is what a model has to decide.
     description: "Use at the start of a session or after losing context: one short text about where the plans stand.",
     set: Toolset::Core,
     hints: Hints::READS,
@@ -19,6 +20,7 @@ pub(crate) const BRIEF: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    // Parsed although there are none: an unknown argument is an error for every tool alike.
     let Nothing {} = read(arguments)?;
     Ok(json!({ "text": compose_briefing(ctx, None)? }))
 }

@@ -45,7 +45,9 @@ fn default_limit() -> usize {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { limit } = read(arguments)?;
     let mut work = list_next_work(ctx)?;
+    // Clamped although the schema has bounds: not every client validates arguments.
     let limit = limit.clamp(1, 100);
+    // The use case returns all of it; a model gets a part, and the number of the rest.
     let more = work.ready.len().saturating_sub(limit);
     work.ready.truncate(limit);
     let mut value = value(&work)?;

@@ -60,6 +60,7 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
+    // One poll: the transport calls this again until the result says `done`.
     let since = asked.since.map(OperationId);
     let request = WaitRequest {
         node: vec![asked.node],

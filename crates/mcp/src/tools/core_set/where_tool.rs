@@ -38,7 +38,9 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let more = status.attention.len().saturating_sub(MOST_LISTED);
     status.attention.truncate(MOST_LISTED);
     let mut value = value(&status)?;
+    // Counted, because a silent cut looks like a complete list.
     value["more_attention"] = json!(more);
+    // Only with a focus: a project without tickets has no position to report.
     if let Some(place) = where_if_focused(ctx)? {
         value["focus"] = json!({ "line": place.line, "stack": place.stack, "gate": place.gate });
     }

@@ -35,6 +35,7 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
+    // The batch format of the command line, one JSON object per line: one parser for both.
     let lines: Vec<String> = asked.changes.iter().map(Value::to_string).collect();
     value(&edit_document(
         ctx,

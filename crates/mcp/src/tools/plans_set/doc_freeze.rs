@@ -13,6 +13,7 @@ pub(crate) const DOC_FREEZE: Tool = Tool {
     name: "doc_freeze",
     description: "Use when a plan document is complete: nothing in it changes any more, and its milestones can be worked on.",
     set: Toolset::Plans,
+    // Irreversible for the document: after it nothing can be edited.
     hints: Hints::DESTROYS,
     input: |_| schema::object(vec![document()]),
     output: || {

@@ -42,6 +42,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let document = asked.document.as_deref();
     match &asked.entity {
+        // One entity with its version: a change has to name it, and the whole plan is much larger.
         Some(entity) => {
             show_entity(ctx, document, entity).map(|entity| json!({ "entity": entity }))
         }

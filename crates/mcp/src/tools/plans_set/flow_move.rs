@@ -60,8 +60,9 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     };
     match asked.how {
         How::Start => {
+            // Optional in the schema, because the other moves find the only run by themselves.
             let workflow = asked.workflow.ok_or_else(|| {
-                Failure::new(FailureKind::Invalid, "which workflow?")
+                Failure::new(FailureKind::Invalid, "missing argument `workflow`")
                     .with_step("planner, executor or story-planning")
             })?;
             value(&start_run(ctx, &workflow, asked.subject.as_deref())?)

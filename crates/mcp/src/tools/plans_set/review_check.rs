@@ -50,6 +50,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         scope,
         of,
     } = read(arguments)?;
+    // No authors: over MCP they come from the workflow, so that a caller cannot shift authorship.
     value(&add_check(
         ctx,
         &CheckRequest {

@@ -54,6 +54,7 @@ enum Word {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
+    // A finding is required for a failure only; the use case refuses an empty one.
     let verdict = match asked.verdict {
         Word::Pass => CheckVerdict::Pass,
         Word::Fail => CheckVerdict::Fail {

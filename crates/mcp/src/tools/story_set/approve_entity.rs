@@ -128,6 +128,7 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
         .version_hash
         .map(|version| version.to_string())
         .unwrap_or_default();
+    // Status and version first: clients may cut the message.
     let mut message = format!("Approve the plan `{}`", now.path);
     if let Some(file) = &now.file_path {
         message.push_str(&format!(" ({file})"));
@@ -137,10 +138,12 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
         now.status,
         version.get(..8).unwrap_or_default()
     ));
+    // Warnings first: they are what a person should decide about, and long texts are cut.
     let warnings = collect_plan_warnings(ctx, &node)?;
     warnings
         .iter()
         .for_each(|warning| message.push_str(&format!("\n- {warning}")));
+    // The person has to know that the agent wants to override warnings.
     if force && !warnings.is_empty() {
         message.push_str("\nThe agent asks to approve it in spite of these.");
     }

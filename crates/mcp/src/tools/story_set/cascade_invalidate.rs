@@ -13,6 +13,7 @@ pub(crate) const CASCADE_INVALIDATE: Tool = Tool {
     name: "cascade_invalidate",
     description: "Use when a plan turned out wrong: it becomes invalid, everything below it stale, your reason on record.",
     set: Toolset::Story,
+    // Approvals below are revoked; clients should ask first.
     hints: Hints::DESTROYS,
     input: |profiles| {
         let text = || json!({ "type": "string" });

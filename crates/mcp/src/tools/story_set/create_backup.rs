@@ -25,6 +25,8 @@ pub(crate) const CREATE_BACKUP: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    // No version argument: a backup is always of the current text, and older versions are in the
+    // store.
     let (node, Nothing {}) = entity(arguments)?;
     value(&create_backup(ctx, &node)?)
 }

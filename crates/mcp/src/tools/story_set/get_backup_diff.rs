@@ -44,6 +44,8 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (mut node, Arguments { version }) = entity(arguments)?;
+    // The reference grammar of the command line: node words, then a version; without one, the
+    // approved text.
     node.extend(version);
     value(&diff_version(ctx, &node)?)
 }

@@ -104,6 +104,7 @@ impl Cutting {
         if let Some(title) = &node.title {
             value["title"] = json!(title);
         }
+        // Optional, because statuses double the size of a large tree.
         if self.status {
             value["status"] = json!(node.status);
         }
@@ -112,6 +113,7 @@ impl Cutting {
             .iter()
             .filter_map(|child| self.shown(child, depth - 1))
             .collect();
+        // Per node, so that the model knows where to ask for more.
         if children.len() < node.children.len() {
             value["children_not_shown"] = json!(node.children.len() - children.len());
         }

@@ -13,6 +13,7 @@ pub(crate) const RESTORE_BACKUP: Tool = Tool {
     name: "restore_backup",
     description: "Use to put an earlier text back into the plan's file; what is there now is kept.",
     set: Toolset::Story,
+    // Overwrites a file that people own, even though its text is kept.
     hints: Hints::DESTROYS,
     input: |profiles| {
         schema::entity(
@@ -44,5 +45,6 @@ struct Arguments {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (mut node, Arguments { version }) = entity(arguments)?;
     node.push(version);
+    // No expected version: the text that is replaced is kept as a version, so nothing is lost.
     value(&restore_version(ctx, &node, None)?)
 }

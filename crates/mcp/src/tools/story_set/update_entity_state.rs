@@ -92,6 +92,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         parent: None,
     });
     let message = match asked.status {
+        // Idempotent: a repeated call after a lost response is not an error.
         status if status == now.status => format!("`{}` is {status} already", now.path),
         Status::Approved => {
             let request = ApproveRequest {
@@ -115,6 +116,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             )?;
             format!("`{}` is condemned", now.path)
         }
+        // These follow from facts; setting them would contradict the files at the next scan.
         Status::Draft | Status::RequiresRevalidation => {
             return Err(Failure::new(
                 FailureKind::Refused,

@@ -53,6 +53,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         text,
         verdict,
     } = read(arguments)?;
+    // Two fields instead of a union type, which some clients reject.
     let answer = verdict.or(text.map(Value::String)).unwrap_or(Value::Null);
     let answer = StepAnswer {
         nonce,

@@ -22,6 +22,7 @@ pub(crate) const RESUME_GENERATION: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let SceneOnly { scene_id } = read(arguments)?;
+    // The resolved path of the scene goes on, so that both calls mean the same one.
     let resumed = resume_generation(ctx, &[scene_id])?;
     value(&next_step(ctx, &[resumed.scene])?)
 }

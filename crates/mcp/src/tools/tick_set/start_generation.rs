@@ -29,6 +29,8 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { scene_id } = read(arguments)?;
+    // Without an id the use case chooses, so that a host can write scene after scene without
+    // knowing the tree.
     let scene = scene_id.map_or_else(|| next_unwritten_scene(ctx), Ok)?;
     let started = start_generation(ctx, &[scene])?;
     value(&next_step(ctx, &[started.scene])?)

@@ -12,7 +12,7 @@ use crate::tools::{Hints, Tool, Toolset};
 
 pub(crate) const TICK_SUBMIT: Tool = Tool {
     name: "tick_submit",
-    description: "Use to answer tick_begin: the plan is checked, kept and run. A plan that cannot be run comes back with the reason; mend it and submit again.",
+    description: "Use to answer tick_begin: the plan is checked, kept and run. A plan that cannot be run comes back with the reason; fix it and submit again.",
     set: Toolset::Tick,
     hints: Hints::GOES_ON,
     input: |_| {
@@ -44,6 +44,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             nonce,
             plan,
             planner: signature(ctx),
+            // The host pays for its model; the server knows neither tokens nor price.
             spent: Vec::new(),
         },
     )?)

@@ -26,6 +26,7 @@ pub(crate) const CLAIM: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    // Claiming again extends the lease, so the tool is idempotent for its caller.
     let NodeOnly { node } = read(arguments)?;
     value(&claim_node(ctx, &[node])?)
 }

@@ -16,6 +16,7 @@ pub(crate) const EVIDENCE: Tool = Tool {
     name: "evidence",
     description: "Use before you call a node done: show what proves it and whether that still holds, run what is declared, add a proof (a command that must end with 0, a file, or a review).",
     set: Toolset::Tickets,
+    // It can start programs, so clients should ask each time.
     hints: Hints::RUNS,
     input: |_| {
         schema::object(vec![
@@ -23,6 +24,7 @@ pub(crate) const EVIDENCE: Tool = Tool {
             ("node", schema::node(), true),
             (
                 "command",
+                // As a list: without a shell there is nothing to quote and nothing to inject.
                 schema::texts("add: the program and its arguments; no shell reads them"),
                 false,
             ),
@@ -96,6 +98,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             file,
             review,
         } => {
+            // Exactly one kind: a proof of two kinds could be half fresh.
             let asks = match (command.is_empty(), file, review) {
                 (false, None, None) => ProofCheck::Command {
                     run: command,
@@ -114,6 +117,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             node,
             timeout_seconds,
         } => {
+            // Clamped, because a command without a limit would hold a slot forever.
             let most = timeout_seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
             run_evidence(ctx, &[node], Duration::from_secs(most))?
         }

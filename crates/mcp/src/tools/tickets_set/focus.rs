@@ -45,6 +45,7 @@ pub(crate) const FOCUS: Tool = Tool {
 };
 
 #[derive(Deserialize)]
+// Tagged by `action`, so that serde names the missing field of that very action.
 #[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
 enum Arguments {
     Enter {

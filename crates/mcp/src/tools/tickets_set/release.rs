@@ -40,6 +40,7 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    // With the fencing token a session cannot release a claim that was taken over meanwhile.
     let Arguments { node, token } = read(arguments)?;
     value(&release_node(
         ctx,

@@ -48,6 +48,7 @@ enum Arguments {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     match read(arguments)? {
         Arguments::List { ticket } => value(&list_scenarios(ctx, ticket.as_slice())?),
+        // Without a name it is the scenario in focus, as in the command line.
         Arguments::Done { scenario } => value(&finish_scenario(ctx, scenario.as_slice())?),
     }
 }

@@ -12,10 +12,11 @@ use crate::tools::{Hints, Tool, Toolset};
 
 pub(crate) const TICKET: Tool = Tool {
     name: "ticket",
-    description: "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is judged anew). Of an existing file only the key that changes is written.",
+    description: "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is estimated again). Of an existing file only the key that changes is written.",
     set: Toolset::Tickets,
     hints: Hints::GOES_ON,
     input: |profiles| {
+        // From the profiles, because custom profiles name their own phases.
         let phases: Vec<&str> = profiles
             .iter()
             .flat_map(|profile| &profile.work_phases)
@@ -90,6 +91,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             let kind = kind.unwrap_or_else(|| "task".to_owned());
             let request = NewTicket {
                 title,
+                // The id is allocated in the write transaction: two agents cannot get the same one.
                 id: None,
                 parent: parent.map(|parent| vec![parent]),
                 kind,
@@ -98,6 +100,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         }
         Arguments::Split { ticket, titles } => {
             let outcome = split_ticket(ctx, &[ticket], &titles)?;
+            // `id` in every result, so that one schema fits all actions.
             Ok(json!({ "id": outcome.parent, "children": value(&outcome.children)? }))
         }
         Arguments::Phase { ticket, phase } => value(&set_phase(ctx, &[ticket], &phase)?),

@@ -13,6 +13,7 @@ pub(crate) const COMPACT_SESSION: Tool = Tool {
     name: "compact_session",
     description: "Use to end a session: distils turning points, archives its file and tree. Give `report` to say yourself what the next compaction keeps.",
     set: Toolset::Trail,
+    // Archives the session's tree and file: the model loses what it does not put into the report.
     hints: Hints::DESTROYS,
     input: |_| {
         schema::object(vec![(

@@ -25,6 +25,7 @@ pub(crate) const DECLARE_INTENT: Tool = Tool {
             ),
         ])
     },
+    // The new position, so that the model need not ask for it.
     output: super::place,
     run,
 };

@@ -12,6 +12,7 @@ pub(crate) const HIERARCHY_PRUNE: Tool = Tool {
     name: "hierarchy_prune",
     description: "Use when finished branches pile up: takes them out, leaving a line about each.",
     set: Toolset::Trail,
+    // Nodes leave the tree; only a summary of each branch stays.
     hints: Hints::DESTROYS,
     input: |_| schema::object(Vec::new()),
     output: || {

@@ -55,6 +55,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         &MapRequest {
             level,
             text: content,
+            // Mapping something means working on it.
             status: status.unwrap_or(Progress::Active),
         },
     )?)

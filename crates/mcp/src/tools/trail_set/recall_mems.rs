@@ -45,6 +45,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         shelf,
         limit,
     } = read(arguments)?;
+    // Clamped although the schema has bounds: not every client validates arguments.
     let most = limit.unwrap_or(10).clamp(1, 50);
     Ok(json!({ "mems": value(&recall_mems(ctx, &RecallRequest { query, shelf, most })?)? }))
 }
