@@ -38,6 +38,7 @@ async fn run_and_redirect(
     page: String,
     use_case: impl FnMut(&Context<'_>) -> Result<&'static str, Failure> + Send + 'static,
 ) -> Redirected {
+    // The failure page links back to the page with the form, so that the reader can look again.
     let done = dashboard.ask_as(who.principal, use_case).await;
     let done = done.map_err(Refusal::on(page.clone()))?;
     // A redirect, so that reloading the page does not send the form again.
@@ -68,6 +69,7 @@ fn parse_version(text: &str) -> Result<VersionHash, Failure> {
 /// Parses a version hash that a form may leave out.
 fn parse_optional_version(text: &str) -> Result<Option<VersionHash>, Failure> {
     match text {
+        // Browsers send empty fields; absence and emptiness mean the same.
         "" => Ok(None),
         text => parse_version(text).map(Some),
     }
@@ -96,6 +98,7 @@ pub(crate) struct ApprovalForm {
 impl ApprovalForm {
     fn force_option(&self) -> Force {
         match self.force {
+            // Any value counts: a checkbox has only presence.
             Some(_) => Force::Yes,
             None => Force::No,
         }
@@ -200,6 +203,7 @@ pub(crate) async fn restore_version(
     Form(form): Form<RestoreForm>,
 ) -> Redirected {
     run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
+        // A full hash, not a prefix: the page has it, and a prefix could become ambiguous.
         let words = [form.node.clone(), parse_version(&form.version)?.to_string()];
         let replaces = parse_optional_version(&form.replaces)?.map(Into::into);
         application::restore_version::restore_version(ctx, &words, replaces.as_ref())
@@ -277,6 +281,7 @@ pub(crate) async fn pass_check(
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
+    // Built before the closure, which a conflict may run twice.
     let request = form.into_request(CheckVerdict::Pass);
     run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
         application::reviews::judge::record_verdict(ctx, &request).map(|_| "passed")
@@ -290,6 +295,7 @@ pub(crate) async fn fail_check(
     Who(who): Who<AuthenticatedPrincipal>,
     Form(form): Form<CheckForm>,
 ) -> Redirected {
+    // Trimmed here; the rules refuse an empty finding.
     let finding = form.text.trim().to_owned();
     let request = form.into_request(CheckVerdict::Fail { finding });
     run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {

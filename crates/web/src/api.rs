@@ -51,11 +51,12 @@ pub(crate) fn router() -> Router<Dashboard> {
         .route("/api/gates", get(gates))
         .route("/api/memory", get(memory))
         .route("/api/live", get(live::stream))
+        // JSON for unknown paths, too: the fallback is a page.
         .route("/api/{*path}", get(nowhere))
 }
 
 async fn nowhere() -> ApiRefusal {
-    Failure::new(FailureKind::NotFound, "there is nothing here")
+    Failure::new(FailureKind::NotFound, "there is no such API path")
         .with_step("GET /api/openapi.json")
         .into()
 }
@@ -103,6 +104,7 @@ const MOST_LOG: usize = 20;
 pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
     let words = [path.to_owned()];
     let plan = read_plan(ctx, &words)?;
+    // The explanation reads the whole chain of parents; only these two need one.
     let stale = matches!(
         plan.plan.node.status,
         Status::RequiresRevalidation | Status::Invalid
@@ -161,6 +163,7 @@ const MOST_LOOKED_THROUGH: usize = 20_000;
 
 /// Reads one page of the timeline.
 pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Failure> {
+    // Clamped instead of refused: a page with a wrong number in its URL should still open.
     let most = asked
         .limit
         .unwrap_or(USUAL_OPERATIONS)
@@ -169,6 +172,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
         .filter(|node| !node.is_empty())
         .into_iter()
         .collect();
+    // Case-insensitive: people type names, not principals.
     let by = asked.by.trim().to_lowercase();
     let fits = |operation: &OperationView| {
         (asked.verb.is_empty() || operation.verb.as_str() == asked.verb)
@@ -205,6 +209,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
             if fits(&operation) {
                 operations.push(operation);
             }
+            // A full page may end exactly at the last operation; then there is no next one.
             if operations.len() == most {
                 let is_all = is_last && at + 1 == found;
                 return Ok(Timeline {
@@ -320,6 +325,7 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
         .filter(|entry| entry.kind == EntryKind::Relationship.as_str())
         .map(|tie| {
             let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
+            // By name: ids of characters mean nothing to readers.
             let named = |id: String| {
                 entries
                     .iter()

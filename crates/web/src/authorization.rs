@@ -40,6 +40,7 @@ async fn require_scope(
         "this needs a token of the scope `{needed}`, and yours has `{}`",
         who.scope
     );
+    // Names the missing scope and the command, because the person asked has to type it.
     let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
         "ask for one: tl token create NAME --as {} --scope {needed}",
         who.principal

@@ -124,6 +124,7 @@ impl Dashboard {
 
     /// Returns the router of pages, forms and API.
     pub fn router(&self) -> Router {
+        // Their fallback answers unknown paths of all routers below with a page.
         let pages = Router::new()
             .route("/", get(pages::now::now_page))
             .route("/tree", get(pages::tree::tree_page))
@@ -152,6 +153,8 @@ impl Dashboard {
                 .route("/do/conclude", post(actions::conclude_review))
                 .route("/do/retry", post(actions::retry_failed_tick))
                 .route("/do/skip", post(actions::skip_failed_tick))
+                // `route_layer`, not `layer`: unknown paths must stay 404, also for tokens without
+                // the scope.
                 .route_layer(from_fn(authorization::require_approve))
                 .merge(
                     Router::new()
@@ -178,6 +181,7 @@ impl Dashboard {
         &self,
         use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
+        // Read access is decided by admission; there is no per-plan permission.
         let person = self.workspace.local_person();
         self.ask_as(person, use_case).await
     }
@@ -207,7 +211,13 @@ impl Dashboard {
     /// `block_in_place` instead of `spawn_blocking`: on a busy machine waking another thread and
     /// being woken by it takes longer than most responses.
     async fn aside<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-        let broken = || Failure::new(FailureKind::Internal, "the use case broke off");
+        let broken = || {
+            Failure::new(
+                FailureKind::Internal,
+                "internal error in Throughline (please report it)",
+            )
+        };
+        // Held until the work is done; requests beyond the limit wait here without a thread.
         let _room = self.room.acquire().await.map_err(|_| broken())?;
         // A panic costs one response; the runtime's thread has to survive it.
         let caught = tokio::task::block_in_place(|| {

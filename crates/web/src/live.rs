@@ -91,6 +91,7 @@ impl Live {
                     return;
                 }
             }
+            // One scan for all open pages, instead of one per page.
             if looked_at_files.elapsed() >= FRESH {
                 self.lookout.look();
                 looked_at_files = Instant::now();
@@ -131,6 +132,7 @@ pub(crate) async fn stream(
     Query(asked): Query<Since>,
     headers: HeaderMap,
 ) -> impl IntoResponse {
+    // The header wins: on a reconnect the browser repeats the URL with its old `since`.
     let known = headers
         .get("last-event-id")
         .and_then(|id| id.to_str().ok()?.parse().ok())
@@ -153,6 +155,7 @@ pub(crate) async fn stream(
             if now.closed {
                 return;
             }
+            // `!=` instead of `>`: after a restore from a backup the number is smaller.
             if now.head != last {
                 let since = OperationId(last);
                 // A failed read is retried at the next change; `last` stays, so nothing is skipped.
@@ -162,6 +165,8 @@ pub(crate) async fn stream(
                 {
                     last = match &changes {
                         Some(changes) => changes.last().map_or(last, |change| change.operation.0),
+                        // Too many were missed: the page reloads and continues from the current
+                        // head.
                         None => now.head,
                     };
                     for event in told(changes.as_deref(), last) {

@@ -71,6 +71,7 @@ impl Seen {
 
     /// Returns the tree with the operations since, and caches it.
     fn follow(&self, ctx: &Context<'_>) -> Result<Arc<CachedTree>, Failure> {
+        // Applying new operations costs what changed; reading the tree again costs its size.
         let next = match self.known() {
             Some(known) => known.catch_up(ctx)?,
             None => Arc::new(CachedTree::read(ctx)?),
@@ -86,7 +87,9 @@ impl Seen {
     /// Runs requested scans, one for all that wait, until the channel closes.
     fn serve(&self, asked: &Receiver<Sender<()>>) {
         while let Ok(first) = asked.recv() {
+            // Requests that arrive during a scan get the next one: it must begin after they asked.
             let waiting: Vec<Sender<()>> = std::iter::once(first).chain(asked.try_iter()).collect();
+            // Reset before the scan, so that an edit during it can request another.
             self.is_asked_for.store(false, Ordering::SeqCst);
             self.look();
             // A receiver that is gone has stopped waiting.

@@ -6,6 +6,7 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 /// Renders Markdown.
 pub(crate) fn render_markdown(text: &str) -> Markup {
+    // The extensions people use in plans; math and footnotes are left out.
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_STRIKETHROUGH
@@ -22,6 +23,7 @@ pub(crate) fn render_markdown(text: &str) -> Markup {
             None
         }
         _ if front_matter => None,
+        // As text, so that a reader sees what the file contains.
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
         Event::Start(Tag::Link {
             link_type,

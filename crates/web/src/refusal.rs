@@ -11,6 +11,7 @@ use crate::pages::{NavigationEntry, render_message, render_page};
 
 fn status(kind: FailureKind) -> StatusCode {
     match kind {
+        // 403 and not 409: the rule says no, and repeating the request does not help.
         FailureKind::Refused => StatusCode::FORBIDDEN,
         FailureKind::NotFound => StatusCode::NOT_FOUND,
         FailureKind::Conflict => StatusCode::CONFLICT,
@@ -41,7 +42,7 @@ impl IntoResponse for Refusal {
         let Self(failure, back) = self;
         let content = html! {
             section.notice.refused role="alert" {
-                h1 { "This was not done" }
+                h1 { "This action failed" }
                 p { (render_message(&failure.message)) }
                 @if !failure.next_steps.is_empty() {
                     h2 { "What to do next" }

@@ -32,6 +32,7 @@ pub(crate) fn router() -> Router<Dashboard> {
         "/api/team/operations",
         get(hand_over)
             .post(accept)
+            // The framework's default of 2 MB is smaller than a push of several texts.
             .layer(DefaultBodyLimit::max(MAX_PUSH_BYTES + 4_096)),
     )
 }
@@ -67,7 +68,7 @@ async fn hand_over(
     Extension(caller): Extension<AuthenticatedPrincipal>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, ApiRefusal> {
-    let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is no hash");
+    let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is not a hash");
     let hash = asked
         .hash
         .as_deref()
@@ -92,6 +93,7 @@ async fn hand_over(
     }
     Ok(match page {
         SendOperationsOutcome::Page { greeting, lines } => answered(&greeting, &lines)?,
+        // The replica has operations this server never had: it must not append to them.
         SendOperationsOutcome::Diverged => (
             StatusCode::CONFLICT,
             Json(PushOutcome::Diverged {
@@ -105,6 +107,7 @@ async fn hand_over(
 fn answered(greeting: &PullHeader, lines: &[String]) -> Result<Response, Failure> {
     let head = serde_json::to_string(greeting)
         .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+    // Built in one buffer: a first pull sends the whole history.
     let mut body =
         String::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
     body.push_str(&head);
@@ -123,11 +126,11 @@ async fn accept(
     body: Bytes,
 ) -> Result<Response, ApiRefusal> {
     if dashboard.only_shows {
-        return Err(Failure::new(FailureKind::Refused, "this server only shows").into());
+        return Err(Failure::new(FailureKind::Refused, "this server is read-only").into());
     }
     let (sending, lines) = read(&body)?;
     let workspace = dashboard.workspace.clone();
-    let closed = |_| Failure::new(FailureKind::Unavailable, "the server is about to end");
+    let closed = |_| Failure::new(FailureKind::Unavailable, "the server is shutting down");
     // Taken before a slot of `room`: pushes that wait for each other must not block the pages.
     let _turn = dashboard.turn.acquire().await.map_err(closed)?;
     let receipt = dashboard
@@ -147,12 +150,12 @@ async fn accept(
 fn read(body: &[u8]) -> Result<(PushHeader, Vec<String>), Failure> {
     let invalid = |what: String| Failure::new(FailureKind::Invalid, what);
     let text =
-        std::str::from_utf8(body).map_err(|_| invalid("what was sent is no UTF-8".to_owned()))?;
+        std::str::from_utf8(body).map_err(|_| invalid("the body is not valid UTF-8".to_owned()))?;
     let mut lines = text.split_inclusive('\n');
     let head = lines.next().unwrap_or_default();
     let sending = serde_json::from_str(head).map_err(|error| {
         invalid(format!(
-            "the first line does not say what the others come after: {error}"
+            "invalid first line, expected the operation that the others follow: {error}"
         ))
     })?;
     let lines: Vec<String> = lines.map(str::to_owned).collect();

@@ -18,6 +18,7 @@ pub(crate) fn encode_query_value(text: &str) -> String {
 fn percent_encode(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
+        // The unreserved characters of RFC 3986; everything else is encoded.
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) || kept.contains(&byte) {
             out.push(char::from(byte));
         } else {

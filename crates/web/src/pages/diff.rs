@@ -10,7 +10,7 @@ pub(crate) fn render_diff(diff: &DiffView) -> Markup {
         @if !diff.sections.is_empty() {
             ul.sections { @for section in &diff.sections { li { span.tag { (section.change) } " " (section.heading) } } }
         }
-        @if diff.hunks.is_empty() { p.quiet { "The two are the same." } } @else {
+        @if diff.hunks.is_empty() { p.quiet { "No differences." } } @else {
             div.diff tabindex="0" role="region" aria-label={ (diff.older) " compared with " (diff.newer) } {
                 table {
                     thead { tr { th scope="col" { (diff.older) } th scope="col" { (diff.newer) } } }
@@ -33,6 +33,7 @@ fn render_hunk(hunk: &Hunk) -> Markup {
                 open = pairs.len();
             }
             DiffLineKind::Removed => pairs.push((Some(line), None)),
+            // An added line goes next to a removed one, so that a changed line is read across.
             DiffLineKind::Added => match pairs
                 .iter()
                 .skip(open)
@@ -74,6 +75,7 @@ fn render_cell(line: Option<&DiffLine>) -> Markup {
         td class=(kind) {
             @match line.kind {
                 DiffLineKind::Same => (words),
+                // `del` and `ins` besides colour: screen readers announce them.
                 DiffLineKind::Removed => del { (words) },
                 DiffLineKind::Added => ins { (words) },
             }

@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 use crate::{Dashboard, GateReport};
 
 pub(crate) async fn gates_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+    // The ledger is a file of the program, so it comes through a trait.
     let hooks = dashboard.hooks.clone();
     let report = dashboard.ask(move |ctx| hooks.report(ctx)).await?;
     Ok(render_page(
@@ -37,9 +38,9 @@ fn render_content(report: &GateReport) -> Markup {
             }
         }
         section #latency data-live {
-            h2 { "What a hook costs" }
-            @if report.hosts.is_empty() { p.quiet { "No host has called yet." } } @else {
-                div.scroll tabindex="0" role="region" aria-label="How long hooks took" { table.numbers {
+            h2 { "Hook latency" }
+            @if report.hosts.is_empty() { p.quiet { "No hook has run yet." } } @else {
+                div.scroll tabindex="0" role="region" aria-label="Hook latency per host" { table.numbers {
                     thead { tr {
                         th scope="col" { "Host" } th scope="col" { "Events" } th scope="col" { "p50" }
                         th scope="col" { "p99" } th scope="col" { "Blocked" } th scope="col" { "Faults" }

@@ -16,6 +16,7 @@ pub(crate) async fn memory_page(
     Query(asked): Query<Search>,
 ) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
+    // In one use case: one store connection for both.
     let (found, graph) = dashboard
         .ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphFormat::Svg)?)))
         .await?;
@@ -28,6 +29,7 @@ pub(crate) async fn memory_page(
 
 fn render_content(asked: &Search, found: &Memories, graph: String) -> Markup {
     let remembered = found.counts.values().sum::<usize>() > 0;
+    // An empty query shows the overview; the search needs a word.
     let has_asked = !asked.text.trim().is_empty();
     html! {
         h1 { "Memory" }
@@ -43,9 +45,9 @@ fn render_content(asked: &Search, found: &Memories, graph: String) -> Markup {
         }
         section #found data-live {
             @if found.shelves.is_empty() && !remembered {
-                p.quiet { "Nothing is remembered yet: " code { "tl mem save" } " keeps a note, " code { "tl memory" } " a character or a place." }
+                p.quiet { "No memory yet: " code { "tl mem save" } " keeps a note, " code { "tl memory" } " a character or a place." }
             }
-            @else if has_asked && found.notes.is_empty() && found.entries.is_empty() { p.quiet { "Nothing has these words." } }
+            @else if has_asked && found.notes.is_empty() && found.entries.is_empty() { p.quiet { "No results." } }
             ul.cards {
                 @for entry in &found.entries { li.card { (render_entry(entry)) } }
                 @for note in &found.notes {
@@ -66,9 +68,9 @@ fn render_content(asked: &Search, found: &Memories, graph: String) -> Markup {
         }
         section #relationships data-live {
             @if !found.relationships.is_empty() {
-                h2 { "Who is tied to whom" }
+                h2 { "Relationships" }
                 // The names inside are escaped where the picture is drawn.
-                figure.graph { (PreEscaped(graph.replacen("<svg ", "<svg role=\"img\" aria-label=\"Who is tied to whom; the list below says the same\" ", 1))) }
+                figure.graph { (PreEscaped(graph.replacen("<svg ", "<svg role=\"img\" aria-label=\"Graph of relationships; the list below has the same content\" ", 1))) }
                 ul.ties { @for tie in &found.relationships { li { (render_relationship(tie)) } } }
             }
         }

@@ -55,9 +55,12 @@ pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup)
                 title { (title) " · Throughline" }
                 link rel="icon" href="/assets/icon.svg" type="image/svg+xml";
                 @for style in assets::style_names() { link rel="stylesheet" href={ "/assets/" (style) }; }
+                // As a module: it runs deferred and in strict mode, and every form works without
+                // it.
                 script type="module" src="/assets/app.js" {}
             }
             body {
+                // First in the tab order, for keyboard users.
                 a.skip href="#main" { "Skip to the content" }
                 header.top {
                     a.brand href="/" { "Throughline" }
@@ -66,6 +69,7 @@ pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup)
                             a href=(address) aria-current=[(*other == place).then_some("page")] { (name) }
                         }
                     }
+                    // Says when the live connection is lost; a stale page must not look current.
                     tl-live role="status" {}
                 }
                 main id="main" tabindex="-1" { (content) }
@@ -121,19 +125,21 @@ pub(crate) fn link_to_node(path: &str) -> Markup {
 /// could put any sentence on the page.
 pub(crate) fn render_notice(word: Option<&str>) -> Markup {
     let text = match word {
-        Some("approved") => "Approved. Whoever waited for it goes on.",
+        Some("approved") => "Approved. Agents that waited for it continue.",
         Some("kept") => "Kept as it is, against the parent as it is now.",
         Some("condemned") => "Condemned. Everything below it is marked too.",
-        Some("commented") => "Said. The agent reads it when it waits, or with its next briefing.",
+        Some("commented") => {
+            "Comment added. The agent reads it while it waits, or in its next briefing."
+        }
         Some("restored") => "Restored. The text before it is kept as a version.",
         Some("accepted") => "Accepted as it is, with your reason.",
-        Some("passed") => "Passed: what was found is no longer so.",
+        Some("passed") => "Passed: the finding no longer applies.",
         Some("sent-back") => "Sent back to the author, with your words.",
-        Some("concluded") => "The iteration is over; below is what it came to.",
-        Some("retried") => "Run again, to its end.",
-        Some("failed-again") => "Run again, and failed again: the tick says why.",
-        Some("skipped") => "Put aside. The loop goes on without it.",
-        Some("undone") => "Undone. The log keeps both.",
+        Some("concluded") => "The iteration has ended; its result is below.",
+        Some("retried") => "Retried successfully.",
+        Some("failed-again") => "Retried, and failed again; the tick shows the error.",
+        Some("skipped") => "Skipped. The loop continues without it.",
+        Some("undone") => "Undone. The log keeps both operations.",
         _ => return html! {},
     };
     html! { p.notice role="status" { (text) } }

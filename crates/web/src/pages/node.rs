@@ -33,6 +33,7 @@ pub(crate) async fn node_page(
     Path(path): Path<String>,
     Query(beside): Query<Beside>,
 ) -> Result<Markup, Refusal> {
+    // The diff is made only on request: it reads two texts from the store.
     let version = beside.version.clone();
     let (found, compared) = dashboard
         .ask(move |ctx| {
@@ -47,6 +48,7 @@ pub(crate) async fn node_page(
             Ok((found, compared))
         })
         .await?;
+    // The path, because browsers show it in tabs and history, and titles repeat.
     let title = found.plan.plan.node.path.clone();
     Ok(render_page(
         NavigationEntry::Elsewhere,
@@ -120,14 +122,14 @@ fn render_content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -
         }
         section #comments data-live {
             h2 { "Comments" }
-            @if comments.is_empty() { p.quiet { "Nobody has said anything." } }
+            @if comments.is_empty() { p.quiet { "No comments." } }
             ul.cards { @for said in comments {
                 li.card { p.note dir="auto" { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) @if !said.open { " · answered" } } }
             } }
         }
         form.comment action="/do/comment" method="post" {
             input type="hidden" name="node" value=(node.path);
-            label for="say" { "Say something to the agent" }
+            label for="say" { "Comment for the agent" }
             textarea #say name="text" rows="3" required maxlength="10000" {}
             button type="submit" { "Comment" }
         }
@@ -172,9 +174,11 @@ fn render_explanation(why: &Explanation) -> Markup {
 /// text is refused.
 fn render_decisions(view: &PlanView) -> Markup {
     let node = &view.plan.node;
+    // Without a text there is nothing to decide about.
     let Some(version) = node.version_hash else {
         return html! {};
     };
+    // The same fields in every form of the section, so that no form can forget the version.
     let bound = html! {
         input type="hidden" name="node" value=(node.path);
         input type="hidden" name="version" value=(version);
@@ -182,9 +186,11 @@ fn render_decisions(view: &PlanView) -> Markup {
             input type="hidden" name="parent_version" value=(above);
         }
     };
+    // Only where there is something to override: an always visible checkbox would be ticked by
+    // habit.
     let despite = html! {
         @if !view.warnings.is_empty() || node.status == Status::Invalid {
-            label.check { input type="checkbox" name="force" value="yes"; "I have seen what is said above" }
+            label.check { input type="checkbox" name="force" value="yes"; "I have read the warnings above" }
         }
     };
     html! {
@@ -193,7 +199,7 @@ fn render_decisions(view: &PlanView) -> Markup {
                 Status::Approved => p.quiet { "Nothing to decide: exactly this text is approved." },
                 Status::RequiresRevalidation => {
                     form action="/do/revalidate" method="post" { (bound) (despite) button.primary type="submit" { "Keep as it is" } }
-                    form action="/do/approve" method="post" { (bound) (despite) button type="submit" { "Approve anew" } }
+                    form action="/do/approve" method="post" { (bound) (despite) button type="submit" { "Approve again" } }
                 }
                 Status::Draft | Status::Invalid => {
                     form action="/do/approve" method="post" { (bound) (despite) button.primary type="submit" { "Approve this text" } }
@@ -213,6 +219,7 @@ fn render_decisions(view: &PlanView) -> Markup {
 }
 
 fn render_versions(path: &str, versions: &[VersionView], compared: Option<&DiffView>) -> Markup {
+    // The version a restore replaces, so that an edit since then is a conflict.
     let current = versions.iter().find(|version| version.current);
     html! {
         section #versions data-live {

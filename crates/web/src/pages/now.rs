@@ -18,6 +18,7 @@ use crate::refusal::Refusal;
 const MAX_LIST_LENGTH: usize = 20;
 
 pub(crate) async fn now_page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+    // One use case for page and API: both show the same at the same moment.
     let now = now_view(&dashboard).await?;
     Ok(render_page(
         NavigationEntry::Now,
@@ -59,7 +60,7 @@ fn render_content(now: &NowView) -> Markup {
         }
         section #waiting data-live {
             h2 { "Waits for a person" }
-            @if now.status.attention.is_empty() { p.quiet { "Nothing waits: every plan that can be decided is." } }
+            @if now.status.attention.is_empty() { p.quiet { "Nothing waits for a decision." } }
             ul.cards {
                 @for one in now.status.attention.iter().take(MAX_LIST_LENGTH) {
                     li.card {
@@ -74,7 +75,7 @@ fn render_content(now: &NowView) -> Markup {
         }
         section #comments data-live {
             @if !now.comments.is_empty() {
-                h2 { "Said, and not answered yet" }
+                h2 { "Open comments" }
                 ul.cards {
                     @for said in now.comments.iter().take(MAX_LIST_LENGTH) {
                         li.card { (link_to_node(&said.path)) p { (said.text) } p.quiet { (render_principal(&said.by)) " · " (render_time(said.at)) } }
@@ -84,7 +85,7 @@ fn render_content(now: &NowView) -> Markup {
         }
         section #places data-live {
             h2 { "Where the agents are" }
-            @if now.places.is_empty() && now.sessions.is_empty() { p.quiet { "No session has said where it is." } }
+            @if now.places.is_empty() && now.sessions.is_empty() { p.quiet { "No session has a position." } }
             ul.cards {
                 @for place in &now.places {
                     li.card {
@@ -136,6 +137,7 @@ fn render_open_gate(gate: &OpenGate) -> Markup {
         p { span.tag { (gate.gate) } " stopped " (gate.host) " at " strong { (gate.plan.as_deref().unwrap_or("its work")) } }
         @match &gate.waits_for {
             Some(waits) => p { "It waits for " (link_to_node(&waits.path)) ", which is " (render_status(waits.status)) ". Open it to decide." },
+            // Gates without a plan to decide about: the rule says what has to happen.
             None => p.quiet { (gate.rule) },
         }
         p.quiet { "session " (gate.session) " · " (render_time(gate.at)) }

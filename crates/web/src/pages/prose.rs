@@ -20,10 +20,12 @@ pub(crate) async fn prose_page(
     let (scene, text) = dashboard
         .ask(move |ctx| {
             let scene = show_generation(ctx, std::slice::from_ref(&path))?;
+            // From the file, because people edit prose there.
             let read = scene
                 .file
                 .as_ref()
                 .map(|file| ctx.files.read_file(file, MOST_BYTES));
+            // A file that is missing, too large or not text is treated as not written yet.
             match read {
                 Some(FileReadResult::Text { text, .. }) => Ok((scene, text)),
                 _ => Err(Failure::new(

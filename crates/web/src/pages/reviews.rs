@@ -28,8 +28,8 @@ fn render_content(found: &Reviews, after: Option<&str>) -> Markup {
         h1 { "Reviews" }
         (render_notice(after))
         section #workflows data-live {
-            h2 { "Workflows under way" }
-            @if found.workflows.is_empty() { p.quiet { "None is under way." } }
+            h2 { "Workflows in progress" }
+            @if found.workflows.is_empty() { p.quiet { "No workflow is in progress." } }
             ul.cards { @for line in &found.workflows {
                 li.card {
                     p { strong { (line.flow.subject) } " " span.tag { (line.flow.workflow) } }
@@ -50,7 +50,9 @@ fn render_content(found: &Reviews, after: Option<&str>) -> Markup {
 
 fn render_review(review: &ReviewView, found: &Reviews) -> Markup {
     let runs = review.state != LoopState::Complete;
+    // The subject of a workflow's review is `SUBJECT/phase`.
     let about = review.subject.rsplit_once('/').map(|(about, _)| about);
+    // A workflow ends its reviews itself; a button here would take a step away from it.
     let is_driven = found
         .workflows
         .iter()
@@ -84,8 +86,11 @@ fn render_check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
         .resolution
         .as_ref()
         .is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
+    // An accepted finding needs no further verdict.
     let can_judge = runs && !accepted;
+    // Only a finding can be accepted; an open check has none.
     let can_accept = can_judge && item.status != ItemStatus::Pass && item.finding.is_some();
+    // The version of the check goes with every form: a verdict on another finding is refused.
     let which = html! {
         input type="hidden" name="subject" value=(subject);
         input type="hidden" name="item" value=(item.id);
@@ -114,7 +119,7 @@ fn render_check(subject: &str, item: &ReviewItem, runs: bool) -> Markup {
                     @if item.status != ItemStatus::Pass {
                         form action="/do/pass" method="post" {
                             (which)
-                            p.quiet { "It holds: what was found is no longer so." }
+                            p.quiet { "The finding no longer applies." }
                             button type="submit" { "Pass" span.hidden { " " (item.id) } }
                         }
                     }

@@ -22,6 +22,7 @@ pub(crate) async fn ticks_page(
     Query(asked): Query<Ticks>,
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
+    // The page shows the newest ticks; the link below loads all of them.
     let most = asked.most();
     let found = dashboard.ask(move |ctx| show_ticks(ctx, most)).await?;
     Ok(render_page(
@@ -79,7 +80,7 @@ fn render_scene(scene: &SceneView) -> Markup {
         p {
             (link_to_node(&generation.scene)) " " span.tag { (generation.status.as_str()) }
             @if generation.file.is_none() { " " span.quiet { "at: " (generation.step.as_str()) } }
-            @if generation.stale { " " span.tag { "its blueprint is another one now" } }
+            @if generation.stale { " " span.tag { "its blueprint has changed" } }
         }
         p.quiet {
             span.number { (generation.words) } " words by " (generation.writer)
@@ -120,12 +121,12 @@ fn render_tick(tick: &TickView) -> Markup {
                     form action="/do/retry" method="post" {
                         input type="hidden" name="tick" value=(record.tick);
                         input type="hidden" name="tick_at" value=(record.at.as_millis());
-                        button.primary type="submit" { "Try again" span.hidden { " tick " (record.tick) } }
+                        button.primary type="submit" { "Retry" span.hidden { " tick " (record.tick) } }
                     }
                     form action="/do/skip" method="post" {
                         input type="hidden" name="tick" value=(record.tick);
                         input type="hidden" name="tick_at" value=(record.at.as_millis());
-                        button type="submit" { "Go on without it" span.hidden { " (tick " (record.tick) ")" } }
+                        button type="submit" { "Skip" span.hidden { " (tick " (record.tick) ")" } }
                     }
                 }
             }
@@ -144,7 +145,7 @@ fn render_tick(tick: &TickView) -> Markup {
                             (render_arguments(run.map_or(&action.args, |run| &run.args)))
                             @if let Some(error) = run.and_then(|run| run.error.as_ref()) { p.problem { (error) } }
                             @if let Some(result) = run.and_then(|run| run.result.as_ref()) {
-                                details { summary { "What it gave" } pre tabindex="0" { (pretty_json(result)) } }
+                                details { summary { "Result" } pre tabindex="0" { (pretty_json(result)) } }
                             }
                         }
                     }
@@ -161,6 +162,7 @@ fn render_tick(tick: &TickView) -> Markup {
 
 fn describe_run(run: Option<&ExecutedAction>) -> &'static str {
     match run {
+        // Actions after a failed one have no run.
         None => "not run",
         Some(run) if run.success => "done",
         Some(_) => "failed",
@@ -171,6 +173,7 @@ fn status_symbol(status: TickStatus) -> &'static str {
     match status {
         TickStatus::Planned => "○",
         TickStatus::Done => "✓",
+        // Both have failed; the word next to the symbol tells them apart.
         TickStatus::Failed | TickStatus::Parked => "✗",
         TickStatus::Skipped => "–",
     }
@@ -198,12 +201,14 @@ fn format_spending(spent: &SpendingView) -> String {
             "{} tokens in, {} out",
             spent.input_tokens, spent.output_tokens
         ),
+        // A sum of nothing would read as zero tokens.
         unknown if unknown == spent.calls => "tokens unknown".to_owned(),
         unknown => format!(
             "{} tokens in, {} out and {unknown} unknown",
             spent.input_tokens, spent.output_tokens
         ),
     };
+    // Per call, because a run may mix models with and without a known price.
     let price = match (
         spent.calls - spent.calls_without_price.min(spent.calls),
         spent.calls_without_price,

@@ -20,6 +20,7 @@ pub(crate) async fn timeline_page(
     Query(asked): Query<Stretch>,
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
+    // The page repeats the filter in its form and in the link to the next page.
     let wanted = asked.clone();
     let timeline = dashboard
         .ask_tree(move |ctx, _| stretch(ctx, &wanted))
@@ -60,7 +61,7 @@ fn render_content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> 
             button type="submit" { "Filter" }
         }
         section #operations data-live {
-            @if timeline.operations.is_empty() { p.quiet { "Nothing fits." } }
+            @if timeline.operations.is_empty() { p.quiet { "No operations match." } }
             ol.timeline {
                 @for operation in &timeline.operations {
                     li.card {
@@ -69,6 +70,7 @@ fn render_content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> 
                             span.number { (operation.operation) } " · " (render_principal(&operation.by)) " · " (render_time(operation.at))
                         }
                         @if let Some(by) = operation.undone_by { p.quiet { "undone by " (by) } }
+                        // The first operation creates the project; there is nothing before it to go back to.
                         @else if operation.verb != Verb::Init {
                             form action="/do/undo" method="post" {
                                 input type="hidden" name="operation" value=(operation.operation);

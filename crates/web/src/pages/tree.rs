@@ -67,6 +67,7 @@ fn render_content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
     }
 }
 
+// Links instead of script alone: the tree has to work without JavaScript.
 fn window_url(wanted: &WindowRequest, offset: usize) -> String {
     let WindowRequest {
         text,

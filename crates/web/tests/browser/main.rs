@@ -277,7 +277,7 @@ fn strangers_are_turned_away() {
             .goto(&server.dashboard.replace("127.0.0.1", "evil.example"))
             .await
             .expect("an answer");
-        browser.sees("body", "not the host you asked for").await;
+        browser.sees("body", "the `Host` header names another server").await;
         // A form on that page: the browser says whose it is.
         let form = format!(
             "const form = document.createElement('form'); form.method = 'post'; form.action = '{}'; \
@@ -286,7 +286,7 @@ fn strangers_are_turned_away() {
         );
         browser.evaluate(&form).await;
         browser
-            .sees("body", "pages of other sites may not use this server")
+            .sees("body", "cross-origin requests are not allowed")
             .await;
     });
 }
@@ -331,7 +331,7 @@ fn who_never_saw_it_finds_what_is_blocked_and_lets_the_agent_go_on() {
         assert!(waiting.try_wait().expect("a process").is_none(), "it waits");
         browser.click("#decide .primary").await;
         browser
-            .sees("main", "Approved. Whoever waited for it goes on.")
+            .sees("main", "Approved. Agents that waited for it continue.")
             .await;
         let decided = Instant::now();
         assert!(waiting.wait().expect("an end").success());
@@ -398,7 +398,7 @@ fn a_failed_tick_is_tried_again_and_put_aside() {
         browser.sees("#ticks .problem", "relationship.update").await;
         // What it missed is there by now.
         browser.click("form[action='/do/retry'] button").await;
-        browser.sees("main", "Run again, to its end.").await;
+        browser.sees("main", "Retried successfully.").await;
         browser.sees("#ticks .outcome", "done").await;
         fail_a_tick(&project);
         browser.sees("#ticks .outcome", "failed").await;
