@@ -2,7 +2,8 @@
 //!
 //! It has no rules and no state of its own: every page renders one use case, every form runs one.
 //! The server that mounts [`Dashboard::router`] authenticates and puts a
-//! [`domain::access::Admitted`] into each request; operations are recorded under its principal.
+//! [`domain::authorization::AuthenticatedPrincipal`] into each request, under whose principal
+//! operations are recorded.
 
 mod actions;
 mod api;
