@@ -52,7 +52,7 @@ pub fn open_store(
     crate::private_files::restrict_directory(&layout.home);
     // A replica is an ordinary SQLite store, so it is repaired like one; the operations it then
     // lacks are fetched from the server.
-    let mended = if storage == Storage::Remote {
+    let repaired_storage = if storage == Storage::Remote {
         Storage::Sqlite
     } else {
         storage
@@ -71,7 +71,7 @@ pub fn open_store(
         ));
     }
     if let Some(what) = damage {
-        let told = rebuild_state(layout, mended, what, Trust::Known(known), now)?;
+        let told = rebuild_state(layout, repaired_storage, what, Trust::Known(known), now)?;
         return Ok((
             instantiate_engine(layout, storage, settings, Some(known))?,
             told,
@@ -105,7 +105,7 @@ pub fn open_store(
     };
     told.extend(rebuild_state(
         layout,
-        mended,
+        repaired_storage,
         &what,
         Trust::Known(known),
         now,

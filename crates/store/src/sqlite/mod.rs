@@ -227,9 +227,9 @@ impl SqliteStore {
             .any(|finding| finding.kind == JournalDamaged)
         {
             let row = self.begin_transaction("BEGIN IMMEDIATE")?;
-            let mended = self.rewrite_journal(row);
+            let rewritten = self.rewrite_journal(row);
             self.roll_back();
-            mended?;
+            rewritten?;
         }
         Ok(true)
     }

@@ -1,4 +1,4 @@
-//! The book of tokens: the same in both databases, kept apart by project, and no part of what is rebuilt.
+//! The token store: the same in both databases, isolated by project, and not part of a rebuild.
 
 use domain::authorization::Scope;
 use domain::ids::Principal;
@@ -203,7 +203,7 @@ fn it_outlives_a_rebuild() {
     }
 }
 
-/// Where somebody else's state is thrown away, nobody they let in stays.
+/// Discarding another user's state also discards its tokens.
 #[test]
 fn tokens_of_a_foreign_store_are_not_taken_over() {
     let place = Place::new(Storage::Sqlite);

@@ -1,4 +1,4 @@
-//! Damage is seen before it is used, put aside, and repaired without losing approved state.
+//! Damage is detected before it is used, quarantined, and repaired without losing approved state.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ fn state(store: &dyn Store) -> Result<State, StoreFault> {
     })
 }
 
-/// Opens as the program does: what shows only on the way is mended, and the reading done again.
+/// Opens as the program does: damage found on the way is repaired, and the read retried.
 fn state_as_the_program_sees_it(place: &Place) -> Result<(State, bool), StoreFault> {
     let (store, told) = place.try_open(None)?;
     match state(&*store) {
@@ -57,7 +57,7 @@ fn state_as_the_program_sees_it(place: &Place) -> Result<(State, bool), StoreFau
     }
 }
 
-/// A copy of a told story, cheap to make anew.
+/// A copy of a prepared state, cheap to create again.
 struct Original {
     place: Place,
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -198,7 +198,7 @@ fn a_lost_or_broken_journal_comes_back_from_the_database() {
             Some(text) => std::fs::write(&journal, text).unwrap(),
         }
         let store = original.place.open();
-        // Reading mends it, or writing does where reading has no need to.
+        // Reading repairs it, or writing does where reading has no need to.
         let found = state(&*store).unwrap_or_else(|fault| panic!("{what}: {fault}"));
         drop(store.begin_write().unwrap());
         assert_eq!(found, original.state, "{what}");
@@ -379,8 +379,8 @@ fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
                 .any(|one| one.message.contains("the index does not say")),
             "{damage}: {found:?}"
         );
-        let (mended, _) = place.try_open(Some("the index is wrong")).unwrap();
-        assert_eq!(mended.verify_integrity().unwrap(), [], "{damage}");
+        let (repaired, _) = place.try_open(Some("the index is wrong")).unwrap();
+        assert_eq!(repaired.verify_integrity().unwrap(), [], "{damage}");
     }
 }
 
@@ -392,7 +392,7 @@ fn a_newer_format_is_refused() {
         .execute_batch("PRAGMA user_version = 99")
         .unwrap();
     drop(connection);
-    // Readable as long as it says so; its own row still fits its sum.
+    // Readable as long as it says so; its own row still has a valid checksum.
     let store = original.place.open();
     assert_eq!(state(&*store).unwrap(), original.state);
 }

@@ -93,7 +93,7 @@ fn notes_do_not_lengthen_the_log() {
     assert!(longest > 0 && longest < 100 * 4_096, "{longest} bytes");
 }
 
-/// A store that belongs to somebody else counts only after it was adopted.
+/// A store that came from elsewhere counts only after it was adopted.
 #[test]
 fn foreign_state_is_refused_until_adopted() {
     for storage in [Storage::Sqlite, Storage::Json] {

@@ -52,7 +52,7 @@ fn count(store: &dyn Store, key: &str) -> Result<(), StoreFault> {
     tx.commit()
 }
 
-/// A project sees nothing of another one, whoever asks the database.
+/// A project sees nothing of another one, regardless of the role.
 #[test]
 fn projects_are_kept_apart() {
     for plain in [false, true] {
@@ -264,7 +264,7 @@ fn notes_and_stamps_are_of_one_working_copy() {
     assert!(other.store_time().unwrap().is_some());
 }
 
-/// Rows that somebody changed behind our back are seen, and made anew from the operations.
+/// Externally changed rows are detected, and rebuilt from the operations.
 #[test]
 fn damaged_tables_are_rebuilt_from_the_operations() {
     let database = Database::new();
@@ -422,7 +422,7 @@ fn a_connection_is_encrypted_and_its_certificate_checked() {
     }
 }
 
-/// A holder of the right to write that is gone without a word holds nobody up; what it had begun never was.
+/// A vanished holder of the write lock blocks no one; its transaction is rolled back.
 #[test]
 fn who_vanishes_holds_nothing() {
     let database = Database::new();

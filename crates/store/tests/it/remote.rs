@@ -24,7 +24,7 @@ use crate::Place;
 /// A server that believes everything: who may do what is tested elsewhere.
 struct Server {
     store: Mutex<Box<dyn Store>>,
-    /// So many answers to what is sent get lost, after it was kept.
+    /// Number of responses to drop after the operation was recorded.
     loses: AtomicUsize,
     is_silent: AtomicBool,
     tampers: AtomicBool,
@@ -629,6 +629,6 @@ fn what_waits_is_sent_only_if_it_was_written_here() {
     assert_eq!(server.summaries(), ["before"]);
     assert!(
         here.conflicts().iter().any(|text| text.contains("mine")),
-        "put aside, not lost"
+        "quarantined, not lost"
     );
 }

@@ -6,7 +6,7 @@ use domain::settings::Storage;
 
 use crate::Place;
 
-/// `UPDATE_SCHEMA=1` writes the file anew.
+/// `UPDATE_SCHEMA=1` rewrites the file.
 #[test]
 #[expect(
     clippy::disallowed_methods,

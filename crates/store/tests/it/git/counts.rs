@@ -451,7 +451,7 @@ fn named_files_are_counted_as_among_all() {
     );
 }
 
-/// What was counted before is taken up again only where git would say the same.
+/// Cached line counts are used only where git would return the same.
 #[test]
 fn a_count_that_is_taken_up_is_what_git_says() {
     type Step = fn(&Repository);
