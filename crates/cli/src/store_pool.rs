@@ -219,8 +219,8 @@ impl Workspace for StorePool {
         };
         self.lock_idle_stores().clear();
         // Every idle store has the damaged file open; they are closed before it is replaced.
-        let mended = self.open_store(Some(&damage))?;
-        self.lock_idle_stores().push(mended);
+        let repaired = self.open_store(Some(&damage))?;
+        self.lock_idle_stores().push(repaired);
         attempt()
     }
 

@@ -188,7 +188,7 @@ fn request_plan<T>(
     };
     let account = format!("tick {}", question.tick);
     let mut messages = vec![Message::from_user(&question.prompt)];
-    let mut mending = 0;
+    let mut corrections = 0;
     loop {
         progress.show_waiting_for(&format!(
             "asking {} for tick {}",
@@ -223,8 +223,8 @@ fn request_plan<T>(
         match app.run(|ctx| take(ctx, &answer)) {
             // Only an invalid plan is the model's to correct. A conflict or a full disk is not.
             Err(failure) if failure.kind == FailureKind::Invalid => {
-                mending += 1;
-                if mending > MAX_PLAN_CORRECTIONS {
+                corrections += 1;
+                if corrections > MAX_PLAN_CORRECTIONS {
                     return Ok(Err((answer, failure.message)));
                 }
                 // With its own answer in the conversation, the model corrects the plan instead of

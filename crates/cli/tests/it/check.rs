@@ -116,7 +116,7 @@ fn every_kind_is_found() {
             &["misplaced -"],
         ),
         (
-            "front matter that is no YAML",
+            "front matter that is not YAML",
             &|project| {
                 project.write(Project::SCENE, "---\nneeds: [scene-0102\n---\n# Scene\n");
                 project.ok(&["status"]);

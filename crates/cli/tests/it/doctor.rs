@@ -193,7 +193,7 @@ fn double_installation_is_a_problem() {
     let project = story();
     project.ok(&["init", "--host", "claude-code"]);
     let settings = project.read(".claude/settings.json");
-    let home = project.user_directory().join("somebody");
+    let home = project.user_directory().join("another-user");
     let home_text = home.to_str().expect("Unicode").to_owned();
 
     project.write(".claude/settings.local.json", &settings);
@@ -254,7 +254,7 @@ fn missing_and_old_entries_are_found() {
         assert_eq!(
             examine(&project, &[]).0,
             0,
-            "{host}: installing again mends it"
+            "{host}: installing again repairs it"
         );
     }
     let project = story();

@@ -9,7 +9,7 @@ use crate::{assert_refused, newest_operation, planned, run_with, story, text, te
 
 const DOC: &str = "add-search";
 
-/// Somebody who plays a role, in a session of their own.
+/// A role of a workflow, in a session of its own.
 struct Role<'p> {
     project: &'p Project,
     session: &'static str,
@@ -71,8 +71,8 @@ impl<'p> Cast<'p> {
         }
     }
 
-    /// Reviews a phase: the checks fail for so many iterations and then pass. `mend` is what the author does about it.
-    fn review(&self, author: &Role<'_>, iterations: u32, mend: &dyn Fn(u32)) {
+    /// Reviews a phase: the checks fail for the given number of iterations and then pass. `fix` is what the author does about it.
+    fn review(&self, author: &Role<'_>, iterations: u32, fix: &dyn Fn(u32)) {
         for (check, severity) in [
             ("it is right", "MUST"),
             ("it is clear", "SHOULD"),
@@ -132,7 +132,7 @@ impl<'p> Cast<'p> {
                 prompt.contains(&format!("Iteration {}", iteration + 1)),
                 "{prompt}"
             );
-            mend(iteration);
+            fix(iteration);
             author.ok(&["flow", "done"]);
         }
     }
@@ -355,7 +355,7 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
         developer.refused(&["flow", "done"], &format!("{milestone} is pending"));
         project.write(file, "fn build() {}\n");
         let node = format!("{DOC}/{milestone}");
-        // The wave is handed out: whoever takes a milestone has it, and nobody else.
+        // The wave is handed out: a milestone goes to the session that takes it, and to no other.
         assert_eq!(developer.ok(&["flow", "take"]), format!("{node}\n"));
         assert_eq!(
             developer.ok(&["flow", "take"]),

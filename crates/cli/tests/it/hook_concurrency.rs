@@ -132,7 +132,7 @@ fn reads_of_one_session_at_once_are_all_remembered() {
     for number in 1..=AT_ONCE {
         let answer = project.session("s").before(
             "Write",
-            &json!({ "file_path": file(number), "content": "# Anew\n" }),
+            &json!({ "file_path": file(number), "content": "# New\n" }),
         );
         assert!(answer.is_silent(), "{number}: {answer:?}");
     }

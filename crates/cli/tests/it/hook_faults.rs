@@ -28,7 +28,7 @@ fn faults(project: &Project) -> Vec<Value> {
 fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
     session.before(
         "Write",
-        &json!({ "file_path": project.root().join(path), "content": "# Anew\n" }),
+        &json!({ "file_path": project.root().join(path), "content": "# New\n" }),
     )
 }
 
@@ -43,7 +43,7 @@ fn ended_well(what: &str, answer: &Answer) {
     let _ = answer.json();
 }
 
-// Faults that can be mended on the way.
+// Faults that are repaired on the way.
 
 fn remove_database(project: &Project) {
     for name in ["state.db", "state.db-wal", "state.db-shm"] {
@@ -115,7 +115,7 @@ fn damaged_state_is_mended_and_the_gates_are_right() {
         assert_eq!(
             faults(&project),
             Vec::<Value>::new(),
-            "{what} is mended, so it is no fault"
+            "{what} is repaired, so it is not a fault"
         );
         let mut expected = before;
         expected.insert(2, "act-1/chapter-02 draft".to_owned());
@@ -125,7 +125,7 @@ fn damaged_state_is_mended_and_the_gates_are_right() {
         assert_eq!(found, expected, "{what}");
         assert!(
             state(&project, "logs/tl.log").is_file(),
-            "{what}: mended, and nobody can know"
+            "{what}: repaired, and not reported"
         );
     }
 }
@@ -218,24 +218,24 @@ fn impatient<'p>(project: &'p Project, id: &str) -> Session<'p> {
 /// What is wrong, until it is dropped.
 enum Wrong {
     Locked(Lock),
-    Mended(Box<dyn Fn()>),
+    Repairable(Box<dyn Fn()>),
 }
 
 impl Wrong {
-    fn mend(self) {
+    fn repair(self) {
         match self {
             Self::Locked(lock) => drop(lock),
-            Self::Mended(mend) => mend(),
+            Self::Repairable(repair) => repair(),
         }
     }
 }
 
-/// Puts a file in another's place until it is mended.
+/// Replaces a file until it is repaired.
 fn replaced(project: &Project, name: &str, text: &str) -> Wrong {
     let path = state(project, name);
     let before = fs::read(&path).expect("a file");
     project.write(&format!(".throughline/{name}"), text);
-    Wrong::Mended(Box::new(move || {
+    Wrong::Repairable(Box::new(move || {
         fs::remove_file(&path).expect("removed");
         let mut file = fs::File::create(&path).expect("a file");
         std::io::Write::write_all(&mut file, &before).expect("written");
@@ -265,7 +265,7 @@ const FAULTS: [(&str, Fault); 7] = [
         let (path, kept) = (state(project, "state.db"), project.root().join("kept.db"));
         fs::copy(&path, &kept).expect("copied");
         sqlite(project, ONLY_LATER_VERSIONS)?;
-        Some(Wrong::Mended(Box::new(move || {
+        Some(Wrong::Repairable(Box::new(move || {
             fs::rename(&kept, &path).expect("put back")
         })))
     }),
@@ -273,7 +273,7 @@ const FAULTS: [(&str, Fault); 7] = [
         Lock::hold(project, true).map(Wrong::Locked)
     }),
     ("the settings are broken", |project| {
-        Some(replaced(project, "config.toml", "[policy\nthis is no TOML"))
+        Some(replaced(project, "config.toml", "[policy\nthis is not TOML"))
     }),
     ("the settings have an unknown word", |project| {
         Some(replaced(
@@ -289,7 +289,7 @@ const FAULTS: [(&str, Fault); 7] = [
         remove_database(project);
         let path = state(project, "state.db");
         fs::create_dir(&path).expect("a folder");
-        Some(Wrong::Mended(Box::new(move || {
+        Some(Wrong::Repairable(Box::new(move || {
             fs::remove_dir(&path).expect("removed")
         })))
     }),
@@ -300,7 +300,7 @@ const FAULTS: [(&str, Fault); 7] = [
             "connection.execute('PRAGMA application_id = 7'); connection.execute('CREATE TABLE t (x)')",
         )?;
         let path = state(project, "state.db");
-        Some(Wrong::Mended(Box::new(move || {
+        Some(Wrong::Repairable(Box::new(move || {
             fs::remove_file(&path).expect("removed")
         })))
     }),
@@ -360,7 +360,7 @@ fn a_fault_lets_the_agent_go_on_and_is_noted() {
             }
             assert_eq!(faults(&project).len(), events.len(), "{what}");
         }
-        wrong.mend();
+        wrong.repair();
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
@@ -398,7 +398,7 @@ fn a_fault_stops_who_would_overwrite_a_plan() {
         if faults(&project).len() != 1 {
             failed.push(format!("{what}: noted {:?}", faults(&project)));
         }
-        wrong.mend();
+        wrong.repair();
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
@@ -433,11 +433,11 @@ fn a_fault_is_told_once_at_the_next_contact() {
     for (name, contact) in contacts {
         let project = planned();
         let session = project.session("s");
-        let wrong = replaced(&project, "config.toml", "this is no TOML");
+        let wrong = replaced(&project, "config.toml", "this is not TOML");
         for _ in 0..3 {
             ended_well(name, &may_write(&project, &session, CHAPTER_2));
         }
-        wrong.mend();
+        wrong.repair();
         let told = contact(&session).context().unwrap_or_default();
         assert!(
             told.contains("3 checks could not be made"),
@@ -477,9 +477,9 @@ fn a_fault_is_not_forgotten_by_an_event_that_does_not_tell_it() {
     for (name, happens) in between {
         let project = planned();
         let session = project.session("s");
-        let wrong = replaced(&project, "config.toml", "this is no TOML");
+        let wrong = replaced(&project, "config.toml", "this is not TOML");
         ended_well(name, &may_write(&project, &session, CHAPTER_2));
-        wrong.mend();
+        wrong.repair();
         let first = happens(&project, &session);
         ended_well(name, &first);
         let told = first.context().unwrap_or_default() + &first.block().unwrap_or_default();
@@ -569,7 +569,7 @@ fn an_approval_of_another_text_does_not_count_while_nothing_can_be_recorded() {
     drop(lock);
 }
 
-/// A plan was changed by somebody else since it was read: overwriting it would lose that.
+/// A plan was changed externally since it was read: overwriting it would lose that.
 #[test]
 fn a_plan_that_changed_is_not_overwritten_while_nothing_can_be_recorded() {
     let project = planned();
@@ -583,7 +583,7 @@ fn a_plan_that_changed_is_not_overwritten_while_nothing_can_be_recorded() {
     ended_well("a changed plan", &answer);
     assert!(
         answer.block().is_some(),
-        "somebody's text would be lost, and nobody knows: {:?}",
+        "an external edit would be lost silently: {:?}",
         faults(&project)
     );
     drop(lock);

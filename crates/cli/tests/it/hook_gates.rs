@@ -80,7 +80,7 @@ fn a_plan_is_overwritten_only_by_who_knows_it() {
     assert!(session.read(Project::ACT).is_silent());
     passed(&ask());
 
-    // Somebody else changes it meanwhile.
+    // Another program changes it meanwhile.
     project.write(Project::ACT, format!("{}\nAnd more.\n", crate::ACT_TEXT));
     let reason = blocked_by("read-before-write", &ask());
     assert!(
@@ -232,7 +232,7 @@ fn an_edit_quotes_what_it_replaces_and_needs_no_reading() {
 
 // Shrink.
 
-/// Returns a text of exactly so many bytes.
+/// Returns a text of exactly the given number of bytes.
 fn bytes(number: usize) -> String {
     format!("# Act 1\n{}\n", "x".repeat(number - 9))
 }

@@ -67,7 +67,7 @@ fn a_write_of_any_size_is_checked_wherever_its_path_stands_in_the_payload() {
     let code = write(&project, "src/generated.rs", &content);
     assert!(
         answer(&project, code.as_bytes()).is_silent(),
-        "a file that is no plan may have any size"
+        "a file that is not a plan may have any size"
     );
     assert_eq!(faults(&project), Vec::<Value>::new());
 }
@@ -75,8 +75,8 @@ fn a_write_of_any_size_is_checked_wherever_its_path_stands_in_the_payload() {
 #[test]
 fn a_payload_that_is_cut_off_or_malformed_keeps_closed_gates_closed() {
     let project = planned();
-    let whole = write(&project, Project::ACT, "# Anew\n");
-    let (cut, _) = whole.split_once("# Anew").expect("the text");
+    let whole = write(&project, Project::ACT, "# New\n");
+    let (cut, _) = whole.split_once("# New").expect("the text");
     let malformed = format!("{} nonsense", whole.strip_suffix('}').expect("an object"));
     for payload in [cut, malformed.as_str()] {
         let reason = answer(&project, payload.as_bytes())
@@ -143,7 +143,7 @@ fn answer_with_open_input(project: &Project, payload: &[u8]) -> Answer {
 #[test]
 fn a_host_that_does_not_close_its_pipe_is_answered_at_the_deadline() {
     let project = planned();
-    let whole = write(&project, Project::ACT, "# Anew\n");
+    let whole = write(&project, Project::ACT, "# New\n");
     for payload in [whole.as_bytes(), &whole.as_bytes()[..whole.len() - 4]] {
         let reason = answer_with_open_input(&project, payload)
             .block()

@@ -585,7 +585,7 @@ fn whatever_a_host_may_send() {
                 Silence,
             ),
             (
-                "somebody else's command",
+                "another program's command",
                 |_, s| {
                     vec![
                         s.prompt("/plan-foo 2"),

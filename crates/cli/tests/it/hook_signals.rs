@@ -66,7 +66,7 @@ fn many_turns_in_one_place() {
         told[7..].iter().all(String::is_empty),
         "told once: {told:?}"
     );
-    // Saying where one is begins anew.
+    // Declaring the position resets the counter.
     project.ok(&["map", "action", "Write the handler"]);
     write(&project, &session, "src/a.rs");
     assert!((0..6).all(|_| read(&session).is_empty()));
@@ -339,7 +339,7 @@ fn modes_of_governance() {
         text(&permissive.json(&["drift"])["signals"][0], "kind"),
         "undeclared-writes"
     );
-    // Whoever may only set a variable cannot loosen what the project asks for.
+    // A variable cannot loosen the project's policy.
     let output = crate::run_with(
         &strict,
         &[("THROUGHLINE_GOVERNANCE", "permissive")],

@@ -218,7 +218,7 @@ impl Trap {
             .unwrap_or_else(|| panic!("git did not count: {output:?}"))
     }
 
-    /// The environment of somebody who has prepared it badly: PATH leads into the project first.
+    /// An unsafe environment: PATH begins with the project.
     fn environment(&self, real_git: &str) -> Vec<(String, String)> {
         let (root, outside) = (self.project.root(), self.project.user_directory());
         let folders = [
@@ -366,7 +366,7 @@ fn nothing_that_a_repository_names_runs_in_any_command_or_hook() {
     let trap = Trap::new();
     let lines = trap.set();
     spring(&trap, &trap.environment("/usr/bin"), lines);
-    // The trap is a good one: whoever asks git without care falls into it.
+    // The trap works: a plain `git` call runs the program.
     assert!(trap.project.shell("git status > /dev/null 2>&1; true"));
     assert!(trap.ran.exists(), "the programs are planted well");
 }

@@ -87,9 +87,9 @@ fn kill_everywhere(project: &Project, arguments: &[&str], verify: &dyn Fn(&str))
             ));
             match with_fault(project, &format!("{call}:signal=KILL:when={at}"), arguments) {
                 None => return,
-                // It came to its end before there were so many calls.
+                // It ended before that call.
                 Some(Faulty { code: Some(0), .. }) => break,
-                // Its caller was told: whoever repeats it then, means it.
+                // Its caller got the result: a repeated command is intended.
                 Some(Faulty { answer, .. }) if !answer.is_empty() => {}
                 Some(_) => verify(&format!("{call} {at}")),
             }
@@ -113,7 +113,7 @@ fn documents(project: &Project) -> Vec<String> {
     names
 }
 
-/// Says what was recorded by the system: what the program took for somebody's edit.
+/// Says what was recorded by the system: what the program took for an edit.
 fn noticed(project: &Project) -> usize {
     project
         .read(".throughline/journal.jsonl")

@@ -76,7 +76,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
             vec!["join", "http://127.0.0.1:9", "--token-file", "../token"],
             "does not answer",
         ),
-        // Somebody is there, but does not speak TLS: the token is not sent.
+        // A server is there, but does not speak TLS: the token is not sent.
         (
             vec!["join", encrypted.as_str(), "--token-file", "../token"],
             "error: the server https://127.0.0.1",

@@ -209,7 +209,7 @@ fn binary() -> &'static Path {
 /// Something that happens to a project.
 type Event<'e> = &'e dyn Fn(&Project);
 
-/// A directory that is no project.
+/// A directory that is not a project.
 fn empty() -> Project {
     Project::empty(binary())
 }
@@ -305,8 +305,8 @@ fn collect(node: &Value, lines: &mut Vec<String>) {
         .for_each(|child| collect(child, lines));
 }
 
-/// As an answer of a model: whoever asks is killed while it waits.
-const KILL: &str = "kill -9 whoever asks";
+/// As an answer of a model: the caller is killed while it waits.
+const KILL: &str = "kill -9 the caller";
 
 /// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
 /// was asked.

@@ -1,4 +1,4 @@
-//! `tl memory`: entries in the store and in files, of one mind.
+//! `tl memory`: entries in the store and in files, kept in sync.
 
 use crate::model_server::ModelServer;
 use crate::{assert_refused, story, text};
@@ -59,7 +59,7 @@ fn what_people_edit_is_taken_over_and_never_overwritten() {
     project.write(ELENA, &edited);
     assert_eq!(text(&entry(&project, "Elena"), "role"), "антагонист");
     assert_eq!(project.read(ELENA), edited, "reading writes nothing");
-    // A file that somebody adds is an entry.
+    // A file that a user adds is an entry.
     project.write(
         "memory/locations/L0.md",
         "---\nname: The Archive\n---\nDust.\n",

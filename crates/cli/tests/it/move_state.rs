@@ -40,7 +40,7 @@ fn everything_goes_there_and_back() {
         "json",
         "sqlite",
     ] {
-        // Names of earlier moves are taken by what was put aside, not by us.
+        // Names of earlier moves are those of quarantined states.
         let output = project.ok(&["move", "--to", target]);
         assert!(output.stdout.contains("verified"), "{output:?}");
         assert!(
@@ -59,7 +59,7 @@ fn everything_goes_there_and_back() {
     );
 }
 
-/// Whoever still works on the state that was moved is told; nothing they do is lost in it.
+/// A client of the moved state gets an error; none of its changes is lost.
 #[test]
 fn who_comes_late_is_told() {
     let database = Database::new();

@@ -28,7 +28,7 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
         "conflict",
         &["already exists"],
     );
-    // Somebody's directory stays theirs.
+    // An existing directory is not changed.
     project.write("Mine/notes.md", "mine");
     assert_refused(
         &project,

@@ -121,7 +121,7 @@ fn every_way_of_editing_is_noticed() {
         ("in place", &in_place),
         ("appended", &appended),
         ("renamed over", &renamed_over),
-        ("removed and made anew", &removed_and_made_anew),
+        ("removed and created again", &removed_and_made_anew),
         ("same size, same time", &same_size_same_time),
         ("an older file moved here", &an_older_file_moved_here),
         ("the folder swapped", &folder_swapped),

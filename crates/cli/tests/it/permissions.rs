@@ -116,7 +116,7 @@ fn nothing_of_ours_is_open_to_others_after_a_life_under_any_umask() {
             run_under(umask, &project, &["hook", "claude-code"], &payload);
         }
         run_under(umask, &project, &["hook", "claude-code"], "nonsense");
-        // Damaged, rebuilt, and put aside.
+        // Damaged, rebuilt, and quarantined.
         project.write(
             ".throughline/state.db",
             "this is not a database".repeat(500),

@@ -78,7 +78,7 @@ fn state_of_others_counts_after_it_was_adopted() {
         output.code != 0 && output.stderr.contains("tl adopt"),
         "{output:?}"
     );
-    // Nor is it theirs to begin anew.
+    // Nor may they start from scratch.
     here.ok(&["backup", "novel.tlbackup"]);
     let backup = here.root().join("novel.tlbackup").display().to_string();
     for arguments in [
@@ -96,7 +96,7 @@ fn state_of_others_counts_after_it_was_adopted() {
     there.ok(&["status"]);
 }
 
-/// A state that is restored ends the work of everybody on the one before, on every machine.
+/// Restoring a state ends the work on the one before, on every machine.
 #[test]
 fn a_restored_state_is_everybodys() {
     let database = Database::new();
@@ -109,7 +109,7 @@ fn a_restored_state_is_everybodys() {
     here.ok(&["restore-backup", "novel.tlbackup", "--yes"]);
     assert_eq!(there.status("act-1"), "approved");
     here.ok(&["check"]);
-    // Whoever saw what is gone is told, and accepts it for themselves.
+    // Users who saw the missing operations get a warning, and each accepts it.
     let check = there.run(&["check"]);
     assert!(
         check.code == 3 && check.stdout.contains("history-changed"),

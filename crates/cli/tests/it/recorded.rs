@@ -1,6 +1,6 @@
 //! Thirty ticks through the real program and OpenAI's dialect: with a server on a socket, and from the recording of it.
 //!
-//! What the recording is, and how it is made anew, is in `tests/tapes/README.md`.
+//! What the recording is, and how to record it again, is in `tests/tapes/README.md`.
 
 use serde_json::{Value, json};
 use testkit::Project;
@@ -40,7 +40,7 @@ fn planner(prompt: &str) -> String {
         5 => actions.push(json!({ "tool": "node.query", "args": { "level": "scene" } })),
         _ => actions.push(json!({ "tool": "scene.query", "args": { "limit": 2 } })),
     }
-    // A tool that is not there: it is told so, and mends it.
+    // An unknown tool: the model gets the error and corrects it.
     if tick == 8 && !prompt.contains("sword.forge") {
         actions.push(json!({ "tool": "sword.forge", "args": {} }));
     }

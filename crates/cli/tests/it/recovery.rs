@@ -155,7 +155,7 @@ fn an_edited_mirror_gives_no_approval() {
     let project = planned();
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.ok(&["status"]);
-    // Somebody makes the second act approved by copying the first one's approval in.
+    // An attacker approves the second act by copying the first one's approval.
     let first: serde_json::Value =
         serde_json::from_str(&project.read(".throughline/state/story/act-1.json")).expect("JSON");
     let mut second: serde_json::Value =

@@ -473,7 +473,7 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
         None
     );
     // What changed meanwhile is seen when the server is there again.
-    laptop.write(Project::SCENE, "# Scene 1.1, anew\n");
+    laptop.write(Project::SCENE, "# Scene 1.1, rewritten\n");
     assert_eq!(laptop.status("scene-0101"), "requires-revalidation");
     team.again();
     laptop.ok(&["comment", "scene-0101", "--message", "back again."]);
@@ -656,7 +656,7 @@ fn what_is_done_during_a_silence_can_wait() {
         "{}",
         waits.stderr
     );
-    here.write(Project::SCENE, "# Scene 1.1, anew\n");
+    here.write(Project::SCENE, "# Scene 1.1, rewritten\n");
     assert_eq!(here.status("scene-0101"), "draft", "noticed here at once");
     let refused = here.run(&["approve", "scene-0101"]);
     assert!(
@@ -673,7 +673,7 @@ fn what_is_done_during_a_silence_can_wait() {
     there.ok(&["comment", "act-1", "--message", "meanwhile."]);
     let sent = here.ok(&["status"]).stderr;
     assert!(!sent.contains("wait here"), "{sent}");
-    there.write(Project::SCENE, "# Scene 1.1, anew\n");
+    there.write(Project::SCENE, "# Scene 1.1, rewritten\n");
     assert_eq!(there.status("scene-0101"), "draft");
     each_once(
         &["пока нет связи.".to_owned(), "meanwhile.".to_owned()],

@@ -1,4 +1,4 @@
-//! What somebody with a token may try to send to a team server, and what becomes of it.
+//! Forged operations sent to a team server with a valid token, and how the server reacts.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use testkit::Project;
 use crate::remote::Team;
 use crate::{ACT_EDITED, run_with, text};
 
-/// A server's history, as somebody sees it who goes on with it by hand.
+/// A server's history, for a client that appends operations by hand.
 struct Forger<'t> {
     team: &'t Team,
     head: u64,

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::{assert_refused, planned, statuses, text, texts};
 use testkit::Project;
 
-/// The act was edited and approved anew: chapter and scene are stale.
+/// The act was edited and approved again: chapter and scene are stale.
 fn stale() -> Project {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);

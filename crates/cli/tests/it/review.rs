@@ -105,7 +105,7 @@ fn prose_is_reviewed_as_plans_are() {
         "refused",
         &["only a person at a terminal can accept a finding"],
     );
-    // Mended after all: the reviewer says so, and the review is complete. What only could be better is accepted, with a reason.
+    // Fixed after all: the reviewer says so, and the review is complete. What only could be better is accepted, with a reason.
     project.ok(&["review", "verdict", "qa-001", "pass", of[0], of[1]]);
     let done = project.json(&["review", "conclude", of[0], of[1]]);
     assert_eq!(

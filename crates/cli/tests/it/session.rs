@@ -61,7 +61,7 @@ fn what_people_write_into_a_session_file_stays() {
             && now.contains("tactic: More"),
         "{now}"
     );
-    // A file that is gone is written anew; one that cannot be written does not stop the work.
+    // A missing file is written again; one that cannot be written does not stop the work.
     std::fs::remove_file(project.root().join(&file)).unwrap();
     project.ok(&["map", "tactic", "Again"]);
     assert!(project.read(&file).contains("tactic: More"));

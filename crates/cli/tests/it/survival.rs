@@ -7,7 +7,7 @@ use testkit::Project;
 
 use crate::story;
 
-/// A story with so many scenes in its first chapter.
+/// A story with the given number of scenes in its first chapter.
 fn with_scenes(number: usize) -> Project {
     let project = story();
     project.write(Project::ACT, "# Act 1\n");

@@ -11,7 +11,7 @@ use testkit::{Cluster, Database, Project};
 use crate::serve::Server;
 use crate::{ACT_TEXT, run_with};
 
-/// Agents think between two steps. Whoever works from a laptop is overtaken by others that never rest.
+/// Agents think between two steps. A laptop loses every race against writers without a pause.
 const THINKS: Duration = Duration::from_millis(50);
 
 /// What eight agents did, as far as they were told.
@@ -209,7 +209,7 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
     };
     assert!(
         (0..4).all(spoken),
-        "somebody was never heard: {:?}",
+        "a writer never got through: {:?}",
         heard.refused.lock()
     );
     let log = here.json(&["log", "--limit", "100000"]);

@@ -389,7 +389,7 @@ fn who_asks_too_often_is_told_when_to_come_back() {
         200,
         "each has a limit of its own"
     );
-    // Somebody who guesses is stopped sooner, and holds up nobody else.
+    // A client that guesses tokens is limited sooner, and does not slow down others.
     let guess = |from: u32| -> Vec<u16> {
         (from..from + 25)
             .map(|number| get(&server, &format!("tl_{number:064x}"), "/api/tree"))
@@ -508,7 +508,7 @@ fn what_was_changed_and_who_was_turned_away_is_noted() {
     project.ok(&["check"]);
 }
 
-/// However often somebody is refused, and whatever they say about where they come from.
+/// Regardless of the number of refusals and of the claimed address.
 #[test]
 fn nobody_fills_the_disk_by_being_refused() {
     let project = planned();

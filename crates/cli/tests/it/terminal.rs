@@ -45,7 +45,7 @@ fn assert_safe(project: &Project, arguments: &[&str]) -> bool {
     rest.contains("PWNED")
 }
 
-/// A project in which every name and text that somebody can choose is evil.
+/// A project in which every name and text that a user can choose is malicious.
 fn evil() -> Project {
     let project = empty()
         .with_environment("USER", EVIL)

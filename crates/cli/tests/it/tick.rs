@@ -249,7 +249,7 @@ fn answers_that_are_no_plans_are_asked_for_again_and_then_told() {
 }
 
 /// Ticks are killed at every stage of their life, most of them between plan and action. In the end the story is the one
-/// that nobody disturbed: no plan is lost, none is run twice, and whoever goes on says where.
+/// that nobody disturbed: no plan is lost, none is run twice, and the next process says where it resumes.
 #[test]
 fn killed_ticks_leave_the_story_that_nobody_disturbed() {
     const ROUNDS: usize = 24;

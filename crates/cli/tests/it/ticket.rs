@@ -282,7 +282,7 @@ fn the_last_phase_completes_a_ticket_and_another_opens_it_again() {
     assert_eq!(progress(), "complete");
     project.ok(&["ticket", "phase", "017b", "implement"]);
     assert_eq!(progress(), "pending", "its file says `status: ready`");
-    // Whoever edits the file says the same.
+    // An edit of the file does the same.
     let file = "tickets/017b-phases/ticket.md";
     project.write(
         file,

@@ -385,7 +385,7 @@ fn a_rewritten_journal_is_reported() {
     assert!(kinds(&project).contains(&"history-changed".to_owned()));
 }
 
-/// Makes the hashes of a journal fit its lines again, as whoever rewrites it would.
+/// Makes the hashes of a journal fit its lines again, as an attacker would.
 fn rechained(journal: &str) -> String {
     use domain::ids::Digest32;
     let (header, lines) = journal.split_once('\n').expect("a header");

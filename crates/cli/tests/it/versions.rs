@@ -133,12 +133,12 @@ fn a_backup_that_is_in_the_way_is_left_alone() {
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["show", "act-1"]);
     let first = names_in(&project, BACKUPS);
-    project.write(&format!("{BACKUPS}/{}", first[0]), "somebody's own notes");
+    project.write(&format!("{BACKUPS}/{}", first[0]), "a user's own notes");
     project.write(Project::ACT, crate::ACT_TEXT);
     project.ok(&["show", "act-1"]);
     assert_eq!(
         project.read(&format!("{BACKUPS}/{}", first[0])),
-        "somebody's own notes"
+        "a user's own notes"
     );
     assert_eq!(names_in(&project, BACKUPS).len(), 2);
 }

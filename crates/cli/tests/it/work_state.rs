@@ -55,7 +55,7 @@ fn a_ticket_with_children_scenarios_and_their_cycles_is_gone_through_by_commits(
     let project = tickets();
     let session = at_work(&project);
     let line = || as_session(&project, "s", &["where", "--flat"]).stdout;
-    // Somebody looks first, so that it is known where HEAD is.
+    // A first command records where HEAD is.
     let (_, after) = session.write("src/a.rs", "one\n");
     assert!(after.is_some());
     let said = session.shell("git add -A && git commit -q -m 'test: loc tracking'");
@@ -265,7 +265,7 @@ fn a_phase_that_begins_blocks_with_its_guide_until_the_commit() {
         flat(&project, "s")["phaseGate"]["contextFile"],
         json!("DONE.md")
     );
-    // The guide is read anew each time: the file is the message.
+    // The guide is read each time: the file is the message.
     project.write(".throughline/phases/DONE.md", "Our own guide.\n");
     assert!(
         blocked("phase", &may_write(&project, &session, "src/c.rs")).contains("Our own guide.")

@@ -142,7 +142,7 @@ fn what_cannot_be_mended_waits_for_a_person() {
         "{review}"
     );
     assert_eq!(review["items"][1]["finding"], "who says so?: “only dust”");
-    // Whoever is no person does not decide.
+    // Only a person decides.
     let agent = project.run(&["generation", "resume", "scene-0101"]);
     assert!(
         agent.code == 1 && agent.stderr.contains("held for a person"),
@@ -159,7 +159,7 @@ fn what_cannot_be_mended_waits_for_a_person() {
 }
 
 /// What the memory knows stands against the scene, without a judge: a value that changed, and what nobody told the point
-/// of view. Both with two quotes; both mended by a revision.
+/// of view. Both with two quotes; both fixed by a revision.
 #[test]
 fn facts_with_dates_stand_against_a_scene() {
     let project = approved();
@@ -262,7 +262,7 @@ fn only_an_approved_blueprint_is_written_and_a_stale_one_says_so() {
         "refused",
         &["its blueprint is `draft`"],
     );
-    // What somebody wrote over it is kept beside.
+    // A user's text in its place is kept beside it.
     project.ok(&["approve", "scene-0101"]);
     project.write(PROSE, "My own words.\n");
     project.ok(&["write", "scene-0101"]);
