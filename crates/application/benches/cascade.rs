@@ -205,7 +205,7 @@ fn plant(store: &dyn Store, chapters: usize, scenes: usize) {
             ));
         }
     }
-    let mut tx = store.begin_write().expect("the right to write");
+    let mut tx = store.begin_write().expect("the write lock");
     let operation = NewOperation {
         at: moment(),
         by: Principal::System,

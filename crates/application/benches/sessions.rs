@@ -161,7 +161,7 @@ impl World {
     }
 
     fn record(&self, facts: Vec<Fact>, texts: Vec<String>) {
-        let mut tx = self.store.begin_write().expect("the right to write");
+        let mut tx = self.store.begin_write().expect("the write lock");
         tx.record_operation(NewOperation {
             at: Timestamp::from_millis(START),
             by: Principal::System,

@@ -230,7 +230,7 @@ fn plant(store: &dyn Store, entries: impl Iterator<Item = (EntryKind, usize, Val
         memory.put_entry(Entry::from_value(kind, value).expect("an entry"));
     }
     let facts: Vec<Fact> = memory.change_facts();
-    let mut tx = store.begin_write().expect("the right to write");
+    let mut tx = store.begin_write().expect("the write lock");
     let operation = NewOperation {
         at: SystemClock.now(),
         by: Principal::System,

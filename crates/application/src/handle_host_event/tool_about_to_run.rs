@@ -71,7 +71,7 @@ fn check_plan_gates(
     let memory = session_events::load_memory(&*state, event)?;
     let mut holders = Vec::with_capacity(found.len());
     for one in &found {
-        // A new file has no claim of its own yet; whoever holds its parent decides.
+        // A new file has no claim of its own yet; the session that holds its parent decides.
         let node = one.node.as_ref().or(one.parent.as_ref());
         let holder = node
             .map(|node| claim_node::find_holder(ctx, &*state, node))

@@ -3,7 +3,7 @@
 //!
 //! Files are written after the commit. A note in the store holds the text a file should have and
 //! had before, so that a file that is behind (a process died, an operation was undone) is
-//! distinguished from one that somebody edited. A file that cannot be parsed is reported and never
+//! distinguished from one that was edited. A file that cannot be parsed is reported and never
 //! overwritten.
 
 use std::collections::btree_map::Entry as Slot;

@@ -166,7 +166,7 @@ pub(crate) fn find_and_open(
     open_document(ctx, state, id, record)
 }
 
-/// Reads and verifies a document's file. A text that somebody else wrote is reported.
+/// Reads and verifies a document's file. An external edit is reported.
 pub(crate) fn open_document(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
@@ -205,7 +205,7 @@ pub(crate) fn open_document(
     } else {
         (read_plan(&text), is_ours())
     };
-    // Checked only on a mismatch: a pending write explains it and is no edit by somebody else.
+    // Checked only on a mismatch: a pending write explains it and is not an external edit.
     if !is_ours && unwritten_paths(state)?.contains(&path) {
         let what = format!("{path} is behind what is recorded: it could not be written yet");
         return Err(Failure::new(FailureKind::Unavailable, what)

@@ -210,7 +210,7 @@ pub(crate) fn stage_review(
 }
 
 /// Checks that the review file was not edited: a text the store knows can be overwritten without
-/// loss, an unknown one is somebody's edit.
+/// loss, an unknown one is an external edit.
 fn check_file_unedited(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), Failure> {
     let changed = |why: String| {
         Err(Failure::new(FailureKind::Conflict, why)

@@ -94,7 +94,7 @@ pub(super) fn find_session(
             let stamp: Stamp = text.parse()?;
             record::read_record::<Session>(state, &stamp.to_string())?
         }
-        // Not the last session of the project: archiving somebody else's by default would be a
+        // Not the last session of the project: archiving another user's by default would be a
         // surprise.
         None => own_session(ctx, state)?,
     };

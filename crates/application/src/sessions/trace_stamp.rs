@@ -168,10 +168,10 @@ fn nodes_with_stamp(state: &dyn Snapshot, stamp: &Stamp) -> Result<Vec<Node>, Fa
     for level in TrailLevel::ALL {
         found.extend(state.nodes_by_alias(&level.node_alias(stamp))?);
         // Suffixes are assigned without gaps, but pruned nodes leave some behind.
-        const MOST_MISSING: u32 = 8;
+        const MAX_MISSING: u32 = 8;
         let (mut next, mut missing) = (stamp.next_in_minute(), 0);
         while let Some(more) =
-            next.filter(|more| stamp.matches_search(more) && missing < MOST_MISSING)
+            next.filter(|more| stamp.matches_search(more) && missing < MAX_MISSING)
         {
             let nodes = state.nodes_by_alias(&level.node_alias(&more))?;
             missing = if nodes.is_empty() { missing + 1 } else { 0 };

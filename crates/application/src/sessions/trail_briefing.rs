@@ -106,10 +106,10 @@ pub(crate) fn log_with_earlier(
     session: &Session,
 ) -> Result<Vec<LogEntry>, Failure> {
     // Older sessions are history rather than turning points of the current work.
-    const MOST_SESSIONS: usize = 4;
+    const MAX_SESSIONS: usize = 4;
     let mut logs = vec![load_log(state, session)?];
     let mut from = session.from;
-    while let Some(stamp) = from.filter(|_| logs.len() < MOST_SESSIONS) {
+    while let Some(stamp) = from.filter(|_| logs.len() < MAX_SESSIONS) {
         let Some(earlier) = record::read_record::<Session>(state, &stamp.to_string())? else {
             break;
         };

@@ -64,7 +64,7 @@ impl TickOutcome {
 }
 
 /// Writes the files of a tick that are missing, or that a process left behind after the notes were
-/// lost. A plan that somebody edited is kept.
+/// lost. An edited plan is kept.
 pub(super) fn write_missing_files(ctx: &Context<'_>, record: &TickRecord) {
     let is_behind = match ctx
         .files
@@ -152,7 +152,7 @@ pub(super) fn run_recorded_plan(
     run_plan(ctx, tick, None, Some(memory), None)
 }
 
-/// Retries a failed tick from the failed action, with the plan in its file if somebody edited it.
+/// Retries a failed tick from the failed action, with the plan in its file if that was edited.
 /// `shown` is the time of the record that was shown, if any.
 ///
 /// # Errors

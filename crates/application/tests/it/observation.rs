@@ -1,4 +1,4 @@
-//! What happened to the files is what the tree says, whoever did it and in whatever order.
+//! The tree follows the files, regardless of who changed them and in which order.
 
 use domain::node::Status;
 use domain::policy::CascadePolicy;

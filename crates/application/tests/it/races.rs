@@ -17,7 +17,7 @@ use crate::world::{World, words};
 
 type Act = Box<dyn FnOnce(&MemoryStore) + Send>;
 
-/// A store in which somebody else acts right before the next writer gets the write lock.
+/// A store in which another writer acts right before the next writer gets the write lock.
 struct Interleaved {
     inner: Arc<MemoryStore>,
     before_write: Arc<Mutex<Option<Act>>>,

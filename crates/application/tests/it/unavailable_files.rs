@@ -42,7 +42,7 @@ fn a_transient_error_is_told_and_recorded_neither_when_it_comes_nor_when_it_goes
             let world = World::with_story();
             look(&world);
             let before = operations(&world);
-            // Saved anew with the same text: it has to be read.
+            // Saved again with the same text: it has to be read.
             world.files.edit(path, &world.files.text(path).unwrap());
             break_it(&world.files, path);
             assert_eq!(look(&world), [path]);

@@ -93,7 +93,7 @@ fn a_file_that_says_done_is_believed_when_it_is_proved() {
         .unwrap();
     edit("phase: implement", "phase: done");
     assert_eq!(progress(), Progress::Complete);
-    // A file somebody is in the middle of says nothing.
+    // A half-written file has no meaning.
     edit("phase: done", "phase: [done");
     assert_eq!(progress(), Progress::Complete);
 }

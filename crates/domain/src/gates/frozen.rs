@@ -20,7 +20,7 @@ pub struct FrozenFile<'s> {
 }
 
 /// Evaluates the gate for files of plan documents. Unlike the other gates it has no override:
-/// everybody works from a frozen plan, so even a person changes it only through a revision.
+/// all roles work from a frozen plan, so even a person changes it only through a revision.
 #[must_use]
 pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> GateVerdict {
     let mut verdict = GateVerdict::default();

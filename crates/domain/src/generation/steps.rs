@@ -26,7 +26,7 @@ impl<'a> JudgeReview<'a> {
     /// revisions. A scene that was not revised yet gets a new review.
     #[must_use]
     pub fn open_review(known: Option<Review>, generation: &Generation, revisions: u32) -> Review {
-        let anew = || {
+        let start_again = || {
             let policy = ReviewPolicy {
                 max_iterations: revisions + 1,
                 ..ReviewPolicy::default()
@@ -36,7 +36,7 @@ impl<'a> JudgeReview<'a> {
         // The review of an earlier generation of this scene has used up its iterations.
         known
             .filter(|_| generation.revisions > 0)
-            .unwrap_or_else(anew)
+            .unwrap_or_else(start_again)
     }
 }
 

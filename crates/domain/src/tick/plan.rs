@@ -211,7 +211,7 @@ fn action_schema(tool: &TickTool, memory: &StoryMemory) -> Value {
     })
 }
 
-/// Returns the newest ids of a kind, at most [`MOST_LISTED`], oldest first.
+/// Returns the newest ids of a kind, at most [`MAX_LISTED_IDS`], oldest first.
 fn list_ids(memory: &StoryMemory, kind: EntryKind) -> Vec<String> {
     let mut ids: Vec<String> = match kind {
         // Closed loops cannot be closed again; listing them would only invite mistakes.

@@ -41,7 +41,7 @@ pub enum TickStatus {
     Done,
     /// An action failed; those before it are done.
     Failed,
-    /// It failed [`MOST_ATTEMPTS`] times.
+    /// It failed [`MAX_TICK_ATTEMPTS`] times.
     Parked,
     /// A person chose to go on without it.
     Skipped,

@@ -251,10 +251,10 @@ proptest! {
     #[test]
     fn status_forgets_how_it_came_about(deeds in deeds()) {
         let tree = History::of(&deeds).tree;
-        let mut anew: Vec<_> = tree.all_preorder().into_iter().map(Node::status_inputs).collect();
-        anew.iter_mut().for_each(|footing| footing.standing = NodeStatus::without_cause(Status::Draft));
+        let mut fresh: Vec<_> = tree.all_preorder().into_iter().map(Node::status_inputs).collect();
+        fresh.iter_mut().for_each(|footing| footing.standing = NodeStatus::without_cause(Status::Draft));
         let occasion = CascadeContext { operation: OperationId(1), now: timestamp(0), note: None };
-        let groups = reevaluate_subtree(&anew, &HashMap::new(), occasion, 20, RULES).unwrap();
+        let groups = reevaluate_subtree(&fresh, &HashMap::new(), occasion, 20, RULES).unwrap();
         let mut statuses: HashMap<NodeId, Status> = tree.nodes().map(|node| (node.id, Status::Draft)).collect();
         for group in &groups {
             group.nodes.iter().for_each(|id| { statuses.insert(*id, group.after.status); });

@@ -563,7 +563,7 @@ fn only_what_changed_is_mirrored() {
     );
 }
 
-/// What somebody wants to do to a plan, sensible or not.
+/// An arbitrary change of a plan, sensible or not.
 #[derive(Clone, Debug)]
 enum Wish {
     Decide,

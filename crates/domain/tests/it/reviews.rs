@@ -390,7 +390,7 @@ fn policies() -> impl Strategy<Value = ReviewPolicy> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-    /// Whoever reviews, stubborn or not, adding checks or not: a review makes at most `max_iterations` conclusions by itself.
+    /// Regardless of the reviewers, stubborn or not, adding checks or not: a review makes at most `max_iterations` conclusions by itself.
     /// Then it is complete, or waits for a person and for MUST findings only. Every MUST that ever failed is passed by a
     /// later verdict, waits for a person, or was accepted by one; everything else that failed has a recorded reason.
     #[test]

@@ -216,7 +216,7 @@ fn plans_are_found_and_written_as_drafts() {
         ),
         (
             "node.edit",
-            json!({ "node": "act-1", "text": "# Act one, anew" }),
+            json!({ "node": "act-1", "text": "# Act one, rewritten" }),
             "is approved",
         ),
         (

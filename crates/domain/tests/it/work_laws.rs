@@ -12,7 +12,7 @@ use domain::work::tdd::{Advance, CommitPrefixes, Cycle, CycleCommit, Tdd, advanc
 use proptest::prelude::*;
 use testkit::{node, timestamp};
 
-/// What a session, or somebody beside it, does.
+/// An action of a session, or of another one beside it.
 #[derive(Clone, Debug)]
 enum Move {
     Enter(usize),
