@@ -17,7 +17,7 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
-    // What the cargo that runs this program says about its package: a dependency that looks at it would be built anew by every
+    // What the cargo that runs this program says about its package: a dependency that looks at it would be rebuilt by every
     // change between the two, and with it all that depends on it.
     for (name, _) in std::env::vars_os() {
         let is_of_package = name.to_str().is_some_and(|name| {
@@ -71,7 +71,7 @@ pub(crate) fn metadata() -> Result<Value, String> {
         ));
     }
     serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("cargo metadata is no JSON: {error}"))
+        .map_err(|error| format!("cargo metadata is not JSON: {error}"))
 }
 
 /// Returns cargo's target directory.

@@ -41,7 +41,7 @@ pub struct FakeFiles {
 }
 
 impl FakeFiles {
-    /// Writes a file as somebody outside would.
+    /// Writes a file as another program would.
     pub fn edit(&self, path: &str, text: &str) {
         self.writes.set(self.writes.get() + 1);
         self.files
@@ -65,7 +65,7 @@ impl FakeFiles {
         self.invisible.borrow_mut().clear();
     }
 
-    /// Takes a file away as somebody outside would.
+    /// Removes a file as another program would.
     pub fn delete(&self, path: &str) {
         self.files.borrow_mut().remove(path);
     }

@@ -199,7 +199,7 @@ impl Project {
     /// Returns every line of the ledger of hooks.
     ///
     /// # Panics
-    /// When a line is no JSON.
+    /// When a line is not JSON.
     #[must_use]
     pub fn ledger(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.root().join(".throughline/hooks.jsonl"))

@@ -13,7 +13,7 @@ use domain::version::canonical_hash;
 
 use crate::{node, timestamp};
 
-/// Tells the story to a store that is empty. `reopen` closes it and opens it anew.
+/// Tells the story to a store that is empty. `reopen` closes and reopens it.
 ///
 /// # Panics
 /// When the store does not keep its contract.
@@ -22,7 +22,7 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     let chapter = node(2, Some(&act), "chapter-01", "# Chapter\n");
     {
         let store = reopen();
-        let mut tx = store.begin_write().expect("the right to write");
+        let mut tx = store.begin_write().expect("the write lock");
         assert_eq!(tx.next_operation_id().expect("a number"), OperationId(1));
         assert_eq!(tx.next_node_id().expect("a number"), NodeId(1));
         let facts = vec![added(&act), added(&chapter)];
@@ -42,7 +42,7 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     }
     {
         let store = reopen();
-        let mut tx = store.begin_write().expect("the right to write");
+        let mut tx = store.begin_write().expect("the write lock");
         tx.record_operation(operation(
             Verb::Progress,
             "never",
@@ -68,7 +68,7 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
 
 fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {
     let store = reopen();
-    let mut tx = store.begin_write().expect("the right to write");
+    let mut tx = store.begin_write().expect("the write lock");
     let approval = Approval::from_record(
         act.content.version_hash().expect("text"),
         act.content.canonical_hash().expect("text"),
@@ -326,7 +326,7 @@ fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     };
     let record = |facts: Vec<Fact>| {
         let store = reopen();
-        let mut tx = store.begin_write().expect("the right to write");
+        let mut tx = store.begin_write().expect("the write lock");
         tx.record_operation(operation(Verb::Progress, "records", facts, &[]))
             .map(drop)?;
         tx.commit()
@@ -389,7 +389,7 @@ fn refuse_misfits(reopen: &dyn Fn() -> Box<dyn Store>) {
         },
     ];
     for misfit in misfits {
-        let mut tx = store.begin_write().expect("the right to write");
+        let mut tx = store.begin_write().expect("the write lock");
         let recorded = tx.record_operation(operation(
             Verb::Progress,
             "misfit",
@@ -466,7 +466,7 @@ fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     ];
     let store = reopen();
     let record = |facts: Vec<Fact>| {
-        let mut tx = store.begin_write().expect("the right to write");
+        let mut tx = store.begin_write().expect("the write lock");
         tx.record_operation(operation(Verb::Progress, "notes", facts, &[]))
             .expect("recorded");
         tx.commit().expect("committed");

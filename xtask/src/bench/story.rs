@@ -17,7 +17,7 @@ pub(crate) struct Shape {
     acts: usize,
     chapters_per_act: usize,
     scenes_per_chapter: usize,
-    /// So many chapters have one scene more, to make the number round.
+    /// Number of chapters with one more scene, to make the total round.
     with_one_more: usize,
 }
 
@@ -100,7 +100,7 @@ impl Story {
         Ok(story)
     }
 
-    /// Makes a directory for a project that is filled by whoever asks.
+    /// Creates a directory for a project that the caller fills.
     pub(crate) fn empty(program: &Path, folder: &Path) -> Result<Self, String> {
         let story = Self {
             program: program.to_owned(),

@@ -22,7 +22,7 @@ use crate::{Outcome, generate, say, say_error};
 
 const CONNECTIONS: usize = 32;
 const EVENTS_PER_SECOND: u32 = 1_100;
-/// Of so many in a hundred something is kept. An agent reads, searches and runs far more than it changes plans.
+/// Percentages of events that record an operation. An agent reads, searches and runs far more than it changes plans.
 const KEPT: [u32; 4] = [0, 5, 10, 20];
 const OPERATIONS: &str = "/api/team/operations";
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";

@@ -42,12 +42,12 @@ pub fn read_answer(text: &str, validator: &Validator) -> AnswerReading {
     let mut best: Option<Vec<SchemaFinding>> = None;
     // All candidates are tried unchanged before any is repaired: a valid value beats a repaired
     // one.
-    for mend in [false, true] {
+    for may_repair in [false, true] {
         for candidate in found.values.iter().rev() {
             let Some((value, mut notes)) = lenient::parse_lenient_json(candidate) else {
                 continue;
             };
-            match check_against_schema(value, validator, mend) {
+            match check_against_schema(value, validator, may_repair) {
                 Ok(mut checked) => {
                     notes.append(&mut checked.notes);
                     return AnswerReading::Good(CheckedValue {
@@ -76,7 +76,7 @@ pub fn read_answer(text: &str, validator: &Validator) -> AnswerReading {
 fn check_against_schema(
     value: Value,
     validator: &Validator,
-    mend: bool,
+    may_repair: bool,
 ) -> Result<CheckedValue, Vec<SchemaFinding>> {
     let findings = validator.list_findings(&value);
     if findings.is_empty() {
@@ -85,13 +85,13 @@ fn check_against_schema(
             notes: Vec::new(),
         });
     }
-    if !mend {
+    if !may_repair {
         return Err(findings);
     }
-    let mended = repair::repair_value(value, validator);
+    let repaired = repair::repair_value(value, validator);
     // The original findings are reported: the model would not recognise a half-repaired value.
-    if validator.list_findings(&mended.value).is_empty() {
-        Ok(mended)
+    if validator.list_findings(&repaired.value).is_empty() {
+        Ok(repaired)
     } else {
         Err(findings)
     }

@@ -16,7 +16,7 @@ tl comment act-1 -m later
 tl approve chapter-02
 ";
 
-/// A clone by somebody else: nothing that git ignores, nothing in the user's directory.
+/// A clone by another user: nothing that git ignores, nothing in the user's directory.
 const CLONED: &str = "\
 tl repair
 rm -rf .throughline/state.db* .throughline/journal.jsonl .throughline/looks.bin .throughline/*.lock .throughline/lock .throughline/logs
