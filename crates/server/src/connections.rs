@@ -51,6 +51,7 @@ pub(crate) async fn accept_connections(
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
                 Err(_) => {
+                    // A busy loop would take a core while descriptors are exhausted.
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                     continue;
                 }

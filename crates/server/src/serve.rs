@@ -100,6 +100,7 @@ async fn serve_until_stopped(
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
     let requested = options.address;
+    // Names the requested address: port 0 has no other yet.
     let unusable = |error: std::io::Error| format!("cannot listen at {requested}: {error}");
     let listener = TcpListener::bind(requested).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;

@@ -340,6 +340,7 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
             }
         });
     let relationships = relationships.collect();
+    // Without a query only shelves and relationships are read; a search costs more.
     let mut found = Memories {
         shelves,
         notes: Vec::new(),

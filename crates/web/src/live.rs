@@ -100,6 +100,7 @@ impl Live {
                 self.moment
                     .send_if_modified(|moment| std::mem::replace(&mut moment.head, head) != head);
             }
+            // Checked again after the scan, which may have taken seconds.
             if self.moment.borrow().closed {
                 return;
             }

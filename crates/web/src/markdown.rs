@@ -66,6 +66,7 @@ pub(crate) fn render_markdown(text: &str) -> Markup {
         }
         other => Some(other),
     });
+    // HTML is about half again as long as its Markdown.
     let mut out = String::with_capacity(text.len() * 3 / 2);
     html::push_html(&mut out, events);
     PreEscaped(out)

@@ -40,6 +40,7 @@ impl From<Failure> for Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self(failure, back) = self;
+        // The same message and steps as in the terminal, with names as code.
         let content = html! {
             section.notice.refused role="alert" {
                 h1 { "This action failed" }

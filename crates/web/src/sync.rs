@@ -79,6 +79,7 @@ async fn hand_over(
         after: OperationId(asked.after),
         hash,
     };
+    // Bounded below common proxy timeouts of 60 s.
     let wait = Duration::from_millis(asked.wait).min(LONGEST_WAIT);
     // Subscribed before the first read: an operation between the two still wakes this request.
     let listening = (!wait.is_zero()).then(|| dashboard.live.listen());
@@ -125,6 +126,7 @@ async fn accept(
     Extension(caller): Extension<AuthenticatedPrincipal>,
     body: Bytes,
 ) -> Result<Response, ApiRefusal> {
+    // Refused before the body is parsed.
     if dashboard.only_shows {
         return Err(Failure::new(FailureKind::Refused, "this server is read-only").into());
     }

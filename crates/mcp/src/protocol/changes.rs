@@ -167,6 +167,7 @@ impl Changes {
         // Read before the thread starts, so that changes until its first poll count as new.
         let head = self.head();
         let changes = self.clone();
+        // A thread, not a task: reading resources blocks on the store.
         let started = std::thread::Builder::new()
             .name("changes".to_owned())
             .spawn(move || changes.run(head));
@@ -263,6 +264,7 @@ impl Changes {
                 .iter()
                 .flat_map(|operation| &operation.facts)
                 .any(changes_list),
+            // Unknown: a superfluous notification is harmless, a missing one is not.
             Err(_) => true,
         }
     }
@@ -272,6 +274,7 @@ impl Changes {
 fn changes_list(fact: &Fact) -> bool {
     match fact {
         Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::DescriptionChanged { .. } => true,
+        // Only texts are listed: a plan without one appears with its first version.
         Fact::ContentChanged { before, after, .. } => {
             before.version_hash().is_some() != after.version_hash().is_some()
         }

@@ -81,6 +81,7 @@ fn service<H: ServerHandler>(
         config.disable_allowed_hosts()
     } else {
         let port = context.address.port();
+        // With the port: the SDK compares whole origins.
         let local = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
         let origins = local
             .into_iter()

@@ -68,6 +68,7 @@ impl Threshold {
 }
 
 fn send(peer: Peer<RoleServer>, level: Level, data: Value) {
+    // Named, because clients show messages of several servers in one list.
     let params = LoggingMessageNotificationParam::new(level, data).with_logger("throughline");
     let notification =
         ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params));

@@ -65,6 +65,8 @@ impl Shared {
 
     /// Returns the same state with an audit log.
     pub(super) fn noting(self: Arc<Self>, audit: Arc<AuditLog>) -> Arc<Self> {
+        // The copy keeps the name and the approvals: a question asked on one path may be answered
+        // on another.
         let surface = self.surface.clone();
         Arc::new(Self {
             audit: Some(audit),
@@ -425,6 +427,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let actor = self.acting_principal(&context);
+        // Only this list is paged: it grows with the project, the others do not.
         let cursor = request.and_then(|request| request.cursor);
         let page = self
             .aside(move |surface| surface.resources(&actor, cursor.as_deref()))
@@ -465,6 +468,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let actor = self.acting_principal(&context);
+        // Cloned for the background thread; the error message needs the original.
         let uri = request.uri.clone();
         let found = self
             .aside(move |surface| surface.read(&actor, &uri))

@@ -45,6 +45,7 @@ pub async fn serve_pipe(
     read: impl AsyncRead + Unpin + Send + 'static,
     write: impl AsyncWrite + Unpin + Send + 'static,
 ) -> Result<(), String> {
+    // Ends waits and subscriptions as soon as the client closes its end.
     let gone = CancellationToken::new();
     let server = Server::new(Shared::new(surface, gone.clone(), false));
     let pipe = Pipe::new(read, write, gone);

@@ -40,6 +40,7 @@ fn timeout(arguments: &Value) -> Duration {
 fn since(arguments: &Value, head: Option<u64>) -> Value {
     let mut arguments = arguments.clone();
     if let (Some(given), Some(head)) = (arguments.as_object_mut(), head) {
+        // Without it a comment made while the first poll ran would not count as new.
         given.entry("since").or_insert_with(|| head.into());
     }
     arguments

@@ -58,6 +58,7 @@ impl Surface {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
         };
+        // Cloned out of the lock, which is not held during the scan.
         let known = last().clone().filter(|known| match age {
             Age::New => false,
             Age::Recent => known.looked_at.elapsed() < RECENT,

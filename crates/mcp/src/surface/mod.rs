@@ -173,6 +173,7 @@ impl Surface {
         };
         // Taken inside the use case's context: the store's warnings belong to this call only.
         let mut warnings = Vec::new();
+        // The closure may run twice, after a write conflict; only the last warnings count.
         let outcome = self.run(actor, &mut |ctx| {
             let outcome = (tool.run)(ctx, arguments);
             warnings = ctx.store.take_warnings();

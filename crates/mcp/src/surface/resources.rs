@@ -129,6 +129,7 @@ impl Surface {
             }
             // Before the generic prefix, which would take `hierarchy` for a level.
             if let Some(top) = uri.strip_prefix("state://planning/hierarchy/") {
+                // A subtree at once: clients cannot page through a resource.
                 let tree = show_tree(ctx, &[top.to_owned()])?;
                 return Ok(Some((JSON, json!(tree).to_string())));
             }

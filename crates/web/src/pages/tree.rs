@@ -75,6 +75,7 @@ fn window_url(wanted: &WindowRequest, offset: usize) -> String {
         phase,
         ..
     } = wanted;
+    // The filter goes along, so that the next part is of the same list.
     let [text, status, phase] = [text, status, phase].map(|value| urls::encode_query_value(value));
     format!("/tree?text={text}&status={status}&phase={phase}&offset={offset}")
 }

@@ -27,6 +27,7 @@ pub(crate) const WHY: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    // No level: an ambiguous alias is refused with the paths to choose from.
     let NodeOnly { node } = read(arguments)?;
     value(&explain_status(ctx, &[node])?)
 }

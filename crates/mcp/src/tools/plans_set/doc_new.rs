@@ -33,5 +33,6 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
+    // Returns the id, which later calls may leave out while the document is current.
     value(&create_document(ctx, &asked.title)?)
 }

@@ -13,6 +13,7 @@ pub(crate) const DOC_VALIDATE: Tool = Tool {
     name: "doc_validate",
     description: "Use to see what is wrong, missing or worth a look in a plan document, with JSON pointers.",
     set: Toolset::Plans,
+    // Read-only: unlike the command line it cannot accept a document.
     hints: Hints::READS,
     input: |_| schema::object(vec![document()]),
     output: || {

@@ -15,6 +15,7 @@ pub(crate) const FLOW_NEXT: Tool = Tool {
     name: "flow_next",
     description: "Use to get the present step of a workflow: role, prompt with the context it needs, commands, what is missing.",
     set: Toolset::Plans,
+    // Read-only, so a model may ask again after a compaction.
     hints: Hints::READS,
     input: |_| {
         schema::object(vec![

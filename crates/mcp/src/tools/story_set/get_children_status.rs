@@ -26,5 +26,6 @@ pub(crate) const GET_CHILDREN_STATUS: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (node, Nothing {}) = entity(arguments)?;
+    // Counts besides the list, because models miscount.
     value(&children_status(ctx, &node)?)
 }

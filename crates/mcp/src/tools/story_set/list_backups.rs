@@ -26,5 +26,6 @@ pub(crate) const LIST_BACKUPS: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (node, Nothing {}) = entity(arguments)?;
+    // All versions, not only copies in `backups/`: each can be restored.
     value(&list_versions(ctx, &node)?)
 }

@@ -27,6 +27,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             let outcome = run_tick(ctx, tick)?;
             Ok(json!({ "next": "resumed", "from_action": from_action, "outcome": outcome }))
         }
+        // The nonce in it binds the answer to this state; a plan for an older one is refused.
         NextTick::Ask(ask) => value(&NextTick::Ask(ask)),
     }
 }

@@ -20,5 +20,6 @@ pub(crate) const LIST_SHELVES: Tool = Tool {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Nothing {} = read(arguments)?;
+    // In an object, because structured results must not be arrays.
     Ok(json!({ "shelves": value(&list_shelves(ctx)?)? }))
 }

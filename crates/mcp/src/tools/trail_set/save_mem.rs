@@ -33,6 +33,7 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    // Without a shelf the use case chooses the default one, the same as on the command line.
     let Arguments { text, shelf } = read(arguments)?;
     value(&keep_mem(ctx, &MemRequest { text, shelf })?)
 }
