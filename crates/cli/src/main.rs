@@ -4,21 +4,25 @@
 
 mod caller;
 mod commands;
+mod completion;
 mod embedding;
 mod exit_code;
 mod gate_stats;
 mod head_listener;
+mod help;
 mod hook_entry;
 mod hook_input;
 mod hook_ledger;
 mod model;
 mod progress;
 mod project_file;
+mod renamed_commands;
 mod settings;
 mod store_pool;
 mod styled;
 mod trust;
 mod ui;
+mod use_case_runner;
 mod wiring;
 
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -32,22 +36,24 @@ use clap::{Args, FromArgMatches, Parser};
 use domain::text::is_unprintable;
 
 use crate::commands::Command;
+use crate::commands::overview::print_overview;
 use crate::exit_code::ExitCode;
+use crate::help::{full_parser, render_all_commands};
+use crate::renamed_commands::{RenamedLine, rename_former_command, word_positions};
 use crate::ui::{BAD, Ui, styled};
 use crate::wiring::App;
 
 /// Keep an AI agent's long work on its plan
-///
-/// Throughline keeps a tree of plans (act → chapter → scene, or a profile of your own), binds
-/// approval to content, marks plans stale when their parent changes, and can restore every version.
+// No long help: with one, clap would spread the options over three lines each.
 #[derive(Debug, Parser)]
-#[command(name = "tl", version, max_term_width = 100, after_help = AFTER_HELP)]
+#[command(name = "tl", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     everywhere: GlobalOptions,
 
+    /// Without a command, an overview of the project is printed.
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 /// Global options, accepted by every command.
@@ -66,16 +72,6 @@ struct GlobalOptions {
     silent: bool,
 }
 
-const AFTER_HELP: &str = "\
-Examples:
-  tl init                      create a project in this directory
-  tl plan chapter 2            print the prompt for planning chapter 2
-  tl approve chapter 2         approve the plan exactly as it is now
-  tl why scene 0204            why is this scene stale?
-
-A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two words (chapter 2).
-Exit codes: 0 done, 1 failed or refused, 2 usage error, 3 problems found (check, doctor).";
-
 fn main() -> process::ExitCode {
     // Set first: everything that formats a time reads the zone from there.
     domain::time::set_local_zone_source(|| {
@@ -87,6 +83,10 @@ fn main() -> process::ExitCode {
     // other.
     if arguments.get(1).is_some_and(|word| word == "hook") && !asks_for_help(&arguments) {
         return hook_entry::run(&arguments[2..]);
+    }
+    if completion::is_requested() {
+        completion::complete_command_line(arguments);
+        return process::ExitCode::SUCCESS;
     }
     std::panic::set_hook(Box::new(report_panic));
     let code = run(arguments);
@@ -141,15 +141,34 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             silent: false,
         };
         ui.print_line(format_args!("tl {}", env!("CARGO_PKG_VERSION")));
+        ui::flush_output();
         return ExitCode::Done;
     }
-    let cli = match parse_single_command(&arguments) {
-        Some(cli) => cli,
+    let RenamedLine { arguments, notice } = rename_former_command(arguments);
+    if let Some(notice) = notice
+        && !wants_json
+        && !asks_for_help(&arguments)
+        && !arguments.iter().any(|argument| argument == "--silent")
+    {
+        print_plain_message(&notice);
+    }
+    if let [_, help, all] = &*arguments
+        && help == "help"
+        && (all == "all" || all == "--all")
+    {
+        anstream::print!("{}", render_all_commands().ansi());
+        return ExitCode::Done;
+    }
+    let parsed = match parse_single_command(&arguments) {
+        Some(cli) => Ok(cli),
         // The full parser explains everything out of the ordinary: help, typos, missing arguments.
-        None => match Cli::try_parse_from(&arguments) {
-            Ok(cli) => cli,
-            Err(error) => return report_usage_error(&error, &arguments, wants_json),
-        },
+        None => full_parser()
+            .try_get_matches_from(&arguments)
+            .and_then(|matches| Cli::from_arg_matches(&matches)),
+    };
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return report_usage_error(&error, &arguments, wants_json),
     };
     let ui = Ui {
         json: cli.everywhere.json,
@@ -162,7 +181,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             return ExitCode::Failed;
         }
     };
-    let code = match cli.command.run(&app) {
+    let outcome = match &cli.command {
+        Some(command) => command.run(&app),
+        None => print_overview(&app),
+    };
+    let code = match outcome {
         Ok(code) => code,
         Err(failure) => {
             ui.report_failure(&failure);
@@ -180,21 +203,36 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Parses with the parser of the named command alone; `None` falls back to the full parser.
 fn parse_single_command(arguments: &[OsString]) -> Option<Cli> {
-    // Building the parsers of all commands takes longer than many a command does. The first word
-    // may be the value of `--project`; then no command has that name, or parsing fails, and the
-    // full parser decides.
-    let name = arguments
-        .iter()
-        .skip(1)
-        .find_map(|argument| argument.to_str().filter(|word| !word.starts_with('-')))?;
-    let parser =
-        GlobalOptions::augment_args(clap::Command::new("tl")).subcommand(Command::parser_of(name)?);
+    // Building the parsers of all commands takes longer than many a command does.
+    let mut words = word_positions(arguments)
+        .into_iter()
+        .filter_map(|at| arguments.get(at)?.to_str());
+    let parser = GlobalOptions::augment_args(clap::Command::new("tl"));
+    let (parser, name) = match words.next() {
+        Some(name) => (
+            parser.subcommand(Command::parser_of(name, words.next())?),
+            Some(name),
+        ),
+        None => (parser, None),
+    };
     let matches = parser.try_get_matches_from(arguments).ok()?;
-    let (_, own) = matches.subcommand()?;
+    let command = match (name, matches.subcommand()) {
+        (Some(name), Some((_, own))) => Some(Command::from_matches(name, own).ok()?),
+        _ => None,
+    };
     Some(Cli {
         everywhere: GlobalOptions::from_arg_matches(&matches).ok()?,
-        command: Command::from_matches(name, own).ok()?,
+        command,
     })
+}
+
+/// Prints a message on stderr before the options are parsed.
+fn print_plain_message(text: &str) {
+    let ui = Ui {
+        json: false,
+        silent: false,
+    };
+    ui.print_message(text);
 }
 
 /// Reports a usage error, or prints the help or version that was asked for.

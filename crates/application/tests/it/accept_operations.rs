@@ -1,4 +1,4 @@
-//! What a server takes of operations that were made elsewhere, and what it refuses, whoever claims to have made them.
+//! Which operations of replicas a server accepts and refuses, regardless of the claimed author.
 
 use application::Context;
 use application::accept_operations::accept_operations;
@@ -113,7 +113,7 @@ impl World {
         );
         accept_operations(&ctx, admitted, sending, lines).map_err(|failure| {
             assert!(
-                failure.damage.is_none(),
+                failure.interruption().is_none(),
                 "nothing is wrong with the state here: {failure}"
             );
             failure.message
@@ -224,7 +224,7 @@ fn what_may_be_done_is_kept_and_sent_again_it_is_kept_once() {
             .status(),
         Status::Approved
     );
-    // Somebody else, who was slower.
+    // A second replica, which is slower.
     let overtaken = world.tried(
         &agent(),
         operation(Verb::Progress, "agent:ci/2", vec![progress()]),
@@ -454,7 +454,7 @@ fn a_broken_chain_and_facts_that_do_not_fit_are_refused_without_harm() {
     let refused = world
         .sent(&agent(), &sending, &["{}\n".to_owned()])
         .expect_err("nothing");
-    assert!(refused.contains("cannot be read"), "{refused}");
+    assert!(refused.contains("cannot be parsed"), "{refused}");
     // Made on a state in which the chapter was active already.
     let active = Fact::ProgressChanged {
         node: NodeId(2),

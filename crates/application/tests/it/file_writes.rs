@@ -127,7 +127,7 @@ fn an_interrupted_restore_is_completed_by_the_next_command() {
         failure.message
     );
     assert!(
-        failure.damage.is_none() && !failure.overtaken,
+        failure.interruption().is_none(),
         "it must not be tried again"
     );
     assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));

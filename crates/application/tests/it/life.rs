@@ -68,7 +68,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
 fn act(world: &World, deed: &Deed) -> Result<(), String> {
     let ctx = world.ctx();
     let answer = |failure: application::Failure| {
-        assert!(failure.damage.is_none(), "{failure}");
+        assert!(failure.interruption().is_none(), "{failure}");
         failure.message
     };
     match deed {

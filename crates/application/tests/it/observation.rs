@@ -78,7 +78,7 @@ fn plans_without_their_parents_plan_hang_on_a_missing_one() {
     assert_eq!(world.status("scene-0101"), Status::RequiresRevalidation);
     assert_eq!(
         world.tree(),
-        "act-1 invalid\n  chapter-01 requires-revalidation\n    scene-0101 requires-revalidation\n"
+        "act-1 invalid\n  chapter-01 requires-revalidation\n    scene-0101 stale\n"
             .replace("chapter-01 requires-revalidation", "chapter-01 invalid")
     );
     world.files.edit(ACT, "# act\n");

@@ -39,7 +39,7 @@ enum Deed {
     Progress(usize, usize),
     Scenario,
     Approve(usize),
-    /// Somebody writes into a file which ticket it is a part of.
+    /// An edit sets the parent in a ticket's file.
     Parent(usize, usize),
     Edit(usize, u8),
     Undo,
@@ -199,7 +199,7 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
         Deed::Undo => undo_operations(&ctx, UndoTarget::Newest).map(drop),
     };
     done.map_err(|failure| {
-        assert!(failure.damage.is_none(), "{failure}");
+        assert!(failure.interruption().is_none(), "{failure}");
         failure.message
     })
 }
@@ -267,7 +267,7 @@ proptest! {
             let outcomes: Vec<Result<(), String>> = worlds.iter().map(|world| act(world, session, deed)).collect();
             prop_assert_eq!(&outcomes[0], &outcomes[1], "{:?}", deed);
             prop_assert_eq!(&outcomes[0], &outcomes[2], "{:?}", deed);
-            // An undo takes back whoever's decision is the newest; nothing else reaches another session's place.
+            // An undo reverts the newest decision of any session; nothing else changes another session's position.
             if !matches!(deed, Deed::Undo) {
                 let after: Vec<Value> = worlds.iter().map(|world| place(world, other)).collect();
                 prop_assert_eq!(before, after, "{:?}", deed);

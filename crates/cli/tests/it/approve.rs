@@ -76,7 +76,7 @@ fn a_stale_parent_is_not_approved_either() {
         &project,
         &["approve", "scene-0101"],
         "refused",
-        &["parent `chapter-01` is `requires-revalidation`"],
+        &["parent `chapter-01` is `stale`"],
     );
 }
 

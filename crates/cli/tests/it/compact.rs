@@ -100,7 +100,7 @@ fn a_model_that_fails_or_is_not_wanted_leaves_the_rule() {
             "{run:?}"
         );
         assert_eq!(
-            run.stderr.contains("by rule"),
+            run.stderr.contains("using the log's turning points"),
             arguments.len() == 1,
             "{run:?}"
         );

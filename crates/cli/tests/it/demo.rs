@@ -12,7 +12,7 @@ fn the_demo_walks_the_whole_life() {
         "(refused, as it should be)",
         "$ tl approve act 1",
         "$ tl why scene 0101",
-        "requires-revalidation",
+        "↻ stale",
         "$ tl revalidate chapter 1 --keep",
         "$ tl restore act 1 -1",
         "$ tl undo",

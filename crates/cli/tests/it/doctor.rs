@@ -148,11 +148,11 @@ fn another_program_than_this_one_is_told_and_not_run() {
     assert!(
         found
             .iter()
-            .any(|one| one.contains(&format!("warning: the hooks start {other}, but this is"))),
+            .any(|one| one.contains(&format!("warning: the hooks run {other}, but this is"))),
         "{found:?}"
     );
     assert!(
-        found.iter().any(|one| one.contains("warning: not fired")),
+        found.iter().any(|one| one.contains("warning: not tested")),
         "{found:?}"
     );
     assert_eq!(outcome["hosts"][0]["probes"], json!([]));

@@ -112,7 +112,7 @@ fn files_and_wrong_proofs() {
         &project,
         &["evidence", "add", "017a"],
         "invalid",
-        &["is missing"],
+        &["expected a command, --file or --review"],
     );
     assert_refused(
         &project,

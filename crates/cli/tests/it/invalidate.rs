@@ -78,7 +78,7 @@ fn people_see_what_became_of_what() {
                 "contradicts the ending"
             ])
             .stdout,
-        "✗ chapter 1 is invalid; 1 plan below it to revalidate\n  act-1/chapter-01/scene-0101  approved → ↻ requires-revalidation\n"
+        "✗ chapter 1 is invalid; 1 plan below it to revalidate\n  act-1/chapter-01/scene-0101  approved → ↻ stale\n"
     );
 }
 

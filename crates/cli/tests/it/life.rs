@@ -71,7 +71,7 @@ fn plan_refuse_approve_plan_cascade_why_revalidate_restore_undo() {
         &project,
         &["plan", "scene", "0102"],
         "refused",
-        &["`act-1/chapter-01` is `requires-revalidation`"],
+        &["`act-1/chapter-01` is `stale`"],
     );
 
     // Why?

@@ -31,7 +31,7 @@ fn a_provider_that_is_not_set_up_says_what_to_do() {
         &project,
         &["llm", "check"],
         "unavailable",
-        &["there is no key", "ANTHROPIC_API_KEY"],
+        &["no API key", "ANTHROPIC_API_KEY"],
     );
 }
 

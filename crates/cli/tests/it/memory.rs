@@ -103,7 +103,7 @@ fn a_file_that_is_gone_is_written_again_and_undo_reaches_it() {
         &project,
         &["memory", "show", "Elena"],
         "not-found",
-        &["no entry matches"],
+        &["there is no memory entry"],
     );
 }
 

@@ -218,7 +218,7 @@ fn nothing_is_planned_below_a_parent_that_is_not_approved() {
         &project,
         &["plan", "scene", "0102"],
         "refused",
-        &["`act-1/chapter-01` is `requires-revalidation`"],
+        &["`act-1/chapter-01` is `stale`"],
     );
     assert_eq!(
         error["next_steps"][1],

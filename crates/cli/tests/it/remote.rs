@@ -660,7 +660,7 @@ fn what_is_done_during_a_silence_can_wait() {
     assert_eq!(here.status("scene-0101"), "draft", "noticed here at once");
     let refused = here.run(&["approve", "scene-0101"]);
     assert!(
-        refused.code != 0 && refused.stderr.contains("decided with the others"),
+        refused.code != 0 && refused.stderr.contains("is never queued"),
         "{}",
         refused.stderr
     );

@@ -149,11 +149,11 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
             403,
             "it is dated 2020",
         ),
-        (json!({ "id": forger.head + 2 }), 409, "was expected"),
+        (json!({ "id": forger.head + 2 }), 409, "expected operation"),
         (
             json!({ "facts": [{ "fact": "made-up" }] }),
             400,
-            "cannot be read",
+            "cannot be parsed",
         ),
         (
             json!({ "summary": "use ghp_0123456789abcdefghijABCDEFGHIJ012345" }),

@@ -229,7 +229,7 @@ fn people_are_told_where_the_old_text_is() {
         output.stdout.contains("✓ restored act-1 to ")
             && output
                 .stdout
-                .contains("what was there is in acts/act-1/backups/"),
+                .contains("backup of the replaced text: acts/act-1/backups/"),
         "{}",
         output.stdout
     );

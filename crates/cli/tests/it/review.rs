@@ -115,7 +115,7 @@ fn prose_is_reviewed_as_plans_are() {
     let view = project.json(&["review", "status", of[0], of[1]]);
     assert_eq!(text(&view, "state"), "COMPLETE");
     assert!(
-        text(&view["items"][1]["resolution"], "reason").contains("COULD does not stop the work"),
+        text(&view["items"][1]["resolution"], "reason").contains("COULD does not block"),
         "{view}"
     );
     assert!(

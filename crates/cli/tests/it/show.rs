@@ -138,6 +138,6 @@ fn one_word_too_many_is_told() {
         &project,
         &["show", "act-1", "chapter-01"],
         "invalid",
-        &["`chapter-01`", "too many"],
+        &["`chapter-01`", "unexpected argument"],
     );
 }

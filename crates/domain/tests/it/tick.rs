@@ -222,7 +222,7 @@ fn plans_are_found_and_written_as_drafts() {
         (
             "node.edit",
             json!({ "node": "chapter-01", "text": "# Which?" }),
-            "the name of several",
+            "is ambiguous",
         ),
         (
             "node.edit",

@@ -189,7 +189,7 @@ fn every_mistake_names_file_line_and_key() {
             "prompt = \"Look.\"",
             "on_fail = \"look\"\nprompt = \"L\"",
             "w.toml:12: `step.on_fail`",
-            "no step `look` before",
+            "no earlier step `look`",
         ),
         (
             "prompt = \"Look.\"",

@@ -85,7 +85,7 @@ fn a_wrong_file_is_named_with_its_problem() {
     assert!(problem(no_prompt).ends_with("an argument must name `{prompt_file}`"));
     assert!(
         problem("[x]\ndialect = 'gemini'\nprice = { input = -1, output = 0 }")
-            .ends_with("below zero")
+            .ends_with("negative")
     );
     assert!(problem("[x\n").contains("line 1"));
 }

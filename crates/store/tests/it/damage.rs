@@ -376,7 +376,7 @@ fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
         assert!(
             found
                 .iter()
-                .any(|one| one.message.contains("the index does not say")),
+                .any(|one| one.message.contains("the index of touched nodes is wrong")),
             "{damage}: {found:?}"
         );
         let (repaired, _) = place.try_open(Some("the index is wrong")).unwrap();

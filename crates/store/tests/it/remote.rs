@@ -484,7 +484,7 @@ fn what_was_done_during_a_silence_is_sent_after_it_once() {
     else {
         panic!("a decision waits")
     };
-    assert!(why.contains("decided with the others"), "{why}");
+    assert!(why.contains("is never queued"), "{why}");
     assert!(record_facts(&*here.queueing(), Verb::Claim, "claim", Vec::new()).is_err());
     assert_eq!(server.summaries(), ["before"]);
     server.is_silent.store(false, SeqCst);
@@ -567,7 +567,7 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
     assert_eq!(summaries(&*store), ["begin", "theirs", "mine"]);
     let told = store.take_warnings().join("\n");
     assert!(
-        told.contains("`спорное`, done while the server was silent, cannot be kept"),
+        told.contains("`спорное`, recorded offline, conflicts with the server"),
         "{told}"
     );
     let state = store.begin_read().unwrap();
