@@ -72,7 +72,7 @@ fn counts_and_what_needs_someone() {
     );
     let said = project.ok(&["status"]).stdout;
     assert!(
-        said.contains("↻ requires-revalidation act-1/chapter-01: `act-1` changed"),
+        said.contains("↻ stale act-1/chapter-01: `act-1` changed"),
         "{said}"
     );
     assert!(said.contains("tl revalidate act-1/chapter-01"), "{said}");

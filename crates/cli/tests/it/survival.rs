@@ -107,7 +107,7 @@ fn a_killed_cascade_is_all_or_nothing() {
         project.ok(&["status"]);
         let tree = project.ok(&["tree"]).stdout;
         assert_eq!(
-            tree.matches("requires-revalidation").count(),
+            tree.matches("↻ stale").count(),
             41,
             "torn: {torn}\n{tree}"
         );

@@ -182,7 +182,7 @@ fn a_ticket_is_made_and_split() {
         &project,
         &["ticket", "new", "X", "--id", "../x"],
         "invalid",
-        &["no id"],
+        &["is not a ticket id"],
     );
 }
 

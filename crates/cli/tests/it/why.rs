@@ -34,7 +34,7 @@ fn the_chain_leads_to_the_edit() {
 
     let said = project.ok(&["why", "scene", "0101"]).stdout;
     for part in [
-        "↻ requires-revalidation",
+        "↻ stale",
         "└ act-1/chapter-01 is",
         &format!("in operation {operation}"),
         "changed Purpose",
