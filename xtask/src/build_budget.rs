@@ -109,7 +109,7 @@ fn build(profile: &str, target: &Path, log: &Path) -> Result<Duration, String> {
             profile,
         ])
         .env("CARGO_TARGET_DIR", target)
-        // What somebody set for speed here must not change what is measured.
+        // Local settings for speed must not change the measurement.
         .env_remove("CARGO_PROFILE_DEV_DEBUG")
         .env("RUSTC_WRAPPER", wrapper)
         .env(LOG, log);

@@ -273,7 +273,11 @@ const FAULTS: [(&str, Fault); 7] = [
         Lock::hold(project, true).map(Wrong::Locked)
     }),
     ("the settings are broken", |project| {
-        Some(replaced(project, "config.toml", "[policy\nthis is not TOML"))
+        Some(replaced(
+            project,
+            "config.toml",
+            "[policy\nthis is not TOML",
+        ))
     }),
     ("the settings have an unknown word", |project| {
         Some(replaced(
