@@ -98,7 +98,7 @@ pub(crate) struct Whole {
 }
 
 /// Maximum number of operations shown with a plan.
-const MOST_LOG: usize = 20;
+const MAX_LOG_ENTRIES: usize = 20;
 
 /// Reads one plan with its versions, evidence, comments and log.
 pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
@@ -125,7 +125,7 @@ pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
             ctx,
             &HistoryRequest {
                 node: words.to_vec(),
-                most: MOST_LOG,
+                most: MAX_LOG_ENTRIES,
                 before: None,
             },
         )?,
@@ -157,9 +157,9 @@ pub(crate) struct Timeline {
 }
 
 const USUAL_OPERATIONS: usize = 50;
-const MOST_OPERATIONS: usize = 500;
+const MAX_OPERATIONS: usize = 500;
 /// Maximum number of operations that one request filters; the client continues from there.
-const MOST_LOOKED_THROUGH: usize = 20_000;
+const MAX_SCANNED_OPERATIONS: usize = 20_000;
 
 /// Reads one page of the timeline.
 pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Failure> {
@@ -167,7 +167,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     let most = asked
         .limit
         .unwrap_or(USUAL_OPERATIONS)
-        .clamp(1, MOST_OPERATIONS);
+        .clamp(1, MAX_OPERATIONS);
     let node: Vec<String> = Some(asked.node.trim().to_owned())
         .filter(|node| !node.is_empty())
         .into_iter()
@@ -186,7 +186,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     let page_size = if asked.verb.is_empty() && by.is_empty() {
         most + 1
     } else {
-        MOST_OPERATIONS
+        MAX_OPERATIONS
     };
     loop {
         let page = if node.is_empty() {
@@ -218,7 +218,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
                 });
             }
         }
-        if is_last || looked_through >= MOST_LOOKED_THROUGH {
+        if is_last || looked_through >= MAX_SCANNED_OPERATIONS {
             let next = before.filter(|_| !is_last).map(|before| before.0);
             return Ok(Timeline { operations, next });
         }
@@ -314,7 +314,7 @@ pub(crate) struct Tie {
 }
 
 /// Maximum number of notes and of entries in a search result.
-const MOST_FOUND: usize = 50;
+const MAX_SEARCH_RESULTS: usize = 50;
 
 /// Reads shelves, relationships and search results.
 pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Failure> {
@@ -355,12 +355,12 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
             &RecallRequest {
                 query: asked.text.clone(),
                 shelf,
-                most: MOST_FOUND,
+                most: MAX_SEARCH_RESULTS,
             },
         )?;
         let request = SearchMemoryRequest {
             query: asked.text.clone(),
-            most: MOST_FOUND,
+            most: MAX_SEARCH_RESULTS,
             ..SearchMemoryRequest::default()
         };
         // Entries have no shelf. A failure is a query without a word in it, which finds no note

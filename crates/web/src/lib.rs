@@ -96,7 +96,7 @@ pub struct Dashboard {
 }
 
 /// Maximum number of concurrent use cases: more compete for the same disk, and each takes memory.
-const MOST_AT_ONCE: usize = 4;
+const MAX_CONCURRENT_CALLS: usize = 4;
 
 impl Dashboard {
     /// Creates the dashboard of a project.
@@ -109,7 +109,7 @@ impl Dashboard {
             hooks,
             lookout,
             only_shows: false,
-            room: Arc::new(Semaphore::new(MOST_AT_ONCE)),
+            room: Arc::new(Semaphore::new(MAX_CONCURRENT_CALLS)),
             turn: Arc::new(Semaphore::new(1)),
         }
     }

@@ -27,7 +27,7 @@ use crate::lookout::{FRESH, Lookout};
 /// Polling interval of the last operation's number.
 const LOOK: Duration = Duration::from_millis(200);
 /// Maximum number of missed operations that are replayed; beyond it the page reloads everything.
-const MOST_MISSED: usize = 200;
+const MAX_MISSED_OPERATIONS: usize = 200;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Moment {
@@ -161,7 +161,7 @@ pub(crate) async fn stream(
                 let since = OperationId(last);
                 // A failed read is retried at the next change; `last` stays, so nothing is skipped.
                 if let Ok(changes) = dashboard
-                    .ask(move |ctx| list_changes(ctx, since, MOST_MISSED))
+                    .ask(move |ctx| list_changes(ctx, since, MAX_MISSED_OPERATIONS))
                     .await
                 {
                     last = match &changes {

@@ -22,9 +22,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// only when something scans it.
 const READ: Duration = Duration::from_secs(2);
 /// Maximum number of new operations that are inspected; beyond it the list counts as changed.
-const MOST_OPERATIONS: u64 = 200;
+const MAX_OPERATIONS: u64 = 200;
 /// Maximum number of URIs per connection.
-const MOST_URIS: usize = 1_000;
+const MAX_URIS: usize = 1_000;
 
 /// A change for listeners.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl Changes {
             id,
         };
         // Bounded, because each URI is read again after every operation; the excess is dropped.
-        for uri in uris.into_iter().take(MOST_URIS) {
+        for uri in uris.into_iter().take(MAX_URIS) {
             listening.add(uri);
         }
         self.watch();
@@ -247,10 +247,7 @@ impl Changes {
             return true;
         };
         // A smaller number means another history: restored from a backup, or rebuilt.
-        let Some(new) = now
-            .checked_sub(before)
-            .filter(|new| *new <= MOST_OPERATIONS)
-        else {
+        let Some(new) = now.checked_sub(before).filter(|new| *new <= MAX_OPERATIONS) else {
             return true;
         };
         let look = &mut |ctx: &Context<'_>| {
@@ -291,7 +288,7 @@ impl Listening {
         let Some(listener) = state.listeners.get_mut(&self.id) else {
             return false;
         };
-        if listener.uris.len() >= MOST_URIS && !listener.uris.contains(&uri) {
+        if listener.uris.len() >= MAX_URIS && !listener.uris.contains(&uri) {
             return false;
         }
         listener.uris.insert(uri.clone());

@@ -28,7 +28,7 @@ use super::{connection_name, frames};
 use crate::surface::{Called, Question, Surface, failure_value};
 
 /// Maximum number of concurrent slow calls.
-const MOST_ASIDE: usize = 4;
+const MAX_BACKGROUND_CALLS: usize = 4;
 
 /// State shared by all connections of a process.
 pub(super) struct Shared {
@@ -57,7 +57,7 @@ impl Shared {
             surface,
             closing,
             threads,
-            aside: Arc::new(Semaphore::new(MOST_ASIDE)),
+            aside: Arc::new(Semaphore::new(MAX_BACKGROUND_CALLS)),
             name: connection_name(),
             audit: None,
         })

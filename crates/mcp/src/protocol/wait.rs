@@ -26,14 +26,14 @@ const ASK: Duration = Duration::from_secs(2);
 const PROGRESS: Duration = Duration::from_secs(2);
 
 const DEFAULT_SECONDS: u64 = 60;
-const MOST_SECONDS: u64 = 600;
+const MAX_WAIT_SECONDS: u64 = 600;
 
 fn timeout(arguments: &Value) -> Duration {
     let seconds = arguments
         .get("timeout_seconds")
         .and_then(Value::as_u64)
         .unwrap_or(DEFAULT_SECONDS);
-    Duration::from_secs(seconds.min(MOST_SECONDS))
+    Duration::from_secs(seconds.min(MAX_WAIT_SECONDS))
 }
 
 /// Returns the arguments with the operation at which waiting began, unless the client gave one.

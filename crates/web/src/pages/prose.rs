@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::{Dashboard, markdown};
 
 /// Maximum size of a scene's file; far above any scene.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_PROSE_BYTES: u64 = 4 * 1024 * 1024;
 
 pub(crate) async fn prose_page(
     State(dashboard): State<Dashboard>,
@@ -24,7 +24,7 @@ pub(crate) async fn prose_page(
             let read = scene
                 .file
                 .as_ref()
-                .map(|file| ctx.files.read_file(file, MOST_BYTES));
+                .map(|file| ctx.files.read_file(file, MAX_PROSE_BYTES));
             // A file that is missing, too large or not text is treated as not written yet.
             match read {
                 Some(FileReadResult::Text { text, .. }) => Ok((scene, text)),

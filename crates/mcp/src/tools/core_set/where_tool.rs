@@ -30,13 +30,13 @@ pub(crate) const WHERE: Tool = Tool {
 };
 
 /// Maximum number of listed plans that need attention; the rest is counted.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED_NODES: usize = 20;
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Nothing {} = read(arguments)?;
     let mut status = load_project_status(ctx)?;
-    let more = status.attention.len().saturating_sub(MOST_LISTED);
-    status.attention.truncate(MOST_LISTED);
+    let more = status.attention.len().saturating_sub(MAX_LISTED_NODES);
+    status.attention.truncate(MAX_LISTED_NODES);
     let mut value = value(&status)?;
     // Counted, because a silent cut looks like a complete list.
     value["more_attention"] = json!(more);

@@ -45,7 +45,7 @@ pub(crate) const EVIDENCE: Tool = Tool {
             ),
             (
                 "timeout_seconds",
-                json!({ "type": "integer", "minimum": 1, "maximum": MOST_SECONDS }),
+                json!({ "type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS }),
                 false,
             ),
         ])
@@ -61,7 +61,7 @@ pub(crate) const EVIDENCE: Tool = Tool {
 };
 
 /// Maximum time of a command; a client has timed out by then.
-const MOST_SECONDS: u64 = 1_800;
+const MAX_TIMEOUT_SECONDS: u64 = 1_800;
 /// Default time limit of a command.
 const SECONDS: u64 = 300;
 
@@ -118,7 +118,9 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             timeout_seconds,
         } => {
             // Clamped, because a command without a limit would hold a slot forever.
-            let most = timeout_seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
+            let most = timeout_seconds
+                .unwrap_or(SECONDS)
+                .clamp(1, MAX_TIMEOUT_SECONDS);
             run_evidence(ctx, &[node], Duration::from_secs(most))?
         }
         Arguments::Show { node } => show_evidence(ctx, &[node])?,
