@@ -91,7 +91,7 @@ fn one_too_many_is_told_to_come_back_later() {
         said.contains("2 clients are connected") && said.contains("try again later"),
         "{said}"
     );
-    // A place is free again as soon as somebody has left.
+    // A place is free again as soon as a client has left.
     drop(first);
     let begun = std::time::Instant::now();
     while status(&mut connected(address), address, "{") != "HTTP/1.1 400" {

@@ -1,4 +1,4 @@
-//! The loop turned round: the host's own model plans and writes, through tools alone.
+//! The loop with control inverted: the host's own model plans and writes, through tools alone.
 
 use mcp::surface::Surface;
 use serde_json::{Value, json};

@@ -214,7 +214,7 @@ impl PostgresStore {
                 Err(StoreFault::Damaged { .. }) => {}
                 Err(fault) => return Err(fault),
             }
-            let kept_as = format!("{} (put aside {when})", shared.project);
+            let kept_as = format!("{} (superseded {when})", shared.project);
             // Back to the login role: `find_project` below asks whether `current_user` bypasses
             // row-level security.
             link.run_sql_batch("SET LOCAL ROLE NONE")?;
@@ -267,10 +267,10 @@ impl PostgresStore {
         if found.format < PROJECT_ID_FORMAT {
             migrate::apply_migrations(&link)?;
         }
-        let aside = format!("{} (put aside {when})", shared.project);
+        let superseded = format!("{} (superseded {when})", shared.project);
         // The id is cleared, because the project's replacement takes it over.
         let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
-        Ok((link.execute_statement(sql, params![project, aside])? > 0).then_some(aside))
+        Ok((link.execute_statement(sql, params![project, superseded])? > 0).then_some(superseded))
     }
 
     /// Returns the id of the project with this one's name in the shared database; `None` if there
