@@ -3,14 +3,18 @@
 //! The rules of movement are in `domain::work::focus`; this adds claims, evidence and the ticket's
 //! context.
 
-use domain::fact::Fact;
+use std::collections::BTreeMap;
+
 use domain::ids::{NodeId, OperationId, Principal};
-use domain::node::{Node, Progress};
+use domain::node::Node;
 use domain::operation::Verb;
-use domain::ports::Transaction;
+use domain::ports::{Snapshot, Transaction};
 use domain::record;
 use domain::tree::Tree;
-use domain::work::focus::{Focus, MoveRefused};
+use domain::work::focus::{
+    DecidedMove, Focus, MoveRefused, decide_back, decide_enter, decide_exit, decide_park,
+    decide_switch,
+};
 use domain::work::work_level::Assessment;
 use serde::Serialize;
 
@@ -18,7 +22,9 @@ use crate::claim_node;
 use crate::context::Context;
 use crate::evidence::find_blocking_proof;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{find_node, load_node, load_node_path, reject_extra_words};
+use crate::locate::{
+    find_node, load_ancestors, load_node, load_node_path, load_with_ancestors, reject_extra_words,
+};
 use crate::observe::with_observed;
 use crate::scan::ScanScope;
 use crate::session_position::{
@@ -69,177 +75,174 @@ pub struct FocusOutcome {
 /// # Errors
 /// When the node is unknown or was not visited, or there is nothing to leave.
 pub fn move_focus(ctx: &Context<'_>, request: &FocusMove) -> Result<FocusOutcome, Failure> {
-    with_observed(ctx, ScanScope::Everything, |tx| {
-        apply_move(ctx, tx, request)
+    with_observed(ctx, ScanScope::Everything, |tx| match request {
+        FocusMove::Enter { node, claim } => enter_node(ctx, tx, node, *claim),
+        FocusMove::Exit => exit_node(ctx, tx),
+        FocusMove::Back { node } => move_to_named(ctx, tx, node, decide_back),
+        FocusMove::Park => park_root(ctx, tx),
+        FocusMove::Switch { root } => move_to_named(ctx, tx, root, decide_switch),
     })
 }
 
-/// Applies a move in a running transaction.
-fn apply_move(
+/// Enters a node, and claims it if asked to.
+fn enter_node(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    request: &FocusMove,
+    words: &[String],
+    claim: bool,
 ) -> Result<FocusOutcome, Failure> {
-    // The recorded focus is needed besides the effective one, which may be the shared focus: the
-    // fact must name what it replaces.
-    let own = record::read_record::<Focus>(&*tx, &ctx.session)?;
-    let mut focus = load_focus(&*tx, &ctx.session)?;
-    let tree = Tree::new(tx.all_nodes()?);
-    let named = |words: &[String]| -> Result<Node, Failure> {
-        let (id, rest) = find_node(ctx, &*tx, words)?;
-        reject_extra_words(rest)?;
-        Ok(load_node(&*tx, id)?)
-    };
-    let mut completed: Vec<NodeId> = Vec::new();
-    let mut why_unproved = None;
-    let (summary, claims) = match request {
-        FocusMove::Enter { node, claim } => {
-            let node = named(node)?;
-            // Refused on entry rather than at the first edit: by then the agent would have planned
-            // its work there.
-            if let Some((_, held)) = claim_node::find_holder(ctx, &*tx, &node)? {
-                let path = load_node_path(&*tx, &node)?;
-                return Err(Failure::new(
-                    FailureKind::Refused,
-                    format!("`{path}` is claimed by {}", held.session),
-                )
-                .with_step("tl next   # unclaimed work"));
-            }
-            focus.enter_node(&tree, node.id);
-            (
-                format!("enter {}", tree.alias_path(&node)),
-                claim.then_some(node),
-            )
-        }
-        FocusMove::Back { node } => {
-            let node = named(node)?;
-            focus
-                .go_back(&tree, &node)
-                .map_err(|refused| move_failure(&refused))?;
-            (format!("back to {}", tree.alias_path(&node)), None)
-        }
-        FocusMove::Switch { root } => {
-            let node = named(root)?;
-            focus
-                .switch_root(&tree, &node)
-                .map_err(|refused| move_failure(&refused))?;
-            (format!("switch to {}", tree.alias_path(&node)), None)
-        }
-        FocusMove::Park => {
-            let root = focus
-                .park_root()
-                .map_err(|refused| move_failure(&refused))?;
-            (
-                format!(
-                    "park {}",
-                    tree.get(root).map_or("?", |node| node.alias.as_str())
-                ),
-                None,
-            )
-        }
-        FocusMove::Exit => {
-            let before = focus.cursor();
-            let from = before
-                .and_then(|id| tree.get(id))
-                .map(|node| tree.alias_path(node))
-                .unwrap_or_default();
-            // Proofs are judged once per node: it reads files, and `exit` asks for every ancestor.
-            let mut answers: Vec<(NodeId, Option<String>)> = Vec::new();
-            for node in focus.stack(&tree) {
-                answers.push((node.id, find_blocking_proof(ctx, &*tx, node)?));
-            }
-            let proved = |node: &Node| {
-                answers
-                    .iter()
-                    .any(|(id, why)| *id == node.id && why.is_none())
-            };
-            let left = focus
-                .leave_node(&tree, &proved)
-                .map_err(|refused| move_failure(&refused))?;
-            why_unproved = left
-                .unproved
-                .and_then(|id| answers.into_iter().find(|(other, _)| *other == id))
-                .and_then(|(_, why)| why);
-            completed = left.completed;
-            // Without this check leaving an unfinished root succeeded and changed nothing.
-            if focus.cursor() == before && completed.is_empty() && why_unproved.is_none() {
-                return Err(no_parent_failure(&from));
-            }
-            (format!("leave {from}"), None)
-        }
-    };
-    let mut operation = ctx.new_operation(Verb::Focus, format!("{}: {summary}", ctx.session));
-    operation.facts.extend(record::record_changed_fact(
-        &ctx.session,
-        own.as_ref(),
-        Some(&focus),
-    ));
-    // The focus set at a terminal is where a new agent session starts. Agents do not set it: two of
-    // them would move each other.
-    if matches!(ctx.actor, Principal::Human(_)) || !is_agent_host(&ctx.actor) {
-        let shared = record::read_record::<Focus>(&*tx, SHARED_FOCUS)?;
-        operation.facts.extend(record::record_changed_fact(
-            SHARED_FOCUS,
-            shared.as_ref(),
-            Some(&focus),
-        ));
+    let node = load_named_node(ctx, &*tx, words)?;
+    let path = load_node_path(&*tx, &node)?;
+    // Refused on entry rather than at the first edit: by then the agent would have planned its work
+    // there.
+    if let Some((_, held)) = claim_node::find_holder(ctx, &*tx, &node)? {
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("`{path}` is claimed by {}", held.session),
+        )
+        .with_step("tl next   # unclaimed work"));
     }
-    for id in &completed {
-        let before = load_node(&*tx, *id)?.progress;
-        operation.facts.push(Fact::ProgressChanged {
-            node: *id,
-            before,
-            after: Progress::Complete,
-        });
-    }
-    // Entering is the start of work; going back to a node is not.
-    if let Some(active) = focus.cursor().and_then(|id| tree.get(id))
-        && active.progress == Progress::Pending
-        && matches!(request, FocusMove::Enter { .. })
-    {
-        let after = Progress::Active;
-        operation.facts.push(Fact::ProgressChanged {
-            node: active.id,
-            before: active.progress,
-            after,
-        });
-    }
-    let recorded = if operation.facts.is_empty() {
-        None
-    } else {
-        Some(tx.record_operation(operation)?)
-    };
-    if let Some(node) = claims {
-        let path = load_node_path(&*tx, &node)?;
+    let focus = load_focus(&*tx, &ctx.session)?;
+    let tree = load_with_ancestors(&*tx, vec![node.id])?;
+    let moved = decide_enter(focus, &tree, &node);
+    let operation = record_move(ctx, tx, &moved)?;
+    if claim {
         // In the same transaction: two sessions that enter at once cannot both get the node.
         claim_node::claim_within(ctx, tx, &node, &path)?;
     }
-    // After the operation is recorded: the position is derived from the new focus.
-    let (assessed, context) = load_ticket_context(ctx, tx, request)?;
+    let context = load_ticket_context(ctx, tx)?;
+    report_move(ctx, tx, moved, operation, context)
+}
+
+/// Goes back to a visited node, or switches to another root.
+fn move_to_named(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    words: &[String],
+    decide: fn(Focus, &Tree, &Node) -> Result<DecidedMove, MoveRefused>,
+) -> Result<FocusOutcome, Failure> {
+    let node = load_named_node(ctx, &*tx, words)?;
+    let focus = load_focus(&*tx, &ctx.session)?;
+    // The paths to the cursors tell what was visited, and whether a cursor still exists.
+    let cursors = focus.roots.values().map(|root| root.cursor);
+    let tree = load_with_ancestors(&*tx, cursors.chain([node.id]).collect())?;
+    let moved = decide(focus, &tree, &node).map_err(|refused| move_failure(&refused))?;
+    let operation = record_move(ctx, tx, &moved)?;
+    let context = load_ticket_context(ctx, tx)?;
+    report_move(ctx, tx, moved, operation, context)
+}
+
+/// Parks the active root.
+fn park_root(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<FocusOutcome, Failure> {
+    let focus = load_focus(&*tx, &ctx.session)?;
+    let tree = load_with_ancestors(&*tx, focus.active_root.into_iter().collect())?;
+    let moved = decide_park(focus, &tree).map_err(|refused| move_failure(&refused))?;
+    let operation = record_move(ctx, tx, &moved)?;
+    report_move(ctx, tx, moved, operation, (None, None))
+}
+
+/// Leaves the current node, and completes the ancestors that are done with it.
+fn exit_node(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<FocusOutcome, Failure> {
+    let focus = load_focus(&*tx, &ctx.session)?;
+    let tree = load_path_with_siblings(&*tx, focus.cursor())?;
+    // Proofs are judged once per node: it reads files, and the decision asks for every ancestor.
+    let mut missing: BTreeMap<NodeId, String> = BTreeMap::new();
+    for node in focus.stack(&tree) {
+        if let Some(why) = find_blocking_proof(ctx, &*tx, node)? {
+            missing.insert(node.id, why);
+        }
+    }
+    let moved = decide_exit(focus, &tree, &|node| !missing.contains_key(&node.id))
+        .map_err(|refused| move_failure(&refused))?;
+    let operation = record_move(ctx, tx, &moved)?;
+    let why_unproved = moved.unproved.and_then(|id| missing.remove(&id));
+    let context = load_ticket_context(ctx, tx)?;
+    let mut outcome = report_move(ctx, tx, moved, operation, context)?;
+    outcome.unproved = why_unproved;
+    Ok(outcome)
+}
+
+/// Loads the node that the arguments name, and nothing but a node.
+fn load_named_node(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    words: &[String],
+) -> Result<Node, Failure> {
+    let (id, rest) = find_node(ctx, state, words)?;
+    reject_extra_words(rest)?;
+    Ok(load_node(state, id)?)
+}
+
+/// Returns the tree of a node's ancestors and their children: what leaving the node depends on.
+fn load_path_with_siblings(state: &dyn Snapshot, cursor: Option<NodeId>) -> Result<Tree, Failure> {
+    let Some(node) = cursor.map(|id| state.load_node(id)).transpose()?.flatten() else {
+        return Ok(Tree::default());
+    };
+    let ancestors = load_ancestors(state, &node)?;
+    let mut nodes = Vec::new();
+    for ancestor in &ancestors {
+        nodes.append(&mut state.load_children(ancestor.id)?);
+    }
+    // Every other node of the path is a child of the one above it.
+    nodes.push(ancestors.into_iter().next_back().unwrap_or(node));
+    Ok(Tree::new(nodes))
+}
+
+/// Records the new focus and what follows from it as one operation.
+fn record_move(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    moved: &DecidedMove,
+) -> Result<Option<OperationId>, Failure> {
+    let mut operation =
+        ctx.new_operation(Verb::Focus, format!("{}: {}", ctx.session, moved.summary));
+    let mut keys = vec![ctx.session.as_str()];
+    // The focus set at a terminal is where a new agent session starts. Agents do not set it: two of
+    // them would move each other.
+    if !is_agent_host(&ctx.actor) {
+        keys.push(SHARED_FOCUS);
+    }
+    for key in keys {
+        // The recorded focus, not the effective one: the fact must name what it replaces.
+        let before = record::read_record::<Focus>(&*tx, key)?;
+        operation.facts.extend(record::record_changed_fact(
+            key,
+            before.as_ref(),
+            Some(&moved.focus),
+        ));
+    }
+    operation.facts.extend(moved.facts.iter().cloned());
+    if operation.facts.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(tx.record_operation(operation)?))
+}
+
+/// Builds the outcome from the recorded move.
+fn report_move(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    moved: DecidedMove,
+    operation: Option<OperationId>,
+    (assessed, context): (Option<Assessment>, Option<String>),
+) -> Result<FocusOutcome, Failure> {
     claim_node::record_heartbeat(ctx, tx)?;
     Ok(FocusOutcome {
         place: build_where_view(ctx, &*tx)?,
-        completed: completed
-            .iter()
-            .filter_map(|id| tree.get(*id))
-            .map(|node| tree.alias_path(node))
-            .collect(),
-        unproved: why_unproved,
+        completed: moved.completed,
+        unproved: None,
         assessed,
         context,
-        operation: recorded,
+        operation,
     })
 }
 
-/// Assesses the size of a ticket entered for the first time, and returns its context.
+/// Assesses the size of a ticket entered for the first time, and returns its context. Runs after
+/// the move is recorded: the position is derived from the new focus.
 fn load_ticket_context(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    request: &FocusMove,
 ) -> Result<(Option<Assessment>, Option<String>), Failure> {
-    if matches!(request, FocusMove::Park) {
-        return Ok((None, None));
-    }
     let place = load_position(ctx, &*tx)?;
     let Some(ticket) = &place.ticket else {
         return Ok((None, None));
@@ -280,17 +283,6 @@ pub(crate) fn is_agent_host(actor: &Principal) -> bool {
     matches!(actor, Principal::Agent { host, .. } if host != "shell")
 }
 
-/// Builds the refusal to leave an unfinished root.
-fn no_parent_failure(root: &str) -> Failure {
-    Failure::new(
-        FailureKind::Refused,
-        format!("`{root}` is not complete, and it has no parent to return to"),
-    )
-    .with_step(format!("tl progress {root} complete   # when it is done"))
-    .with_step("tl focus park   # leave it and come back later")
-    .with_step("tl next   # what else is ready")
-}
-
 /// Builds the refusal of a move.
 fn move_failure(refused: &MoveRefused) -> Failure {
     let failure = Failure::new(FailureKind::Refused, refused.to_string());
@@ -302,5 +294,9 @@ fn move_failure(refused: &MoveRefused) -> Failure {
         MoveRefused::NoSuchRoot(node) => failure
             .with_step(format!("tl focus enter {node}"))
             .with_step("tl where"),
+        MoveRefused::UnfinishedRoot(root) => failure
+            .with_step(format!("tl progress {root} complete   # when it is done"))
+            .with_step("tl focus park   # leave it and come back later")
+            .with_step("tl next   # what else is ready"),
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::Fact;
 use crate::ids::NodeId;
 use crate::node::{Node, Progress};
 use crate::record::Recorded;
@@ -46,6 +47,115 @@ pub enum MoveRefused {
     NotVisited(String),
     #[error("`{0}` is not a root")]
     NoSuchRoot(String),
+    #[error("`{0}` is not complete, and it has no parent to return to")]
+    UnfinishedRoot(String),
+}
+
+/// A decided move: the focus after it, and the facts that follow from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecidedMove {
+    pub focus: Focus,
+    /// The move in words, for the log.
+    pub summary: String,
+    /// Changes of progress: a node begins with being entered, ancestors are completed by leaving.
+    pub facts: Vec<Fact>,
+    /// Paths of the completed nodes, from the bottom up.
+    pub completed: Vec<String>,
+    /// A node that would be complete but lacks evidence.
+    pub unproved: Option<NodeId>,
+}
+
+impl DecidedMove {
+    fn without_facts(focus: Focus, summary: String) -> Self {
+        Self {
+            focus,
+            summary,
+            facts: Vec::new(),
+            completed: Vec::new(),
+            unproved: None,
+        }
+    }
+}
+
+/// Decides to enter a node. Entering is the start of work, so a pending node becomes active.
+#[must_use]
+pub fn decide_enter(mut focus: Focus, tree: &Tree, node: &Node) -> DecidedMove {
+    focus.enter_node(tree, node.id);
+    let mut decided = DecidedMove::without_facts(focus, format!("enter {}", tree.alias_path(node)));
+    if node.progress == Progress::Pending {
+        decided.facts.push(progress_fact(node, Progress::Active));
+    }
+    decided
+}
+
+/// Decides to go back to a node.
+///
+/// # Errors
+/// [`MoveRefused::NotVisited`].
+pub fn decide_back(mut focus: Focus, tree: &Tree, node: &Node) -> Result<DecidedMove, MoveRefused> {
+    focus.go_back(tree, node)?;
+    let summary = format!("back to {}", tree.alias_path(node));
+    Ok(DecidedMove::without_facts(focus, summary))
+}
+
+/// Decides to switch to another root.
+///
+/// # Errors
+/// [`MoveRefused::NoSuchRoot`].
+pub fn decide_switch(
+    mut focus: Focus,
+    tree: &Tree,
+    root: &Node,
+) -> Result<DecidedMove, MoveRefused> {
+    focus.switch_root(tree, root)?;
+    let summary = format!("switch to {}", tree.alias_path(root));
+    Ok(DecidedMove::without_facts(focus, summary))
+}
+
+/// Decides to park the active root.
+///
+/// # Errors
+/// [`MoveRefused::Nowhere`].
+pub fn decide_park(mut focus: Focus, tree: &Tree) -> Result<DecidedMove, MoveRefused> {
+    let root = focus.park_root()?;
+    let alias = tree.get(root).map_or("?", |node| node.alias.as_str());
+    Ok(DecidedMove::without_facts(focus, format!("park {alias}")))
+}
+
+/// Decides to leave the current node; `proved` tells whether an ancestor has its evidence.
+///
+/// # Errors
+/// [`MoveRefused::Nowhere`], [`MoveRefused::UnfinishedRoot`].
+pub fn decide_exit(
+    mut focus: Focus,
+    tree: &Tree,
+    proved: &dyn Fn(&Node) -> bool,
+) -> Result<DecidedMove, MoveRefused> {
+    let before = focus.cursor();
+    let from = before
+        .and_then(|id| tree.get(id))
+        .map(|node| tree.alias_path(node))
+        .unwrap_or_default();
+    let left = focus.leave_node(tree, proved)?;
+    // Without this check leaving an unfinished root succeeded and changed nothing.
+    if focus.cursor() == before && left.completed.is_empty() && left.unproved.is_none() {
+        return Err(MoveRefused::UnfinishedRoot(from));
+    }
+    let mut decided = DecidedMove::without_facts(focus, format!("leave {from}"));
+    decided.unproved = left.unproved;
+    for node in left.completed.iter().filter_map(|id| tree.get(*id)) {
+        decided.facts.push(progress_fact(node, Progress::Complete));
+        decided.completed.push(tree.alias_path(node));
+    }
+    Ok(decided)
+}
+
+fn progress_fact(node: &Node, after: Progress) -> Fact {
+    Fact::ProgressChanged {
+        node: node.id,
+        before: node.progress,
+        after,
+    }
 }
 
 /// The result of leaving a node.
