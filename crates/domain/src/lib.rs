@@ -51,6 +51,7 @@ pub mod text;
 pub mod tick;
 pub mod time;
 pub mod token;
+pub mod toml_reader;
 pub mod trail;
 pub mod tree;
 pub mod tree_audit;

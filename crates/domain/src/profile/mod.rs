@@ -16,7 +16,7 @@ use crate::secrets::{SecretCount, mask_description};
 use crate::section::describe_plan;
 use crate::version::canonical_hash;
 
-pub use parse::{ProfileProblem, parse_profile};
+pub use parse::parse_profile;
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
 pub use plan_place::{PlanPlace, locate_plan};
 

@@ -10,7 +10,7 @@ mod run;
 mod sections;
 
 pub use commands::{ROLE_COMMANDS, command_usage};
-pub use parse::{WorkflowProblem, parse_workflow};
+pub use parse::parse_workflow;
 pub use prompt::{StepPrompt, render_step_prompt};
 pub use run::{
     FlowMove, FlowRun, FlowState, MoveRefused, RecordedMove, describe_moves, is_command_allowed,

@@ -1,4 +1,4 @@
-//! Parses a workflow from TOML; errors name file, line, key and the allowed values.
+//! Parses a workflow from TOML: roles and steps.
 //!
 //! Everything a run relies on is checked here, so that a running workflow cannot reach a step that
 //! does not exist.
@@ -10,16 +10,10 @@ use super::{
     Given, ROLE_COMMANDS, Requirement, StepEffect, StepKind, SubjectKind, Workflow, WorkflowRole,
     WorkflowStep,
 };
-use crate::suggest::with_suggestion;
+use crate::toml_reader::{TomlProblem, TomlReader, unspan_words};
 
-/// A problem in a workflow and its location.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {message}")]
-pub struct WorkflowProblem {
-    pub file: String,
-    pub line: usize,
-    pub message: String,
-}
+/// Maximum length of a name in bytes.
+const MAX_NAME_BYTES: usize = 60;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,239 +59,152 @@ struct RawStep {
 ///
 /// # Errors
 /// The first problem, with its line.
-pub fn parse_workflow(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
-    let reader = WorkflowReader { file, text };
-    let raw: RawWorkflow = toml::from_str(text).map_err(|error| WorkflowProblem {
-        file: file.to_owned(),
-        line: error
-            .span()
-            .map_or(1, |span| reader.line_number(span.start)),
-        message: with_suggestion(error.message()),
-    })?;
-    reader.check_word(&raw.name, "name")?;
+pub fn parse_workflow(file: &str, text: &str) -> Result<Workflow, TomlProblem> {
+    let reader = TomlReader {
+        file,
+        text,
+        max_word_bytes: MAX_NAME_BYTES,
+    };
+    let raw: RawWorkflow = reader.parse()?;
+    let name = reader.parse_word(&raw.name, "name")?;
     if raw.steps.is_empty() {
         return Err(reader.problem_at(&raw.name, "step", "expected at least one `[[step]]`"));
     }
+    // The default has the fewest assumptions, since users' workflows may be about anything.
     let subjects = [
+        ("anything", SubjectKind::Anything),
         ("document", SubjectKind::Document),
         ("node", SubjectKind::Node),
-        ("anything", SubjectKind::Anything),
     ];
-    let subject = match &raw.subject {
-        // The kind with the fewest assumptions, since users' workflows may be about anything.
-        None => SubjectKind::Anything,
-        Some(word) => reader.parse_choice(word, "subject", &subjects)?,
-    };
-    let roles = raw
-        .roles
-        .iter()
-        .map(|role| reader.read_role(role))
-        .collect::<Result<Vec<_>, _>>()?;
-    for (at, role) in raw.roles.iter().enumerate() {
-        if roles[..at]
-            .iter()
-            .any(|other| other.name == *role.name.get_ref())
-        {
-            return Err(reader.problem_at(
-                &role.name,
-                "role.name",
-                &format!("duplicate role `{}`", role.name.get_ref()),
-            ));
+    let subject = reader.parse_choice(raw.subject.as_ref(), "subject", &subjects)?;
+    let mut roles: Vec<WorkflowRole> = Vec::new();
+    for raw_role in &raw.roles {
+        let role = parse_role(reader, raw_role)?;
+        if roles.iter().any(|other| other.name == role.name) {
+            let why = format!("duplicate role `{}`", role.name);
+            return Err(reader.problem_at(&raw_role.name, "role.name", &why));
         }
+        roles.push(role);
     }
     let mut steps: Vec<WorkflowStep> = Vec::new();
     for step in &raw.steps {
         // With the earlier steps only: references point backwards, so that each failed gate repeats
         // work that was done and never skips any.
-        let step = reader.read_step(step, &roles, &steps)?;
+        let step = parse_step(reader, step, &roles, &steps)?;
         steps.push(step);
     }
     Ok(Workflow {
-        title: raw.title.unwrap_or_else(|| raw.name.get_ref().clone()),
-        name: raw.name.into_inner(),
+        title: raw.title.unwrap_or_else(|| name.clone()),
+        name,
         subject,
         roles,
         steps,
     })
 }
 
-struct WorkflowReader<'a> {
-    file: &'a str,
-    text: &'a str,
+/// Parses a role.
+fn parse_role(reader: TomlReader<'_>, raw: &RawRole) -> Result<WorkflowRole, TomlProblem> {
+    let known: Vec<&str> = ROLE_COMMANDS.iter().map(|(word, _)| *word).collect();
+    let name = reader.parse_word(&raw.name, "role.name")?;
+    for word in &raw.may {
+        // A misspelt command would silently be forbidden, and the role could not finish its step.
+        reader.check_known(word, "role.may", "command", &known)?;
+    }
+    Ok(WorkflowRole {
+        name,
+        text: raw.text.trim().to_owned(),
+        may: unspan_words(&raw.may),
+    })
 }
 
-impl WorkflowReader<'_> {
-    fn line_number(&self, offset: usize) -> usize {
-        1 + self
-            .text
-            .bytes()
-            .take(offset)
-            .filter(|byte| *byte == b'\n')
-            .count()
+/// Parses a step; it may refer to the roles and to earlier steps.
+fn parse_step(
+    reader: TomlReader<'_>,
+    raw: &RawStep,
+    roles: &[WorkflowRole],
+    earlier: &[WorkflowStep],
+) -> Result<WorkflowStep, TomlProblem> {
+    let name = reader.parse_word(&raw.name, "step.name")?;
+    if earlier.iter().any(|step| step.name == name) {
+        let why = format!("duplicate step `{name}`");
+        return Err(reader.problem_at(&raw.name, "step.name", &why));
     }
-
-    fn problem_at(&self, at: &Spanned<String>, key: &str, why: &str) -> WorkflowProblem {
-        let line = self.line_number(at.span().start);
-        WorkflowProblem {
-            file: self.file.to_owned(),
-            line,
-            message: format!("`{key}`: {why}"),
-        }
+    // Every step has a declared role, so that `is_command_allowed` always finds one.
+    let known: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+    reader.check_known(&raw.role, "step.role", "role", &known)?;
+    let kinds = [
+        ("work", StepKind::Work),
+        ("review", StepKind::Review),
+        ("gate", StepKind::Gate),
+    ];
+    let kind = reader.parse_choice(raw.kind.as_ref(), "step.kind", &kinds)?;
+    let phase = parse_phase(reader, raw, kind, earlier)?;
+    let on_fail = parse_on_fail(reader, raw, kind, earlier)?;
+    // A step without a task would hand an agent nothing but context.
+    if raw.prompt.get_ref().trim().is_empty() {
+        return Err(reader.problem_at(&raw.prompt, "step.prompt", "is empty"));
     }
+    Ok(WorkflowStep {
+        title: raw.title.clone().unwrap_or_else(|| name.clone()),
+        name,
+        role: raw.role.get_ref().clone(),
+        kind,
+        phase,
+        gives: reader.parse_choices(&raw.gives, "step.gives", Given::ALL)?,
+        requires: reader.parse_choices(&raw.requires, "step.requires", Requirement::ALL)?,
+        effects: reader.parse_choices(&raw.effects, "step.effects", StepEffect::ALL)?,
+        on_fail,
+        prompt: raw.prompt.get_ref().trim().to_owned(),
+    })
+}
 
-    fn check_word(&self, at: &Spanned<String>, key: &str) -> Result<(), WorkflowProblem> {
-        let name = at.get_ref();
-        let fits = !name.is_empty()
-            && name.len() <= 60
-            && name
-                .chars()
-                .all(|c| c.is_alphanumeric() || "-_".contains(c));
-        if fits {
-            Ok(())
-        } else {
-            Err(self.problem_at(at, key, "expected one word of letters, digits, `-` or `_`"))
-        }
+/// Parses the phase of a step: reviews and gates have one, and a gate's was reviewed before it.
+fn parse_phase(
+    reader: TomlReader<'_>,
+    raw: &RawStep,
+    kind: StepKind,
+    earlier: &[WorkflowStep],
+) -> Result<Option<String>, TomlProblem> {
+    let problem = |why: &str| Err(reader.problem_at(&raw.name, "step.phase", why));
+    let phase = raw
+        .phase
+        .as_ref()
+        .map(|phase| reader.parse_word(phase, "step.phase"))
+        .transpose()?;
+    if kind != StepKind::Work && phase.is_none() {
+        return problem("a review or a gate needs the phase it is about");
     }
-
-    fn parse_choice<T: Copy>(
-        &self,
-        at: &Spanned<String>,
-        key: &str,
-        known: &[(&str, T)],
-    ) -> Result<T, WorkflowProblem> {
-        known
-            .iter()
-            .find(|(word, _)| word == at.get_ref())
-            .map(|(_, value)| *value)
-            .ok_or_else(|| {
-                let words: Vec<String> =
-                    known.iter().map(|(word, _)| format!("`{word}`")).collect();
-                self.problem_at(
-                    at,
-                    key,
-                    &format!(
-                        "`{}` is not allowed: expected one of {}",
-                        at.get_ref(),
-                        words.join(", ")
-                    ),
-                )
-            })
+    // A gate without a review before it could never be decided.
+    let is_reviewed = earlier
+        .iter()
+        .any(|step| step.kind == StepKind::Review && step.phase == phase);
+    if kind == StepKind::Gate && !is_reviewed {
+        return problem("no step before this gate reviews its phase");
     }
+    Ok(phase)
+}
 
-    fn parse_choices<T: Copy>(
-        &self,
-        list: &[Spanned<String>],
-        key: &str,
-        known: &[(&str, T)],
-    ) -> Result<Vec<T>, WorkflowProblem> {
-        list.iter()
-            .map(|word| self.parse_choice(word, key, known))
-            .collect()
-    }
-
-    fn read_role(&self, raw: &RawRole) -> Result<WorkflowRole, WorkflowProblem> {
-        self.check_word(&raw.name, "role.name")?;
-        // A misspelt command would silently be forbidden, and the role could not finish its step.
-        let known: Vec<(&str, ())> = ROLE_COMMANDS.iter().map(|(word, _)| (*word, ())).collect();
-        self.parse_choices(&raw.may, "role.may", &known)?;
-        Ok(WorkflowRole {
-            name: raw.name.get_ref().clone(),
-            text: raw.text.trim().to_owned(),
-            may: raw.may.iter().map(|word| word.get_ref().clone()).collect(),
-        })
-    }
-
-    fn read_step(
-        &self,
-        raw: &RawStep,
-        roles: &[WorkflowRole],
-        earlier: &[WorkflowStep],
-    ) -> Result<WorkflowStep, WorkflowProblem> {
-        self.check_word(&raw.name, "step.name")?;
-        let name = raw.name.get_ref().clone();
-        if earlier.iter().any(|step| step.name == name) {
-            return Err(self.problem_at(
-                &raw.name,
-                "step.name",
-                &format!("duplicate step `{name}`"),
-            ));
-        }
-        let known: Vec<(&str, ())> = roles.iter().map(|role| (role.name.as_str(), ())).collect();
-        // Every step has a declared role, so that `is_command_allowed` always finds one.
-        self.parse_choice(&raw.role, "step.role", &known)?;
-        let kinds = [
-            ("work", StepKind::Work),
-            ("review", StepKind::Review),
-            ("gate", StepKind::Gate),
-        ];
-        let kind = match &raw.kind {
-            None => StepKind::Work,
-            Some(word) => self.parse_choice(word, "step.kind", &kinds)?,
+/// Parses the step that a failed gate returns to; only a gate has one.
+fn parse_on_fail(
+    reader: TomlReader<'_>,
+    raw: &RawStep,
+    kind: StepKind,
+    earlier: &[WorkflowStep],
+) -> Result<Option<String>, TomlProblem> {
+    let key = "step.on_fail";
+    let Some(back) = &raw.on_fail else {
+        return match kind {
+            StepKind::Gate => {
+                let why = "a gate needs the step that a failed review returns to";
+                Err(reader.problem_at(&raw.name, key, why))
+            }
+            StepKind::Work | StepKind::Review => Ok(None),
         };
-        if let Some(phase) = &raw.phase {
-            self.check_word(phase, "step.phase")?;
-        }
-        if kind != StepKind::Work && raw.phase.is_none() {
-            return Err(self.problem_at(
-                &raw.name,
-                "step.phase",
-                "a review or a gate needs the phase it is about",
-            ));
-        }
-        let phase = raw.phase.as_ref().map(|phase| phase.get_ref().clone());
-        // A gate without a review before it could never be decided.
-        let reviewed = earlier
-            .iter()
-            .any(|step| step.kind == StepKind::Review && step.phase == phase);
-        if kind == StepKind::Gate && !reviewed {
-            return Err(self.problem_at(
-                &raw.name,
-                "step.phase",
-                "no step before this gate reviews its phase",
-            ));
-        }
-        if let Some(back) = &raw.on_fail
-            && !earlier.iter().any(|step| step.name == *back.get_ref())
-        {
-            let words: Vec<String> = earlier
-                .iter()
-                .map(|step| format!("`{}`", step.name))
-                .collect();
-            let why = format!(
-                "no step `{}` before this one: expected one of {}",
-                back.get_ref(),
-                words.join(", ")
-            );
-            return Err(self.problem_at(back, "step.on_fail", &why));
-        }
-        match (kind, &raw.on_fail) {
-            (StepKind::Gate, None) => {
-                return Err(self.problem_at(
-                    &raw.name,
-                    "step.on_fail",
-                    "a gate needs the step that a failed review returns to",
-                ));
-            }
-            (StepKind::Work | StepKind::Review, Some(back)) => {
-                return Err(self.problem_at(back, "step.on_fail", "only a gate can fail"));
-            }
-            _ => {}
-        }
-        // A step without a task would hand an agent nothing but context.
-        if raw.prompt.get_ref().trim().is_empty() {
-            return Err(self.problem_at(&raw.prompt, "step.prompt", "is empty"));
-        }
-        Ok(WorkflowStep {
-            title: raw.title.clone().unwrap_or_else(|| name.clone()),
-            name,
-            role: raw.role.get_ref().clone(),
-            kind,
-            phase,
-            gives: self.parse_choices(&raw.gives, "step.gives", Given::ALL)?,
-            requires: self.parse_choices(&raw.requires, "step.requires", Requirement::ALL)?,
-            effects: self.parse_choices(&raw.effects, "step.effects", StepEffect::ALL)?,
-            on_fail: raw.on_fail.as_ref().map(|back| back.get_ref().clone()),
-            prompt: raw.prompt.get_ref().trim().to_owned(),
-        })
+    };
+    let known: Vec<&str> = earlier.iter().map(|step| step.name.as_str()).collect();
+    reader.check_known(back, key, "earlier step", &known)?;
+    if kind != StepKind::Gate {
+        return Err(reader.problem_at(back, key, "only a gate can fail"));
     }
+    Ok(Some(back.get_ref().clone()))
 }
