@@ -85,7 +85,7 @@ impl FromStr for PublicUrl {
         // A path would need every link and cookie of the dashboard to carry it.
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
             return Err(format!(
-                "`{text}` has a path: the server needs its own host name"
+                "`{text}` has a path: the server needs a host name of its own"
             ));
         }
         let port = authority.port_u16().unwrap_or(if https { 443 } else { 80 });
