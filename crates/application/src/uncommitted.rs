@@ -3,7 +3,7 @@
 //! The sums are in `domain::work::uncommitted`; this asks git and the notes for them. Counting
 //! needs a `git` process (15 ms), so the `loc` gate uses the remembered count where it can.
 
-use domain::host_event::ToolCall;
+use domain::host_event::{Host, ToolCall};
 use domain::ports::{ChangedLines, GitHead, Snapshot, Transaction};
 use domain::session_memory::WorkMemory;
 use domain::work::uncommitted::{
@@ -125,16 +125,8 @@ fn is_counted(ctx: &Context<'_>, path: &str) -> bool {
 pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
     // Settings of hosts and our own files change as a side effect of working, and plans are under
     // their own gates.
-    let ours = [
-        ".throughline/",
-        ".claude/",
-        ".cursor/",
-        ".codex/",
-        ".gemini/",
-        ".opencode/",
-        ".agents/",
-    ];
-    if ours.iter().any(|folder| path.starts_with(folder))
+    if path.starts_with(".throughline/")
+        || Host::ALL.iter().any(|host| host.has_settings_at(path))
         || domain::profile::locate_plan(ctx.profiles, path).is_some()
     {
         return true;

@@ -3,122 +3,14 @@
 //! Translating the hosts' wire formats is done in `crates/hosts`; nothing here knows their JSON
 //! fields.
 
+mod host;
 mod shell_command;
 mod shell_line;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::host::Host;
 pub use self::shell_line::ShellLine;
-
-/// An agent host: a program that runs agents and calls our hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Host {
-    ClaudeCode,
-    Cursor,
-    #[serde(rename = "opencode")]
-    OpenCode,
-    Codex,
-    Gemini,
-    Copilot,
-}
-
-impl Host {
-    /// Every host, in display order.
-    pub const ALL: [Self; 6] = [
-        Self::ClaudeCode,
-        Self::Cursor,
-        Self::OpenCode,
-        Self::Codex,
-        Self::Gemini,
-        Self::Copilot,
-    ];
-
-    /// Returns the name used on the command line and in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Cursor => "cursor",
-            Self::OpenCode => "opencode",
-            Self::Codex => "codex",
-            Self::Gemini => "gemini",
-            Self::Copilot => "copilot",
-        }
-    }
-
-    /// Parses a host's name.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.as_str() == word)
-    }
-
-    /// Whether context from a hook before a tool call reaches the model.
-    #[must_use]
-    pub fn accepts_context_before_tools(self) -> bool {
-        // Where it does not, context is delivered with the next prompt or after the tool.
-        match self {
-            Self::ClaudeCode | Self::Cursor | Self::Codex | Self::Copilot => true,
-            Self::OpenCode | Self::Gemini => false,
-        }
-    }
-
-    /// Whether the host sends a session start after it compacted a conversation.
-    #[must_use]
-    pub fn restarts_after_compaction(self) -> bool {
-        // On the others a briefing is owed and goes out with the next event that can carry it.
-        matches!(self, Self::ClaudeCode | Self::Codex)
-    }
-
-    /// Whether an edit may pass unblocked, so that the agent has to be told before it stops.
-    #[must_use]
-    pub fn needs_stop_follow_up(self) -> bool {
-        // Cursor's hook after an edit cannot block, and not every version has the one before it.
-        matches!(self, Self::Cursor)
-    }
-
-    /// Returns the maximum context size the host passes on untruncated, in the unit of
-    /// [`Host::size_of`].
-    ///
-    /// Claude Code moves more than 10,000 characters to a file, Codex cuts the middle out of more
-    /// than about 2,500 tokens, Copilot accepts 10 KB of all hooks together. The others showed no
-    /// limit.
-    #[must_use]
-    pub fn max_context_size(self) -> usize {
-        // With a margin below the measured limits, because the host may add a frame around the
-        // text. Codex counts tokens, which are three to four bytes each.
-        match self {
-            Self::Codex => 8_000,
-            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini | Self::Copilot => {
-                9_500
-            }
-        }
-    }
-
-    /// Returns the size of a text in the host's unit: bytes (Codex, Copilot) or UTF-16 code units.
-    #[must_use]
-    pub fn context_size(self, text: &str) -> usize {
-        match self {
-            Self::Codex | Self::Copilot => text.len(),
-            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini => {
-                text.encode_utf16().count()
-            }
-        }
-    }
-
-    /// Returns the product name.
-    #[must_use]
-    pub fn display_name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::Cursor => "Cursor",
-            Self::OpenCode => "OpenCode",
-            Self::Codex => "Codex CLI",
-            Self::Gemini => "Gemini CLI",
-            Self::Copilot => "GitHub Copilot CLI",
-        }
-    }
-}
 
 /// An event in a host's session.
 #[derive(Clone, Debug, PartialEq, Eq)]
