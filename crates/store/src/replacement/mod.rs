@@ -51,7 +51,7 @@ pub(crate) const RECOVERY_COMMAND: &str = "recovery";
 /// The command that replaces the state, and why.
 #[derive(Clone, Debug)]
 pub struct ReplacementCause<'o> {
-    /// As typed by a user: `restore-backup`.
+    /// As typed by a user: `state restore`.
     pub command: &'o str,
     pub reason: QuarantineReason,
     pub why: String,
@@ -88,7 +88,9 @@ pub fn replace_state(
         Mirror::new(&layout.mirror).mark_stale();
         let kept_as =
             PostgresStore::replace_project_state(layout, cargo, &book, &cause.now.to_string())?;
-        record_known_head(layout, Some(known), &cargo.chain_head());
+        // Committed in the database: if this fails, the new history is reported until a person
+        // accepts it.
+        let _ = record_known_head(layout, Some(known), &cargo.chain_head());
         return Ok(kept_as.into_iter().collect());
     }
     replace_state_locked(layout, storage, Some(known), cargo, &book, cause)
@@ -257,15 +259,28 @@ pub(crate) fn refuse_newer_state(layout: &Layout) -> Result<(), StoreFault> {
 /// Called when the outcome is decided and before the last rename, so that a kill never leaves the
 /// new state with the old known head, which would be reported as a rollback. The mirror is marked
 /// stale: its operation ids may mean other operations now.
-pub(crate) fn record_known_head(layout: &Layout, known: Option<&KnownStores>, head: &ChainHead) {
+///
+/// # Errors
+/// [`StoreFault`] when another head stays known: every later command would report a rollback.
+pub(crate) fn record_known_head(
+    layout: &Layout,
+    known: Option<&KnownStores>,
+    head: &ChainHead,
+) -> Result<(), StoreFault> {
     Mirror::new(&layout.mirror).mark_stale();
-    if let Some(heads) = known.and_then(|known| known_heads_for(layout, known)) {
-        // Best effort: without it the new history is reported as unknown when it is next opened.
-        let _ = heads.record_head(&head.store, head.operation, head.hash);
+    let Some(heads) = known.and_then(|known| known_heads_for(layout, known)) else {
+        return Ok(());
+    };
+    match heads.record_head(&head.store, head.operation, head.hash) {
+        // In a directory that was never writable no head is known, so nothing is reported later.
+        Err(error) if heads.knows_head(&head.store) => {
+            Err(io_fault("cannot write in", heads.folder(), error))
+        }
+        _ => Ok(()),
     }
 }
 
-/// Reverts [`make_head_known`] for a replacement that is reverted, if it got that far.
+/// Reverts [`record_known_head`] for a replacement that is reverted, if it got that far.
 pub(crate) fn revert_known_head(
     layout: &Layout,
     known: Option<&KnownStores>,

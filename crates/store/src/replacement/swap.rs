@@ -137,10 +137,10 @@ impl Swap<'_> {
             }
             self.sync_folders()?;
             // Before the last rename, see `record_known_head`.
-            self.record_new_head(known);
+            self.record_new_head(known)?;
             rename_file(&staged.database, &layout.database)?;
         } else {
-            self.record_new_head(known);
+            self.record_new_head(known)?;
             rename_file(&staged.journal, &layout.journal)?;
         }
         self.sync_folders()
@@ -148,12 +148,12 @@ impl Swap<'_> {
 
     /// Records the new head as known, except after an automatic recovery: operations it could not
     /// restore are reported until a person accepts the loss.
-    fn record_new_head(&self, known: Option<&KnownStores>) {
+    fn record_new_head(&self, known: Option<&KnownStores>) -> Result<(), StoreFault> {
         record_known_head(
             self.layout,
             known.filter(|_| self.note.command != RECOVERY_COMMAND),
             &self.note.new,
-        );
+        )
     }
 
     /// Moves the database and its companion files into quarantine.
