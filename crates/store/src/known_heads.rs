@@ -147,6 +147,16 @@ impl KnownHeads {
         }
     }
 
+    /// Returns the folder of the records.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Whether a head of this store is known.
+    pub(crate) fn knows_head(&self, store: &StoreId) -> bool {
+        self.read_known_head(store).is_some()
+    }
+
     fn read_known_head(&self, store: &StoreId) -> Option<StoreHead> {
         let file = File::open(self.record_path(store)?).ok()?;
         // Readers take no lock, so a concurrent writer can show a torn record; a millisecond later
