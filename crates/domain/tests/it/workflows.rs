@@ -111,7 +111,7 @@ fn every_mistake_names_file_line_and_key() {
             "subject = \"anything\"",
             "subject = \"things\"",
             "w.toml:2: `subject`",
-            "`document`, `node`, `anything`",
+            "`anything`, `document`, `node`",
         ),
         (
             "may = [\"review add\"]",
