@@ -3,9 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
+use std::time::Duration;
+
 use domain::ports::{
-    Clock, FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind,
-    PlanFiles,
+    ChangedLines, Clock, CommandOutput, CommandRunner, FileFault, FileReadResult, FileStamp,
+    FileStatResult, FolderEntry, FolderEntryKind, Git, GitHead, HeadMove, HeadMoveKind, PlanFiles,
+    StoreFault,
 };
 use domain::time::Timestamp;
 
@@ -20,6 +23,13 @@ impl Default for FakeClock {
         Self {
             seconds: Cell::new(1),
         }
+    }
+}
+
+impl FakeClock {
+    /// Lets time pass.
+    pub fn advance_seconds(&self, seconds: i64) {
+        self.seconds.set(self.seconds.get() + seconds);
     }
 }
 
@@ -105,7 +115,8 @@ impl PlanFiles for FakeFiles {
 
     fn resolve_path(&self, _directory: Option<&str>, path: &str) -> Option<String> {
         Some(path.trim_start_matches("/project/").to_owned())
-            .filter(|path| !path.starts_with(['/', '.']))
+            // Outside the project: another root, or a way up.
+            .filter(|path| !path.starts_with('/') && !path.split('/').any(|part| part == ".."))
     }
 
     fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
@@ -176,5 +187,112 @@ impl PlanFiles for FakeFiles {
     fn remove_file(&self, path: &str) -> Result<(), FileFault> {
         self.delete(path);
         Ok(())
+    }
+}
+
+/// A git repository in memory: commits, uncommitted lines, an operation in progress.
+#[derive(Debug, Default)]
+pub struct FakeGit {
+    moves: RefCell<Vec<HeadMove>>,
+    uncommitted: RefCell<BTreeMap<String, u64>>,
+    in_progress: Cell<Option<&'static str>>,
+    counts: Cell<usize>,
+}
+
+impl FakeGit {
+    /// Returns a repository with one commit.
+    #[must_use]
+    pub fn with_commit() -> Self {
+        let git = Self::default();
+        git.commit("chore: begin");
+        git
+    }
+
+    /// Commits everything.
+    pub fn commit(&self, subject: &str) {
+        self.move_head(HeadMoveKind::Commit, subject);
+        self.uncommitted.borrow_mut().clear();
+    }
+
+    /// Moves HEAD, without touching the working tree.
+    pub fn move_head(&self, kind: HeadMoveKind, subject: &str) {
+        let from = self.moves.borrow().last().map(|last| last.to.clone());
+        let to = format!("{:040x}", self.moves.borrow().len() + 1);
+        self.moves.borrow_mut().push(HeadMove {
+            from,
+            to,
+            kind,
+            subject: subject.to_owned(),
+        });
+    }
+
+    /// Sets the number of uncommitted lines of a file.
+    pub fn change_lines(&self, path: &str, lines: u64) {
+        self.uncommitted.borrow_mut().insert(path.to_owned(), lines);
+    }
+
+    /// Begins or ends a merge, rebase or the like.
+    pub fn set_operation(&self, operation: Option<&'static str>) {
+        self.in_progress.set(operation);
+    }
+
+    /// Returns how often lines were counted; each costs a process in reality.
+    #[must_use]
+    pub fn line_counts(&self) -> usize {
+        self.counts.get()
+    }
+}
+
+impl Git for FakeGit {
+    fn read_head(&self) -> Result<GitHead, StoreFault> {
+        let last = self.moves.borrow().last().map(|last| last.to.clone());
+        Ok(last.map_or(GitHead::Unborn, GitHead::At))
+    }
+
+    fn operation_in_progress(&self) -> Option<&'static str> {
+        self.in_progress.get()
+    }
+
+    fn head_moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
+        let moves = self.moves.borrow();
+        let at = moves.iter().position(|one| one.to == since);
+        Ok(at.map(|at| moves[at + 1..].to_vec()))
+    }
+
+    fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+        self.counts.set(self.counts.get() + 1);
+        let changed = self.uncommitted.borrow();
+        let wanted = changed
+            .iter()
+            .filter(|(path, _)| paths.is_empty() || paths.contains(path));
+        Ok(wanted
+            .map(|(path, lines)| ChangedLines {
+                path: path.clone(),
+                added: *lines,
+                removed: 0,
+                untracked: false,
+            })
+            .collect())
+    }
+}
+
+/// Commands that exit with a chosen code, and the command lines that were run.
+#[derive(Debug, Default)]
+pub struct FakeCommands {
+    pub exit_code: Cell<i32>,
+    pub ran: RefCell<Vec<Vec<String>>>,
+}
+
+impl CommandRunner for FakeCommands {
+    fn run_command(
+        &self,
+        command: &[String],
+        _most: Duration,
+    ) -> Result<Option<CommandOutput>, StoreFault> {
+        self.ran.borrow_mut().push(command.to_vec());
+        Ok(Some(CommandOutput {
+            exit_code: Some(self.exit_code.get()),
+            output: format!("exit {}", self.exit_code.get()),
+        }))
     }
 }

@@ -8,7 +8,7 @@ mod program;
 mod store_story;
 mod tree_fixture;
 
-pub use fake_ports::{FakeClock, FakeFiles};
+pub use fake_ports::{FakeClock, FakeCommands, FakeFiles, FakeGit};
 pub use hooks::{Answer, Session};
 pub use postgres::{Cluster, Database};
 pub use program::{Output, Project};
