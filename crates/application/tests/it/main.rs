@@ -8,7 +8,10 @@
 )]
 
 mod accept_operations;
+mod approvals;
+mod cascade;
 mod file_writes;
+mod history;
 mod life;
 mod observation;
 mod races;
