@@ -10,9 +10,13 @@
 mod accept_operations;
 mod approvals;
 mod cascade;
+mod claims;
+mod evidence;
 mod file_writes;
+mod focus;
 mod history;
 mod life;
+mod next_work;
 mod observation;
 mod races;
 mod reviews;
