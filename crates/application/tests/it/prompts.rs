@@ -1,0 +1,158 @@
+//! Prompts, starts and compactions: what a person typed is done, and what the agent has to know is told once.
+
+use application::comment::add_comment;
+use domain::host_event::{Happening, Host, StartSource};
+use domain::node::Status;
+use domain::policy::{ApprovalPolicy, GateMode};
+
+use crate::hooks::{Session, blocked};
+use crate::world::{ACT, CHAPTER, SCENE, World, words};
+
+#[test]
+fn an_approval_typed_by_a_person_counts_where_only_people_approve() {
+    let mut world = World::new();
+    world.policy.approval = ApprovalPolicy::Human;
+    world.files.edit(ACT, "# act-1\n");
+    let told = Session::new(&world, "s").prompt("/approve-plan act 1");
+    assert_eq!(world.status("act-1"), Status::Approved);
+    assert!(told.reply.context.unwrap().contains("`act-1` is approved"));
+}
+
+#[test]
+fn an_approval_in_the_prompt_of_a_subagent_is_ignored() {
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    let mut session = Session::new(&world, "s");
+    session.agent = Some("writer".to_owned());
+    session.prompt("/approve-plan act 1");
+    assert_eq!(world.status("act-1"), Status::Draft);
+}
+
+#[test]
+fn a_command_quoted_in_a_sentence_approves_nothing() {
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    Session::new(&world, "s").prompt("then type /approve-plan act-1");
+    assert_eq!(world.status("act-1"), Status::Draft);
+}
+
+#[test]
+fn a_refused_approval_blocks_the_prompt_with_the_reason() {
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    world.files.edit(CHAPTER, "# chapter-01\n");
+    let told = Session::new(&world, "s").prompt("/approve-plan chapter-01");
+    assert!(
+        told.reply
+            .block
+            .unwrap()
+            .contains("parent `act-1` is `draft`")
+    );
+}
+
+#[test]
+fn planning_below_a_draft_is_blocked_and_below_an_approved_parent_gives_the_prompt() {
+    let world = World::new();
+    world.files.edit(ACT, "# act-1\n");
+    let session = Session::new(&world, "s");
+    assert_eq!(blocked(&session.prompt("/plan-chapter 1")), ["hierarchy"]);
+    world.approve("act-1").unwrap();
+    let told = session.prompt("/plan-chapter 1");
+    assert_eq!(blocked(&told), Vec::<&str>::new());
+    assert!(told.reply.context.unwrap().contains(CHAPTER));
+}
+
+#[test]
+fn a_planning_prompt_passes_where_the_hierarchy_gate_only_warns() {
+    let mut world = World::new();
+    world.policy.gates.hierarchy = GateMode::Warn;
+    world.files.edit(ACT, "# act-1\n");
+    let told = Session::new(&world, "s").prompt("/plan-chapter 1");
+    assert_eq!(told.reply.block, None);
+    assert!(told.reply.context.unwrap().contains("`act-1`"));
+}
+
+#[test]
+fn a_prompt_about_something_else_gets_no_answer() {
+    let world = World::with_story();
+    let told = Session::new(&world, "s").prompt("write the next scene");
+    assert!(told.reply.is_empty_reply(), "{:?}", told.reply);
+}
+
+#[test]
+fn a_plan_edited_between_two_prompts_is_recorded_with_the_next_one() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1, another way\n");
+    Session::new(&world, "s").prompt("go on");
+    let state = world.store.begin_read().unwrap();
+    let nodes = state.nodes_by_alias("chapter-01").unwrap();
+    assert_eq!(nodes[0].status(), Status::RequiresRevalidation);
+}
+
+#[test]
+fn a_session_starts_with_the_briefing_and_is_not_told_it_again() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1, another way\n");
+    let session = Session::new(&world, "s");
+    let briefing = session.start().reply.context.unwrap();
+    assert!(briefing.contains("act-1"), "{briefing}");
+    assert_eq!(session.prompt("go on").reply.context, None);
+}
+
+#[test]
+fn after_a_compaction_the_parents_plan_is_given_again() {
+    let world = World::with_story();
+    let session = Session::new(&world, "s");
+    session.start();
+    session.read(SCENE);
+    let write = || session.before_write(SCENE, "# scene-0101, rewritten\n");
+    assert!(write().reply.context.is_some());
+    session.handle(Happening::SessionStarted {
+        source: StartSource::Compact,
+    });
+    assert!(write().reply.context.is_some(), "the text is gone");
+}
+
+#[test]
+fn after_clear_a_session_has_read_nothing() {
+    let world = World::with_story();
+    let session = Session::new(&world, "s");
+    session.read(SCENE);
+    session.handle(Happening::SessionStarted {
+        source: StartSource::Clear,
+    });
+    let asked = session.before_write(SCENE, "# scene-0101, rewritten\n");
+    assert_eq!(blocked(&asked), ["read-before-write"]);
+}
+
+#[test]
+fn an_ended_session_is_forgotten() {
+    let world = World::with_story();
+    let session = Session::new(&world, "s");
+    session.read(SCENE);
+    session.handle(Happening::SessionEnded);
+    let asked = session.before_write(SCENE, "# scene-0101, rewritten\n");
+    assert_eq!(blocked(&asked), ["read-before-write"]);
+}
+
+#[test]
+fn a_host_without_a_start_after_compaction_gets_the_briefing_with_the_next_prompt() {
+    let world = World::with_story();
+    let mut session = Session::new(&world, "s");
+    session.host = Host::ALL
+        .into_iter()
+        .find(|host| !host.restarts_after_compaction())
+        .expect("such a host");
+    session.start();
+    session.handle(Happening::Compacted);
+    let told = session.prompt("go on").reply.context;
+    assert!(told.unwrap().contains("Throughline"));
+}
+
+#[test]
+fn an_open_comment_of_a_person_is_part_of_the_briefing() {
+    let world = World::with_story();
+    add_comment(&world.ctx(), &words("scene-0101"), "too long").unwrap();
+    let briefing = Session::new(&world, "s").start().reply.context.unwrap();
+    assert!(briefing.contains("too long"), "{briefing}");
+}
