@@ -1,0 +1,342 @@
+//! Gates for the work on tickets, through the events of a host and a repository.
+
+use application::claim_node::claim_node;
+use application::move_focus::{FocusMove, move_focus};
+use application::override_gate::{OverrideRequest, override_gate};
+use application::show_node::show_node;
+use application::tickets::{list_scenarios, set_phase, set_work_level};
+use application::where_am_i::where_am_i;
+use domain::host_event::{Happening, Host};
+use domain::node::Progress;
+use domain::policy::GateMode;
+use domain::ports::HeadMoveKind;
+use domain::work::work_level::WorkLevel;
+use testkit::FakeGit;
+
+use crate::hooks::{Session, blocked, shell_call, warned};
+use crate::world::{World, words};
+
+/// Enters a ticket as the session `s`, which thereby gets its context.
+fn enter(world: &World, git: &FakeGit, node: &str) {
+    let ctx = world.agent("s").with_git_and_session(git, "s".to_owned());
+    let request = FocusMove::Enter {
+        node: words(node),
+        claim: false,
+    };
+    move_focus(&ctx, &request).unwrap();
+}
+
+fn let_pass(world: &World, gate: &str) {
+    let request = OverrideRequest {
+        gate: gate.to_owned(),
+        node: words("017a"),
+        reason: "checked by hand".to_owned(),
+    };
+    override_gate(&world.ctx(), &request).unwrap();
+}
+
+fn edit(session: &Session<'_>) -> Vec<String> {
+    let asked = session.before_write("src/a.rs", "fn a() {}\n");
+    asked
+        .blocked
+        .iter()
+        .map(|fired| fired.gate.to_owned())
+        .collect()
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn edits_are_blocked_above_the_line_limit_and_allowed_after_a_commit() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 400);
+    assert_eq!(edit(&session), NONE);
+    git.change_lines("src/a.rs", 401);
+    session.ran("touch x");
+    assert_eq!(edit(&session), ["loc"]);
+    git.commit("feat: all of it");
+    assert_eq!(edit(&session), NONE);
+}
+
+#[test]
+fn plans_settings_of_hosts_and_generated_files_do_not_count() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    for path in [
+        "tickets/017-quality/ticket.md",
+        "tickets/017-quality/notes.md",
+        ".claude/settings.json",
+        "Cargo.lock",
+    ] {
+        git.change_lines(path, 5_000);
+    }
+    assert_eq!(edit(&session), NONE);
+    let loc = where_am_i(&world.agent("s").with_git_and_session(&git, "s".to_owned()));
+    assert_eq!(loc.unwrap().loc_since_commit, Some(0));
+}
+
+#[test]
+fn an_exempt_file_may_be_edited_above_the_limit() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 900);
+    let asked = session.before_write("tickets/017-quality/notes.md", "notes\n");
+    assert_eq!(blocked(&asked), NONE);
+    assert_eq!(edit(&session), ["loc"]);
+}
+
+#[test]
+fn lines_of_another_session_do_not_count_for_this_one() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let one = Session::with_git(&world, "one", &git);
+    let two = Session::with_git(&world, "two", &git);
+    // The hook saw which session wrote the file.
+    one.write("src/big.rs", "fn big() {}\n");
+    git.change_lines("src/big.rs", 900);
+    two.ran("touch x");
+    assert_eq!(edit(&two), NONE);
+    one.ran("touch x");
+    assert_eq!(edit(&one), ["loc"]);
+}
+
+#[test]
+fn during_a_merge_no_lines_are_counted() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 900);
+    git.set_operation(Some("merge"));
+    assert_eq!(edit(&session), NONE);
+    git.set_operation(None);
+    assert_eq!(edit(&session), ["loc"]);
+}
+
+#[test]
+fn without_a_repository_the_line_gate_passes() {
+    let world = World::with_tickets();
+    assert_eq!(edit(&Session::new(&world, "s")), NONE);
+}
+
+#[test]
+fn below_the_limit_lines_are_not_counted_again_before_every_edit() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 10);
+    edit(&session);
+    let counted = git.line_counts();
+    for _ in 0..5 {
+        edit(&session);
+    }
+    assert_eq!(git.line_counts(), counted);
+}
+
+#[test]
+fn the_agent_is_warned_once_when_an_edit_crosses_the_limit() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let session = Session::with_git(&world, "s", &git);
+    assert_eq!(edit(&session), NONE);
+    git.change_lines("src/a.rs", 450);
+    let told = session.write("src/a.rs", "fn a() {}\n").reply.context;
+    assert!(told.unwrap().contains("450 uncommitted changed lines"));
+}
+
+#[test]
+fn the_first_edit_at_a_ticket_is_blocked_with_its_context_once() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    // Entered at the terminal: the agent's session has not read the ticket.
+    let request = FocusMove::Enter {
+        node: words("017a"),
+        claim: false,
+    };
+    move_focus(&world.ctx(), &request).unwrap();
+    let session = Session::with_git(&world, "s", &git);
+    let asked = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(blocked(&asked), ["context"]);
+    assert!(asked.reply.block.unwrap().contains("# Lines"));
+    assert_eq!(edit(&session), NONE);
+}
+
+#[test]
+fn an_agent_that_entered_the_ticket_itself_has_its_context() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    assert_eq!(edit(&Session::with_git(&world, "s", &git)), NONE);
+}
+
+#[test]
+fn a_new_phase_asks_for_a_commit_first_and_gives_its_guide() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    assert_eq!(edit(&session), NONE);
+    git.change_lines("src/a.rs", 3);
+    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    let asked = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(blocked(&asked), ["phase"]);
+    assert!(asked.reply.block.unwrap().contains("commit to proceed"));
+    assert_eq!(edit(&session), ["phase"], "until the commit");
+    git.commit("feat: intake is over");
+    assert_eq!(edit(&session), NONE);
+}
+
+#[test]
+fn a_new_phase_with_nothing_to_commit_only_gives_its_guide() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    assert_eq!(edit(&session), NONE);
+    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    assert_eq!(edit(&session), ["phase"]);
+    assert_eq!(edit(&session), NONE);
+}
+
+#[test]
+fn a_checkout_does_not_count_as_the_commit_a_phase_waits_for() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    edit(&session);
+    git.change_lines("src/a.rs", 3);
+    set_phase(&world.ctx(), &words("017a"), "implement").unwrap();
+    assert_eq!(edit(&session), ["phase"]);
+    git.move_head(HeadMoveKind::Other, "checkout: moving from a to b");
+    assert_eq!(edit(&session), ["phase"]);
+}
+
+#[test]
+fn a_task_that_touches_a_third_file_is_blocked_until_it_is_a_feature() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    for path in ["src/a.rs", "src/b.rs", "src/c.rs"] {
+        git.change_lines(path, 2);
+    }
+    assert_eq!(edit(&session), ["scope"]);
+    set_work_level(&world.ctx(), &words("017a"), Some(WorkLevel::Feature), None).unwrap();
+    assert_eq!(edit(&session), NONE);
+}
+
+#[test]
+fn an_override_lets_one_edit_pass_a_work_gate() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 900);
+    assert_eq!(edit(&session), ["loc"]);
+    let_pass(&world, "loc");
+    assert_eq!(edit(&session), NONE);
+    assert_eq!(edit(&session), ["loc"]);
+}
+
+#[test]
+fn a_work_gate_that_warns_says_it_once() {
+    let (mut world, git) = (World::with_tickets(), FakeGit::with_commit());
+    world.policy.gates.loc = GateMode::Warn;
+    let session = Session::with_git(&world, "s", &git);
+    git.change_lines("src/a.rs", 900);
+    let first = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(warned(&first), ["loc"]);
+    assert!(first.reply.context.is_some());
+    let second = session.before_write("src/a.rs", "fn a() {}\n");
+    assert_eq!(blocked(&second), NONE);
+    assert_eq!(second.reply.context, None);
+}
+
+#[test]
+fn work_on_a_ticket_of_another_session_is_blocked() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    enter(&world, &git, "017a");
+    claim_node(&world.agent("holder"), &words("017")).unwrap();
+    assert_eq!(edit(&Session::with_git(&world, "s", &git)), ["claim"]);
+}
+
+#[test]
+fn a_story_project_has_no_line_limit() {
+    let (world, git) = (World::with_story(), FakeGit::with_commit());
+    git.change_lines("src/a.rs", 9_000);
+    assert_eq!(edit(&Session::with_git(&world, "s", &git)), NONE);
+}
+
+#[test]
+fn a_host_that_cannot_block_an_edit_is_followed_up_once_at_its_stop() {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    let mut session = Session::with_git(&world, "s", &git);
+    session.host = Host::ALL
+        .into_iter()
+        .find(|host| host.needs_stop_follow_up())
+        .expect("a host that needs it");
+    git.change_lines("src/a.rs", 900);
+    let stop = |again| session.handle(Happening::Stopping { again });
+    assert_eq!(blocked(&stop(false)), ["loc"]);
+    assert_eq!(blocked(&stop(false)), NONE, "once per turn");
+    session.prompt("go on");
+    assert_eq!(blocked(&stop(true)), NONE, "the second question of a stop");
+    assert_eq!(blocked(&stop(false)), ["loc"]);
+}
+
+/// `017a` with two scenarios, entered by the session `s`.
+fn with_scenarios() -> (World, FakeGit) {
+    let (world, git) = (World::with_tickets(), FakeGit::with_commit());
+    world.files.edit(
+        "tickets/017a-loc/test-definitions.md",
+        "Scenario: one\n\nScenario: two\n",
+    );
+    enter(&world, &git, "017a");
+    // The first event notes where HEAD is.
+    Session::with_git(&world, "s", &git).ran("touch x");
+    (world, git)
+}
+
+fn commit(world: &World, git: &FakeGit, subject: &str) -> String {
+    git.commit(subject);
+    let told = Session::with_git(world, "s", git).ran("git commit -m x");
+    told.reply.context.unwrap_or_default()
+}
+
+fn progress(world: &World, node: &str) -> Progress {
+    show_node(&world.ctx(), &words(node)).unwrap().progress
+}
+
+#[test]
+fn commits_lead_a_scenario_through_its_cycle_to_the_next_one() {
+    let (world, git) = with_scenarios();
+    let told = commit(&world, &git, "test: one");
+    assert!(told.contains("one is red"), "{told}");
+    assert!(commit(&world, &git, "feat: one").contains("one is green"));
+    let told = commit(&world, &git, "refactor: one");
+    assert!(told.contains("1/2 scenarios"), "{told}");
+    assert_eq!(progress(&world, "017a/one"), Progress::Complete);
+    let scenarios = list_scenarios(&world.ctx(), &words("017a")).unwrap();
+    assert!(scenarios.scenarios[1].current);
+}
+
+#[test]
+fn a_failing_test_for_the_next_scenario_closes_a_green_one() {
+    let (world, git) = with_scenarios();
+    commit(&world, &git, "test: one");
+    commit(&world, &git, "feat: one");
+    commit(&world, &git, "test: two");
+    assert_eq!(progress(&world, "017a/one"), Progress::Complete);
+    let scenarios = list_scenarios(&world.ctx(), &words("017a")).unwrap();
+    assert_eq!(scenarios.scenarios[1].cycle, Some("red"));
+}
+
+#[test]
+fn a_commit_of_another_session_does_not_advance_this_ones_cycle() {
+    let (world, git) = with_scenarios();
+    let other = Session::with_git(&world, "other", &git);
+    other.ran("touch x");
+    git.commit("test: one");
+    other.ran("git commit -m x");
+    Session::with_git(&world, "s", &git).after(shell_call("ls"));
+    let scenarios = list_scenarios(&world.ctx(), &words("017a")).unwrap();
+    assert_eq!(scenarios.scenarios[0].cycle, None);
+}
+
+#[test]
+fn a_commit_with_another_prefix_does_not_move_the_cycle() {
+    let (world, git) = with_scenarios();
+    assert_eq!(commit(&world, &git, "docs: one"), "");
+    let scenarios = list_scenarios(&world.ctx(), &words("017a")).unwrap();
+    assert_eq!(scenarios.scenarios[0].cycle, None);
+}
