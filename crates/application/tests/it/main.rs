@@ -9,6 +9,7 @@
 
 mod accept_operations;
 mod approvals;
+mod briefings;
 mod cascade;
 mod claims;
 mod evidence;
@@ -25,6 +26,8 @@ mod races;
 mod reviews;
 mod tick;
 mod tickets;
+mod trail;
+mod trust;
 mod unavailable_files;
 mod work;
 mod work_gates;

@@ -1,0 +1,113 @@
+//! Contents of the briefing by profile, and what is left out where there is no room.
+
+use application::Context;
+use application::brief::{BriefRequest, compose_briefing, compose_explained_briefing};
+use application::comment::{add_comment, list_comments, list_open_comments};
+use application::sessions::declare_intent::{IntentRequest, declare_intent};
+use application::{Failure, FailureKind};
+use domain::policy::Policy;
+use domain::profile::built_in_profile;
+use domain::session::SessionMode;
+use domain::trust_policy::TrustPolicy;
+
+use crate::world::{ACT, SCENE, World, assert_refused, words};
+
+fn brief(ctx: &Context<'_>) -> String {
+    compose_briefing(ctx, None).unwrap()
+}
+
+fn with_profiles(world: World, names: &[&str]) -> World {
+    World {
+        profiles: names
+            .iter()
+            .map(|name| built_in_profile(name).unwrap())
+            .collect(),
+        ..world
+    }
+}
+
+#[test]
+fn a_story_briefing_lists_what_needs_a_decision_with_the_next_command() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1, another way\n");
+    let text = brief(&world.ctx());
+    assert!(
+        text.contains("act-1 is draft. Next: tl approve act-1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_briefing_of_a_trail_alone_says_nothing_about_approval() {
+    let world = with_profiles(World::new(), &["trail"]);
+    let text = brief(&world.agent("s"));
+    assert!(!text.contains("approve"), "{text}");
+}
+
+#[test]
+fn a_trail_briefing_shows_the_intent_of_the_session() {
+    let world = with_profiles(World::new(), &["story", "trail"]);
+    let request = IntentRequest {
+        text: "find the slow query".to_owned(),
+        mode: SessionMode::default(),
+    };
+    declare_intent(&world.agent("s"), &request).unwrap();
+    let text = brief(&world.agent("s"));
+    assert!(text.contains("find the slow query"), "{text}");
+}
+
+#[test]
+fn hook_errors_come_before_what_needs_a_decision() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1, another way\n");
+    let text = compose_briefing(&world.ctx(), Some("the last hook timed out")).unwrap();
+    let at = text.find("the last hook timed out").unwrap();
+    assert!(at < text.find("act-1 is draft").unwrap(), "{text}");
+}
+
+#[test]
+fn a_small_budget_cuts_lines_and_says_which() {
+    let world = World::with_story();
+    world.files.edit(ACT, "# act-1, another way\n");
+    let request = |budget| BriefRequest {
+        faults: None,
+        budget,
+    };
+    let whole = compose_explained_briefing(&world.ctx(), request(Some(0))).unwrap();
+    assert!(whole.cut.is_empty());
+    let small = compose_explained_briefing(&world.ctx(), request(Some(300))).unwrap();
+    assert!(small.characters <= 300, "{}", small.text);
+    assert!(!small.cut.is_empty());
+}
+
+#[test]
+fn a_looser_config_file_is_reported_until_a_person_accepts_it() {
+    let world = World::with_story();
+    let strict = TrustPolicy::from_policy(&Policy {
+        approval: domain::policy::ApprovalPolicy::Human,
+        ..Policy::default()
+    });
+    let waiting = strict.changes_to(&TrustPolicy::from_policy(&Policy::default()));
+    let text = brief(&world.ctx().with_waiting_policy(waiting));
+    assert!(text.contains("looser than the policy in force"), "{text}");
+}
+
+#[test]
+fn a_comment_is_open_until_the_plan_changes() {
+    let world = World::with_story();
+    let comment = |text: &str| add_comment(&world.ctx(), &words("scene-0101"), text);
+    comment("too long").unwrap();
+    assert_eq!(list_open_comments(&world.ctx()).unwrap().len(), 1);
+    world.files.edit(SCENE, "# scene-0101, shorter\n");
+    world.status("scene-0101");
+    assert_eq!(list_open_comments(&world.ctx()).unwrap().len(), 0);
+    let all = list_comments(&world.ctx(), &words("scene-0101")).unwrap();
+    assert_eq!((all.len(), all[0].open), (1, false));
+}
+
+#[test]
+fn an_empty_comment_is_refused() {
+    let world = World::with_story();
+    let outcome: Result<_, Failure> = add_comment(&world.ctx(), &words("act-1"), "  ");
+    assert_refused(outcome, FailureKind::Invalid, "");
+}
