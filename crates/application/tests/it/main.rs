@@ -32,4 +32,5 @@ mod unavailable_files;
 mod work;
 mod work_gates;
 mod work_life;
+mod workflows;
 mod world;
