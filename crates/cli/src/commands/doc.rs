@@ -44,7 +44,7 @@ pub(crate) struct DocArgs {
 }
 
 /// Option for the document to use.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct DocumentOption {
     /// The document [default: the current one]
     #[arg(long, value_name = "ID")]
@@ -147,7 +147,7 @@ impl DocArgs {
                 output::print_document(app, which.doc.as_deref(), entity.as_deref())
             }
             DocCommand::Change(change) => {
-                let (change, which) = change.to_change()?;
+                let (change, which) = change.clone().into_change()?;
                 apply_changes(
                     app,
                     which.doc.as_deref(),

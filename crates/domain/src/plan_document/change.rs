@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::check::{PlanProblem, ProblemGrade, check_plan};
-use super::entity::{EntityKind, IdCounters, NAMED_PARTS, entity_ids, entity_value};
+use super::entity::{
+    Entity, EntityKind, IdCounters, NAMED_PARTS, entity_ids, entity_value, with_entity_type,
+};
 use super::model::{
-    CodeChange, CodeIntent, Constraint, Decision, DocComment, Documentation, Milestone, Plan,
-    RejectedAlternative, Risk, TestPlan,
+    CodeChange, CodeIntent, Constraint, Decision, DocComment, Milestone, Plan, RejectedAlternative,
+    Risk, TestPlan,
 };
 use crate::suggest::{nearest_words, with_suggestion};
 use crate::time::Timestamp;
@@ -143,6 +145,20 @@ impl PlanChange {
             Self::Remove { .. } => "remove",
         }
     }
+
+    /// Returns the kind of the entity the command adds, if it adds one.
+    fn added_kind(&self) -> Option<EntityKind> {
+        match self {
+            Self::AddDecision { .. } => Some(EntityKind::Decision),
+            Self::AddAlternative { .. } => Some(EntityKind::Alternative),
+            Self::AddConstraint { .. } => Some(EntityKind::Constraint),
+            Self::AddRisk { .. } => Some(EntityKind::Risk),
+            Self::AddMilestone { .. } => Some(EntityKind::Milestone),
+            Self::AddIntent { .. } => Some(EntityKind::Intent),
+            Self::AddChange { .. } => Some(EntityKind::Change),
+            Self::AddDoc { .. } | Self::Set { .. } | Self::Remove { .. } => None,
+        }
+    }
 }
 
 /// Result of one command.
@@ -234,12 +250,23 @@ struct PlanEditor<'p> {
     now: Timestamp,
 }
 
-fn require_text(field: &'static str, text: &str) -> Result<String, ChangeRefused> {
-    if text.trim().is_empty() {
-        Err(ChangeRefused::Empty { field })
-    } else {
-        Ok(text.trim().to_owned())
+/// Fields of commands that have another name in the document.
+const RENAMED_FIELDS: [(&str, &str); 2] = [
+    ("reasoning", "reasoning_chain"),
+    ("reason", "rejection_reason"),
+];
+
+fn require_text(field: &'static str, text: &str) -> Result<(), ChangeRefused> {
+    match text.trim().is_empty() {
+        true => Err(ChangeRefused::Empty { field }),
+        false => Ok(()),
     }
+}
+
+/// Parses an entity from JSON. The reader that accepts `plan.json` decides about a field, so a
+/// command cannot write a document that the next command cannot read.
+fn read_entity<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))
 }
 
 impl PlanEditor<'_> {
@@ -255,228 +282,150 @@ impl PlanEditor<'_> {
         }
     }
 
-    fn find_milestone(&mut self, id: &str) -> Result<&mut Milestone, ChangeRefused> {
-        match self
-            .plan
+    fn milestone_index(&self, id: &str) -> Result<usize, ChangeRefused> {
+        self.plan
             .milestones
             .iter()
             .position(|milestone| milestone.id == id)
-        {
-            // By index: returning the borrow of `iter_mut().find()` would keep the plan mutably
-            // borrowed
-            // in the branch that has to search it for a suggestion.
-            Some(at) => Ok(&mut self.plan.milestones[at]),
-            None => Err(self.unknown_entity("milestone", id)),
-        }
+            .ok_or_else(|| self.unknown_entity("milestone", id))
     }
 
     fn apply_change(&mut self, change: &PlanChange) -> Result<String, ChangeRefused> {
-        // Everything that is added starts at version 1, the default the schema gives to entities
-        // of hand-written plans.
-        let version = 1;
-        match change.clone() {
-            PlanChange::AddDecision {
-                decision,
-                reasoning,
-            } => {
-                // An id that is drawn before a field turns out empty is lost with the whole batch:
-                // the
-                // caller drops the counters together with the plan.
-                let id = self.numbers.next_id(EntityKind::Decision);
-                self.plan.planning_context.decision_log.push(Decision {
-                    id: id.clone(),
-                    version,
-                    decision: require_text("decision", &decision)?,
-                    reasoning_chain: require_text("reasoning", &reasoning)?,
-                    timestamp: self.now,
-                });
-                Ok(id)
+        match change {
+            PlanChange::AddDecision { .. } => {
+                let more = json!({ "timestamp": self.now });
+                self.add_entity::<Decision>(0, change, &["decision", "reasoning"], more)
             }
-            PlanChange::AddAlternative {
-                alternative,
-                reason,
-                decision_ref,
-            } => {
-                let id = self.numbers.next_id(EntityKind::Alternative);
-                self.plan
-                    .planning_context
-                    .rejected_alternatives
-                    .push(RejectedAlternative {
-                        id: id.clone(),
-                        version,
-                        alternative: require_text("alternative", &alternative)?,
-                        rejection_reason: require_text("reason", &reason)?,
-                        decision_ref,
-                    });
-                Ok(id)
+            PlanChange::AddAlternative { .. } => {
+                let texts = ["alternative", "reason"];
+                self.add_entity::<RejectedAlternative>(0, change, &texts, json!({}))
             }
-            PlanChange::AddConstraint {
-                kind,
-                description,
-                source,
-            } => {
-                let id = self.numbers.next_id(EntityKind::Constraint);
-                let description = require_text("description", &description)?;
-                let constraint = Constraint {
-                    id: id.clone(),
-                    version,
-                    kind: require_text("type", &kind)?,
-                    description,
-                    source,
-                };
-                self.plan.planning_context.constraints.push(constraint);
-                Ok(id)
+            PlanChange::AddConstraint { .. } => {
+                self.add_entity::<Constraint>(0, change, &["description", "type"], json!({}))
             }
-            PlanChange::AddRisk {
-                risk,
-                mitigation,
-                anchor,
-                decision_ref,
-            } => {
-                let id = self.numbers.next_id(EntityKind::Risk);
-                self.plan.planning_context.known_risks.push(Risk {
-                    id: id.clone(),
-                    version,
-                    risk: require_text("risk", &risk)?,
-                    mitigation: require_text("mitigation", &mitigation)?,
-                    anchor,
-                    decision_ref,
-                });
-                Ok(id)
+            PlanChange::AddRisk { .. } => {
+                self.add_entity::<Risk>(0, change, &["risk", "mitigation"], json!({}))
             }
-            PlanChange::AddMilestone {
-                name,
-                files,
-                flags,
-                requirements,
-                acceptance_criteria,
-                depends_on,
-                tests,
-                is_documentation_only,
-                delegated_to,
-            } => {
-                let id = self.numbers.next_id(EntityKind::Milestone);
+            PlanChange::AddMilestone { .. } => {
                 // Milestone numbers are for people and follow the plan, so unlike ids they may be
                 // used again after the last milestone was removed.
-                let number = self
+                let numbers = self
                     .plan
                     .milestones
                     .iter()
-                    .map(|milestone| milestone.number)
-                    .max()
-                    .unwrap_or(0)
-                    + 1;
-                self.plan.milestones.push(Milestone {
-                    id: id.clone(),
-                    version,
-                    number,
-                    name: require_text("name", &name)?,
-                    files,
-                    flags,
-                    requirements,
-                    acceptance_criteria,
-                    depends_on,
-                    tests,
-                    code_intents: Vec::new(),
-                    code_changes: Vec::new(),
-                    documentation: Documentation::default(),
-                    is_documentation_only,
-                    delegated_to,
-                });
-                Ok(id)
+                    .map(|milestone| milestone.number);
+                let more = json!({ "number": numbers.max().unwrap_or(0) + 1 });
+                self.add_entity::<Milestone>(0, change, &["name"], more)
             }
-            PlanChange::AddIntent {
-                milestone,
-                file,
-                function,
-                behavior,
-                decision_refs,
-                params,
-            } => {
-                let behavior = require_text("behavior", &behavior)?;
-                // Looked up before an id is drawn and again to push: the borrow of the first lookup
-                // must end before the counters can be changed.
-                self.find_milestone(&milestone)?;
-                let id = self.numbers.next_id(EntityKind::Intent);
-                let intent = CodeIntent {
-                    id: id.clone(),
-                    version,
-                    file,
-                    function,
-                    behavior,
-                    decision_refs,
-                    params,
-                };
-                self.find_milestone(&milestone)?.code_intents.push(intent);
-                Ok(id)
+            PlanChange::AddIntent { milestone, .. } => {
+                let at = self.milestone_index(milestone)?;
+                self.add_entity::<CodeIntent>(at, change, &["behavior"], json!({}))
             }
             PlanChange::AddChange {
                 intent_ref,
                 file,
                 diff,
-                context_lines,
-                why_comments,
+                ..
             } => {
-                // Only checked, not replaced by its trimmed form: leading blanks and the final line
-                // end of a diff are significant.
-                require_text("diff", &diff)?;
+                // Not among the trimmed texts: leading blanks and the final line end of a diff are
+                // significant.
+                require_text("diff", diff)?;
                 let found = self
                     .plan
                     .iter_intents()
-                    .find(|(_, intent)| intent.id == intent_ref);
+                    .find(|(_, intent)| intent.id == *intent_ref);
                 // The milestone follows from the intent. A separate argument could contradict it.
-                let Some((milestone, file)) = found.map(|(milestone, intent)| {
-                    (
-                        milestone.id.clone(),
-                        file.unwrap_or_else(|| intent.file.clone()),
-                    )
-                }) else {
-                    return Err(self.unknown_entity("code intent", &intent_ref));
+                let Some((milestone, intent)) = found else {
+                    return Err(self.unknown_entity("code intent", intent_ref));
                 };
-                let id = self.numbers.next_id(EntityKind::Change);
-                let change = CodeChange {
-                    id: id.clone(),
-                    version,
-                    intent_ref,
-                    file,
-                    diff,
-                    context_lines,
-                    why_comments,
-                };
-                self.find_milestone(&milestone)?.code_changes.push(change);
-                Ok(id)
+                let more = json!({ "file": file.as_ref().unwrap_or(&intent.file) });
+                let at = self.milestone_index(&milestone.id)?;
+                self.add_entity::<CodeChange>(at, change, &[], more)
             }
             PlanChange::AddDoc {
                 milestone,
                 place,
                 target,
                 text,
-            } => {
-                let text = require_text("text", &text)?;
-                // A module comment belongs to the milestone's files as a whole.
-                if place != DocPlace::Module {
-                    require_text("target", &target)?;
-                }
-                let found = self.find_milestone(&milestone)?;
-                let comment = DocComment { target, text };
-                let documentation = &mut found.documentation;
-                match place {
-                    DocPlace::Module => documentation.module_comment = Some(comment.text),
-                    DocPlace::Docstring => documentation.docstrings.push(comment),
-                    DocPlace::Algorithm => documentation.algorithm_blocks.push(comment),
-                    DocPlace::Inline => documentation.inline_comments.push(comment),
-                }
-                // Documentation has no ids of its own; the milestone's version covers it.
-                found.version += 1;
-                Ok(milestone)
-            }
+            } => self.add_documentation(milestone, *place, target, text),
             PlanChange::Set {
                 id,
                 version,
                 fields,
-            } => self.set_fields(&id, version, &fields).map(|()| id),
-            PlanChange::Remove { id, version } => self.remove_entity(&id, version).map(|()| id),
+            } => self.set_fields(id, *version, fields),
+            PlanChange::Remove { id, version } => self.remove_entity(id, *version),
         }
+    }
+
+    /// Adds the entity that a command describes to list `at` of its type, and returns its id.
+    ///
+    /// `texts` may not be empty and are trimmed; `more` are fields the command does not have.
+    fn add_entity<E: Entity>(
+        &mut self,
+        at: usize,
+        change: &PlanChange,
+        texts: &[&'static str],
+        more: Value,
+    ) -> Result<String, ChangeRefused> {
+        // An id that is drawn before a field turns out wrong is lost with the whole batch: the
+        // caller drops the counters together with the plan.
+        let id = self.numbers.next_id(E::KIND);
+        let mut fields = json!(change);
+        for name in texts {
+            let text = fields[name].as_str().unwrap_or_default();
+            require_text(name, text)?;
+            fields[name] = Value::from(text.trim());
+        }
+        let members = fields.as_object_mut().expect("BUG: a command is an object");
+        // The command's name and the place, which are not part of the entity.
+        members.retain(|name, _| name != "do" && name != "milestone");
+        for (from, to) in RENAMED_FIELDS {
+            if let Some(value) = members.remove(from) {
+                members.insert(to.to_owned(), value);
+            }
+        }
+        if let Value::Object(more) = more {
+            members.extend(more);
+        }
+        // No version: everything that is added starts at the one the schema gives by default.
+        members.insert("id".to_owned(), Value::from(id.as_str()));
+        let entity = read_entity::<E>(fields).map_err(|why| ChangeRefused::Field {
+            id: id.clone(),
+            field: E::KIND.display_name().to_owned(),
+            why,
+        })?;
+        E::lists_mut(self.plan)[at].push(entity);
+        Ok(id)
+    }
+
+    fn add_documentation(
+        &mut self,
+        milestone: &str,
+        place: DocPlace,
+        target: &str,
+        text: &str,
+    ) -> Result<String, ChangeRefused> {
+        require_text("text", text)?;
+        // A module comment belongs to the milestone's files as a whole.
+        if place != DocPlace::Module {
+            require_text("target", target)?;
+        }
+        let at = self.milestone_index(milestone)?;
+        let found = &mut self.plan.milestones[at];
+        let comment = DocComment {
+            target: target.to_owned(),
+            text: text.trim().to_owned(),
+        };
+        let documentation = &mut found.documentation;
+        match place {
+            DocPlace::Module => documentation.module_comment = Some(comment.text),
+            DocPlace::Docstring => documentation.docstrings.push(comment),
+            DocPlace::Algorithm => documentation.algorithm_blocks.push(comment),
+            DocPlace::Inline => documentation.inline_comments.push(comment),
+        }
+        // Documentation has no ids of its own; the milestone's version covers it.
+        found.version += 1;
+        Ok(milestone.to_owned())
     }
 
     /// Compares the version the caller read with the current one; returns the current value.
@@ -504,7 +453,7 @@ impl PlanEditor<'_> {
         id: &str,
         version: Option<u64>,
         fields: &Map<String, Value>,
-    ) -> Result<(), ChangeRefused> {
+    ) -> Result<String, ChangeRefused> {
         let mut value = self.check_version(id, version)?;
         let refused = |field: &str, why: String| ChangeRefused::Field {
             id: id.to_owned(),
@@ -528,25 +477,19 @@ impl PlanEditor<'_> {
         value["version"] = Value::from(value["version"].as_u64().unwrap_or(1) + 1);
         let names: Vec<&str> = fields.keys().map(String::as_str).collect();
         self.replace_entity(id, value)
-            .map_err(|why| refused(&names.join(", "), why))
+            .map_err(|why| refused(&names.join(", "), why))?;
+        Ok(id.to_owned())
     }
 
     fn replace_entity(&mut self, id: &str, value: Value) -> Result<(), String> {
-        // Through `serde`: the reader that accepts `plan.json` decides about a field, so a command
-        // cannot write a document that the next command cannot read.
-        fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-            serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))
-        }
         fn replace_value<T: DeserializeOwned>(
             place: Option<&mut T>,
             value: Value,
         ) -> Result<(), String> {
-            let place = place.ok_or("it no longer exists")?;
-            *place = read_value(value)?;
+            *place.ok_or("it no longer exists")? = read_entity(value)?;
             Ok(())
         }
         let plan = &mut *self.plan;
-        let context = &mut plan.planning_context;
         match id {
             "overview" => return replace_value(Some(&mut plan.overview), value),
             "invisible_knowledge" => {
@@ -558,59 +501,21 @@ impl PlanEditor<'_> {
             _ => {}
         }
         let (kind, _) = EntityKind::parse_id(id).ok_or("its id is of no known kind")?;
-        match kind {
-            EntityKind::Decision => replace_value(
-                context.decision_log.iter_mut().find(|one| one.id == id),
-                value,
-            ),
-            EntityKind::Alternative => replace_value(
-                context
-                    .rejected_alternatives
-                    .iter_mut()
-                    .find(|one| one.id == id),
-                value,
-            ),
-            EntityKind::Constraint => replace_value(
-                context.constraints.iter_mut().find(|one| one.id == id),
-                value,
-            ),
-            EntityKind::Risk => replace_value(
-                context.known_risks.iter_mut().find(|one| one.id == id),
-                value,
-            ),
-            EntityKind::Milestone => {
-                let place = plan
-                    .milestones
-                    .iter_mut()
-                    .find(|one| one.id == id)
-                    .ok_or("it no longer exists")?;
-                let mut changed: Milestone = read_value(value)?;
-                // `entity_value` leaves both lists out, so the value just read has none; taken over
-                // here,
-                // or setting a milestone's name would delete its intents.
-                changed.code_intents = std::mem::take(&mut place.code_intents);
-                changed.code_changes = std::mem::take(&mut place.code_changes);
-                *place = changed;
-                Ok(())
-            }
-            EntityKind::Intent => {
-                let mut intents = plan
-                    .milestones
-                    .iter_mut()
-                    .flat_map(|milestone| &mut milestone.code_intents);
-                replace_value(intents.find(|one| one.id == id), value)
-            }
-            EntityKind::Change => {
-                let mut changes = plan
-                    .milestones
-                    .iter_mut()
-                    .flat_map(|milestone| &mut milestone.code_changes);
-                replace_value(changes.find(|one| one.id == id), value)
-            }
+        if let (EntityKind::Milestone, Some(place)) = (kind, Milestone::find_mut(plan, id)) {
+            // `entity_value` leaves both lists out, so the value has none; taken over here, or
+            // setting a milestone's name would delete its intents.
+            let changed: Milestone = read_entity(value)?;
+            *place = Milestone {
+                code_intents: std::mem::take(&mut place.code_intents),
+                code_changes: std::mem::take(&mut place.code_changes),
+                ..changed
+            };
+            return Ok(());
         }
+        with_entity_type!(kind, E => replace_value(E::find_mut(plan, id), value))
     }
 
-    fn remove_entity(&mut self, id: &str, version: Option<u64>) -> Result<(), ChangeRefused> {
+    fn remove_entity(&mut self, id: &str, version: Option<u64>) -> Result<String, ChangeRefused> {
         self.check_version(id, version)?;
         // The schema requires these parts, so a plan without one could not be read again.
         if NAMED_PARTS.contains(&id) {
@@ -630,18 +535,14 @@ impl PlanEditor<'_> {
                 by,
             });
         }
-        let context = &mut self.plan.planning_context;
-        // Ids are unique over all kinds, so every list can be filtered without asking for the kind.
-        context.decision_log.retain(|one| one.id != id);
-        context.rejected_alternatives.retain(|one| one.id != id);
-        context.constraints.retain(|one| one.id != id);
-        context.known_risks.retain(|one| one.id != id);
-        self.plan.milestones.retain(|one| one.id != id);
-        for milestone in &mut self.plan.milestones {
-            milestone.code_intents.retain(|one| one.id != id);
-            milestone.code_changes.retain(|one| one.id != id);
+        if let Some((kind, _)) = EntityKind::parse_id(id) {
+            with_entity_type!(kind, E => {
+                for list in E::lists_mut(self.plan) {
+                    list.retain(|one| one.id() != id);
+                }
+            });
         }
-        Ok(())
+        Ok(id.to_owned())
     }
 
     /// Lists everything that would refer to a missing id if this one were removed.
@@ -766,19 +667,9 @@ fn parse_batch_line(
     }
     let change: PlanChange =
         serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))?;
-    let kind = match &change {
-        PlanChange::AddDecision { .. } => Some(EntityKind::Decision),
-        PlanChange::AddAlternative { .. } => Some(EntityKind::Alternative),
-        PlanChange::AddConstraint { .. } => Some(EntityKind::Constraint),
-        PlanChange::AddRisk { .. } => Some(EntityKind::Risk),
-        PlanChange::AddMilestone { .. } => Some(EntityKind::Milestone),
-        PlanChange::AddIntent { .. } => Some(EntityKind::Intent),
-        PlanChange::AddChange { .. } => Some(EntityKind::Change),
-        PlanChange::AddDoc { .. } | PlanChange::Set { .. } | PlanChange::Remove { .. } => None,
-    };
     // Ids are drawn in order, so the id this line will get is known before it is applied. A line
     // without `as` draws one too, or later predictions would be off by one.
-    let id = kind.map(|kind| numbers.next_id(kind));
+    let id = change.added_kind().map(|kind| numbers.next_id(kind));
     match (name, id) {
         (None, _) => {}
         (Some(Value::String(name)), Some(id)) => {

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::model::Plan;
+use super::model::{
+    CodeChange, CodeIntent, Constraint, Decision, Milestone, Plan, RejectedAlternative, Risk,
+};
 
 /// Kind of a plan entity that has an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,6 +82,94 @@ impl EntityKind {
         format!("{}-{number:03}", self.id_prefix())
     }
 }
+
+/// A type of plan entities: its kind, and the lists of a plan that hold it.
+pub(super) trait Entity: Serialize + DeserializeOwned {
+    const KIND: EntityKind;
+
+    fn id(&self) -> &str;
+
+    /// Returns the lists: one, or one per milestone.
+    fn lists(plan: &Plan) -> Vec<&Vec<Self>>;
+
+    fn lists_mut(plan: &mut Plan) -> Vec<&mut Vec<Self>>;
+
+    fn find<'p>(plan: &'p Plan, id: &str) -> Option<&'p Self>
+    where
+        Self: 'p,
+    {
+        let mut all = Self::lists(plan).into_iter().flatten();
+        all.find(|entity| entity.id() == id)
+    }
+
+    fn find_mut<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut Self>
+    where
+        Self: 'p,
+    {
+        let mut all = Self::lists_mut(plan).into_iter().flatten();
+        all.find(|entity| entity.id() == id)
+    }
+}
+
+macro_rules! impl_entity {
+    ($entity:ty, $kind:ident, $plan:ident => [$($lists:tt)+], mut [$($lists_mut:tt)+]) => {
+        impl Entity for $entity {
+            const KIND: EntityKind = EntityKind::$kind;
+
+            fn id(&self) -> &str {
+                &self.id
+            }
+
+            fn lists($plan: &Plan) -> Vec<&Vec<Self>> {
+                $($lists)+
+            }
+
+            fn lists_mut($plan: &mut Plan) -> Vec<&mut Vec<Self>> {
+                $($lists_mut)+
+            }
+        }
+    };
+    ($entity:ty, $kind:ident, plan.$($list:ident).+) => {
+        impl_entity!($entity, $kind, plan => [vec![&plan.$($list).+]], mut [vec![&mut plan.$($list).+]]);
+    };
+    ($entity:ty, $kind:ident, milestone.$list:ident) => {
+        impl_entity!(
+            $entity, $kind, plan =>
+            [plan.milestones.iter().map(|milestone| &milestone.$list).collect()],
+            mut [plan.milestones.iter_mut().map(|milestone| &mut milestone.$list).collect()]
+        );
+    };
+}
+
+impl_entity!(Decision, Decision, plan.planning_context.decision_log);
+impl_entity!(
+    RejectedAlternative,
+    Alternative,
+    plan.planning_context.rejected_alternatives
+);
+impl_entity!(Constraint, Constraint, plan.planning_context.constraints);
+impl_entity!(Risk, Risk, plan.planning_context.known_risks);
+impl_entity!(Milestone, Milestone, plan.milestones);
+impl_entity!(CodeIntent, Intent, milestone.code_intents);
+impl_entity!(CodeChange, Change, milestone.code_changes);
+
+/// Evaluates an expression for the entity type of a kind.
+macro_rules! with_entity_type {
+    ($kind:expr, $entity:ident => $do:expr) => {
+        with_entity_type!($kind, $entity => $do,
+            Decision: Decision, Alternative: RejectedAlternative, Constraint: Constraint, Risk: Risk,
+            Milestone: Milestone, Intent: CodeIntent, Change: CodeChange)
+    };
+    ($kind:expr, $entity:ident => $do:expr, $($variant:ident: $model:ident),+) => {
+        match $kind {
+            $(EntityKind::$variant => {
+                type $entity = crate::plan_document::model::$model;
+                $do
+            })+
+        }
+    };
+}
+pub(super) use with_entity_type;
 
 /// Id counters: the highest number ever used, by kind.
 ///
@@ -158,43 +249,18 @@ pub fn entity_value(plan: &Plan, id: &str) -> Option<Value> {
     fn to_value<T: Serialize>(found: Option<&T>) -> Option<Value> {
         found.and_then(|entity| serde_json::to_value(entity).ok())
     }
-    let context = &plan.planning_context;
     match id {
         "overview" => return to_value(Some(&plan.overview)),
         "invisible_knowledge" => return to_value(Some(&plan.invisible_knowledge)),
         "milestone_dependencies" => return to_value(Some(&plan.milestone_dependencies)),
         _ => {}
     }
-    match EntityKind::parse_id(id)?.0 {
-        EntityKind::Decision => to_value(context.decision_log.iter().find(|one| one.id == id)),
-        EntityKind::Alternative => to_value(
-            context
-                .rejected_alternatives
-                .iter()
-                .find(|one| one.id == id),
-        ),
-        EntityKind::Constraint => to_value(context.constraints.iter().find(|one| one.id == id)),
-        EntityKind::Risk => to_value(context.known_risks.iter().find(|one| one.id == id)),
-        EntityKind::Milestone => {
-            let mut found = to_value(plan.find_milestone(id))?;
-            if let Some(members) = found.as_object_mut() {
-                // With them, editing one intent would change the value of its milestone, and
-                // versions of
-                // both would have to be kept in step.
-                members.retain(|name, _| name != "code_intents" && name != "code_changes");
-            }
-            Some(found)
-        }
-        EntityKind::Intent => to_value(
-            plan.iter_intents()
-                .map(|(_, intent)| intent)
-                .find(|one| one.id == id),
-        ),
-        EntityKind::Change => to_value(
-            plan.milestones
-                .iter()
-                .flat_map(|milestone| &milestone.code_changes)
-                .find(|one| one.id == id),
-        ),
+    let (kind, _) = EntityKind::parse_id(id)?;
+    let mut found = with_entity_type!(kind, E => to_value(E::find(plan, id)))?;
+    if let (EntityKind::Milestone, Some(members)) = (kind, found.as_object_mut()) {
+        // With them, editing one intent would change the value of its milestone, and versions of
+        // both would have to be kept in step.
+        members.retain(|name, _| name != "code_intents" && name != "code_changes");
     }
+    Some(found)
 }

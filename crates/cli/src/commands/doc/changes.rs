@@ -1,4 +1,4 @@
-//! Editing commands of `tl doc`: each one becomes a single `Change` of the document.
+//! Editing commands of `tl doc`: each one becomes a single `PlanChange` of the document.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::{DocumentOption, invalid_input};
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(super) enum ChangeArgs {
     /// Set fields of an entity, based on the version you read
     #[command(
@@ -170,117 +170,60 @@ pub(super) enum ChangeArgs {
 
 impl ChangeArgs {
     /// Converts the arguments into a change, and returns it with its document option.
-    pub(super) fn to_change(&self) -> Result<(PlanChange, &DocumentOption), Failure> {
-        // Written out variant by variant, although the fields are nearly the same: `Change` is a
-        // file format (`tl doc apply`, MCP), and must not change because an option is renamed.
+    pub(super) fn into_change(self) -> Result<(PlanChange, DocumentOption), Failure> {
+        // Written out variant by variant, although the fields are nearly the same: `PlanChange` is
+        // a file format (`tl doc apply`, MCP), and must not change because an option is renamed.
         Ok(match self {
             Self::Set {
                 id,
                 fields,
                 version,
                 which,
-            } => (
-                PlanChange::Set {
-                    id: id.clone(),
-                    version: *version,
-                    // Not validated here: `domain::plan_document` knows the fields of every entity,
-                    // and reports all problems of a change with their paths.
-                    fields: parse_fields(fields)?,
-                },
-                which,
-            ),
-            Self::AddDecision {
-                decision,
-                reasoning,
-                which,
-            } => (
-                PlanChange::AddDecision {
-                    decision: decision.clone(),
-                    reasoning: reasoning.clone(),
-                },
-                which,
-            ),
-            Self::AddAlternative {
-                alternative,
-                reason,
-                decision_ref,
-                which,
             } => {
-                let (alternative, reason) = (alternative.clone(), reason.clone());
-                (
-                    PlanChange::AddAlternative {
-                        alternative,
-                        reason,
-                        decision_ref: decision_ref.clone(),
-                    },
-                    which,
-                )
-            }
-            Self::AddConstraint {
-                kind,
-                description,
-                source,
-                which,
-            } => {
-                let (kind, description, source) =
-                    (kind.clone(), description.clone(), source.clone());
-                (
-                    PlanChange::AddConstraint {
-                        kind,
-                        description,
-                        source,
-                    },
-                    which,
-                )
-            }
-            Self::AddRisk {
-                risk,
-                mitigation,
-                anchor,
-                decision_ref,
-                which,
-            } => {
-                let (risk, mitigation, anchor) = (risk.clone(), mitigation.clone(), anchor.clone());
-                (
-                    PlanChange::AddRisk {
-                        risk,
-                        mitigation,
-                        anchor,
-                        decision_ref: decision_ref.clone(),
-                    },
-                    which,
-                )
-            }
-            Self::AddMilestone {
-                name,
-                files,
-                flags,
-                requirements,
-                criteria,
-                needs,
-                test_files,
-                skip_tests,
-                documentation_only,
-                delegate,
-                which,
-            } => {
-                // Flags for the common parts of a test plan only; the rest is set with `tl doc set`
-                // or in a batch.
-                let tests = TestPlan {
-                    files: test_files.clone(),
-                    skip_reason: skip_tests.clone(),
-                    ..TestPlan::default()
+                // Not validated here: `domain::plan_document` knows the fields of every entity, and
+                // reports all problems of a change with their paths.
+                let fields = parse_fields(&fields)?;
+                let change = PlanChange::Set {
+                    id,
+                    version,
+                    fields,
                 };
-                let change = PlanChange::AddMilestone {
-                    name: name.clone(),
-                    files: files.clone(),
-                    flags: flags.clone(),
-                    requirements: requirements.clone(),
-                    acceptance_criteria: criteria.clone(),
-                    depends_on: needs.clone(),
-                    tests,
-                    is_documentation_only: *documentation_only,
-                    delegated_to: delegate.clone(),
+                (change, which)
+            }
+            Self::Remove { id, version, which } => (PlanChange::Remove { id, version }, which),
+            Self::AddChange {
+                intent: intent_ref,
+                diff,
+                file,
+                context_lines,
+                why_comments,
+                which,
+            } => {
+                // From a file or stdin: a diff as an argument would need quoting that no shell gets
+                // right.
+                let diff = read_file_or_stdin(&diff)?;
+                let change = PlanChange::AddChange {
+                    intent_ref,
+                    file,
+                    diff,
+                    context_lines,
+                    why_comments,
+                };
+                (change, which)
+            }
+            Self::AddDoc {
+                milestone,
+                place,
+                target,
+                text,
+                which,
+            } => {
+                let place = parse_doc_place(&place)?;
+                let change = PlanChange::AddDoc {
+                    milestone,
+                    place,
+                    target,
+                    text,
                 };
                 (change, which)
             }
@@ -293,73 +236,118 @@ impl ChangeArgs {
                 params,
                 which,
             } => {
+                let params = parse_fields(&params)?.into_iter().collect();
                 let change = PlanChange::AddIntent {
-                    milestone: milestone.clone(),
-                    file: file.clone(),
-                    function: function.clone(),
-                    behavior: behavior.clone(),
-                    decision_refs: decision_refs.clone(),
-                    params: parse_fields(params)?.into_iter().collect(),
+                    milestone,
+                    file,
+                    function,
+                    behavior,
+                    decision_refs,
+                    params,
                 };
                 (change, which)
             }
-            Self::AddChange {
-                intent,
-                diff,
-                file,
-                context_lines,
-                why_comments,
+            Self::AddDecision {
+                decision,
+                reasoning,
                 which,
             } => {
-                let change = PlanChange::AddChange {
-                    intent_ref: intent.clone(),
-                    file: file.clone(),
-                    // From a file or stdin: a diff as an argument would need quoting that no shell
-                    // gets right.
-                    diff: read_file_or_stdin(diff)?,
-                    context_lines: context_lines.clone(),
-                    why_comments: why_comments.clone(),
+                let change = PlanChange::AddDecision {
+                    decision,
+                    reasoning,
                 };
                 (change, which)
             }
-            Self::AddDoc {
-                milestone,
-                place,
-                target,
-                text,
+            Self::AddAlternative {
+                alternative,
+                reason,
+                decision_ref,
                 which,
             } => {
-                // Not a clap `ValueEnum`: domain types do not know clap, and a second enum would
-                // have to follow.
-                let found = DocPlace::ALL.iter().find(|(word, _)| word == place);
-                let (_, place) = found.ok_or_else(|| {
-                    let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
-                    invalid_input(format!(
-                        "`{place}` is not a kind of documentation: expected one of {}",
-                        words.join(", ")
-                    ))
-                })?;
-                let (milestone, place, target, text) =
-                    (milestone.clone(), *place, target.clone(), text.clone());
-                (
-                    PlanChange::AddDoc {
-                        milestone,
-                        place,
-                        target,
-                        text,
-                    },
-                    which,
-                )
+                let change = PlanChange::AddAlternative {
+                    alternative,
+                    reason,
+                    decision_ref,
+                };
+                (change, which)
             }
-            Self::Remove { id, version, which } => (
-                PlanChange::Remove {
-                    id: id.clone(),
-                    version: *version,
-                },
+            Self::AddConstraint {
+                kind,
+                description,
+                source,
                 which,
-            ),
+            } => {
+                let change = PlanChange::AddConstraint {
+                    kind,
+                    description,
+                    source,
+                };
+                (change, which)
+            }
+            Self::AddRisk {
+                risk,
+                mitigation,
+                anchor,
+                decision_ref,
+                which,
+            } => {
+                let change = PlanChange::AddRisk {
+                    risk,
+                    mitigation,
+                    anchor,
+                    decision_ref,
+                };
+                (change, which)
+            }
+            Self::AddMilestone {
+                name,
+                files,
+                flags,
+                requirements,
+                criteria: acceptance_criteria,
+                needs: depends_on,
+                test_files,
+                skip_tests,
+                documentation_only: is_documentation_only,
+                delegate: delegated_to,
+                which,
+            } => {
+                // Flags for the common parts of a test plan only; the rest is set with `tl doc set`
+                // or in a batch.
+                let tests = TestPlan {
+                    files: test_files,
+                    skip_reason: skip_tests,
+                    ..TestPlan::default()
+                };
+                let change = PlanChange::AddMilestone {
+                    name,
+                    files,
+                    flags,
+                    requirements,
+                    acceptance_criteria,
+                    depends_on,
+                    tests,
+                    is_documentation_only,
+                    delegated_to,
+                };
+                (change, which)
+            }
         })
     }
+}
+
+/// Parses a kind of documentation.
+///
+/// Not a clap `ValueEnum`: domain types do not know clap, and a second enum would have to follow.
+fn parse_doc_place(word: &str) -> Result<DocPlace, Failure> {
+    let found = DocPlace::ALL.iter().find(|(known, _)| *known == word);
+    found.map(|(_, place)| *place).ok_or_else(|| {
+        let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
+        invalid_input(format!(
+            "`{word}` is not a kind of documentation: expected one of {}",
+            words.join(", ")
+        ))
+    })
 }
 
 /// Parses `NAME=text` and `NAME:=JSON`.
