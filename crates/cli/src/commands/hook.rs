@@ -3,6 +3,7 @@
 use application::Failure;
 use clap::Args;
 
+use crate::commands::host_choice::host_argument_help;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -16,7 +17,7 @@ use crate::wiring::App;
   tl hook claude-code < event.json
   tl hook copilot preToolUse < event.json")]
 pub(crate) struct HookArgs {
-    /// The host: claude-code, cursor, opencode, codex, gemini or copilot
+    #[arg(help = host_argument_help())]
     host: String,
     /// The event, for hosts whose payload does not name it
     event: Option<String>,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use application::{Failure, FailureKind};
 use domain::host_event::Host;
 use domain::suggest::nearest_words;
+use hosts::{HostSpec, SPECS};
 use serde::Serialize;
 
 use crate::settings;
@@ -44,18 +45,25 @@ pub(super) fn parse_host_choice(words: &[String], with_auto: bool) -> Result<Hos
     ))
 }
 
+/// Returns the hosts' names, separated by commas.
+pub(super) fn list_host_names() -> String {
+    Host::ALL.map(Host::as_str).join(", ")
+}
+
+/// Returns the help text of an argument that is a host.
+pub(super) fn host_argument_help() -> String {
+    let names = list_host_names();
+    let (others, last) = names.rsplit_once(", ").unwrap_or(("", &names));
+    format!("The host: {others} or {last}")
+}
+
 fn unknown_host(word: &str, with_auto: bool) -> Failure {
-    let known: Vec<&str> = Host::ALL.iter().map(|host| host.as_str()).collect();
-    // Common names of the same programs, too far from ours for the edit distance.
-    let alias = match word.to_lowercase().as_str() {
-        "claude" | "claudecode" | "claude_code" => Some("claude-code"),
-        "cursor-agent" => Some("cursor"),
-        "gemini-cli" => Some("gemini"),
-        "copilot-cli" | "github-copilot" => Some("copilot"),
-        _ => None,
-    };
+    let alias = SPECS
+        .iter()
+        .find(|spec| spec.aliases.contains(&word.to_lowercase().as_str()))
+        .map(|spec| spec.host.as_str());
     let near = alias.or_else(|| {
-        nearest_words(word, known.iter().copied(), 1)
+        nearest_words(word, Host::ALL.map(Host::as_str), 1)
             .first()
             .copied()
     });
@@ -71,13 +79,17 @@ fn unknown_host(word: &str, with_auto: bool) -> Failure {
         FailureKind::Invalid,
         format!(
             "no host `{word}`: expected {}, {more}{hint}",
-            known.join(", ")
+            list_host_names()
         ),
     );
     match near {
         Some(near) => failure.with_step(format!(
-            "tl {} --host {near}",
-            if with_auto { "init" } else { "uninstall" }
+            "tl {} {near}",
+            if with_auto {
+                "init --host"
+            } else {
+                "host uninstall"
+            }
         )),
         None => failure,
     }
@@ -87,36 +99,23 @@ fn unknown_host(word: &str, with_auto: bool) -> Failure {
 pub(super) fn detect_hosts(root: &Path) -> Vec<FoundHost> {
     // A directory is weak evidence, because repositories keep settings for hosts that are not
     // installed here; so the evidence is shown with each host.
-    let find = |host: Host| {
-        let (places, programs): (&[&str], &[&str]) = match host {
-            Host::ClaudeCode => (&[".claude", "CLAUDE.md"], &["claude"]),
-            Host::Cursor => (&[".cursor"], &["cursor", "cursor-agent"]),
-            Host::OpenCode => (&[".opencode", "opencode.json"], &["opencode"]),
-            Host::Codex => (&[".codex"], &["codex"]),
-            Host::Gemini => (&[".gemini", "GEMINI.md"], &["gemini"]),
-            Host::Copilot => (
-                &[
-                    ".github/hooks",
-                    ".github/copilot",
-                    ".github/copilot-instructions.md",
-                ],
-                &["copilot"],
-            ),
-        };
-        let places = places
+    let find = |spec: &HostSpec| {
+        let files = spec
+            .project_files
             .iter()
-            .filter(|place| root.join(place).exists())
-            .map(|place| (*place).to_owned());
-        let programs = programs
+            .filter(|file| root.join(file).exists())
+            .map(|file| (*file).to_owned());
+        let programs = spec
+            .programs
             .iter()
             .filter(|name| find_on_path(name).is_some())
             .map(|name| format!("{name} on PATH"));
         FoundHost {
-            host,
-            because: places.chain(programs).collect(),
+            host: spec.host,
+            because: files.chain(programs).collect(),
         }
     };
-    Host::ALL
+    SPECS
         .into_iter()
         .map(find)
         .filter(|found| !found.because.is_empty())

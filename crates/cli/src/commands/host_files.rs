@@ -13,8 +13,9 @@ use domain::ports::{Clock, FileReadResult, PlanFiles};
 use domain::text::count_with_noun;
 use hosts::install::{
     FileOutcome, HookSetup, HostFile, HostSettingsProblem, agent_commands, find_installed,
-    hooks_path, host_files,
+    host_files,
 };
+use hosts::{HostSpec, SPECS, host_spec};
 use serde::Serialize;
 use store::{DiskFiles, SystemClock};
 
@@ -103,7 +104,7 @@ impl<'d> PlannedFiles<'d> {
 
     fn has_hooks(&self, host: Host) -> Result<bool, Failure> {
         Ok(self
-            .read_planned(hooks_path(host))?
+            .read_planned(host_spec(host).hooks_path)?
             .is_some_and(|text| find_installed(host, &text).is_some()))
     }
 
@@ -169,16 +170,22 @@ pub(super) fn plan_install(
     let mut wanted = hosts.to_vec();
     // Copilot runs Claude Code's hooks too: with both files every hook would run twice. Its own
     // ones are removed in the same run.
-    if hosts.contains(&Host::ClaudeCode)
-        && !hosts.contains(&Host::Copilot)
-        && desk.has_hooks(Host::Copilot)?
-    {
-        wanted.push(Host::Copilot);
+    for reader in readers_of(hosts) {
+        if desk.has_hooks(reader.host)? {
+            wanted.push(reader.host);
+        }
     }
     wanted
         .into_iter()
         .map(|host| plan_host_install(&mut desk, host, setup))
         .collect()
+}
+
+/// Returns the hosts that run the hooks of one of these too, and are not among them.
+fn readers_of(hosts: &[Host]) -> impl Iterator<Item = &'static HostSpec> {
+    SPECS.into_iter().filter(|spec| {
+        !hosts.contains(&spec.host) && hosts.iter().any(|host| spec.runs_hooks_of(*host))
+    })
 }
 
 fn plan_host_install(
@@ -192,15 +199,19 @@ fn plan_host_install(
         covered_by: None,
         notes: Vec::new(),
     };
+    let quirks = &host_spec(host).quirks;
     // Hosts come in the order of `Host::ALL`, Claude Code before Copilot, so this also sees hooks
     // that are only planned.
-    let covered = host == Host::Copilot && desk.has_hooks(Host::ClaudeCode)?;
+    let covered_by = match &quirks.foreign_hooks {
+        Some(foreign) if desk.has_hooks(foreign.host)? => Some(host_spec(foreign.host).hooks_path),
+        _ => None,
+    };
     for piece in host_files(host, setup) {
         let existing = desk.read_planned(&piece.path)?;
-        if covered && piece.is_settings() {
+        if covered_by.is_some() && piece.is_settings() {
             // Only the hooks are covered. Copilot does not read `.claude/commands`, so its skills
             // are still installed.
-            change.covered_by = Some(hooks_path(Host::ClaudeCode));
+            change.covered_by = covered_by;
             if let Some(text) = existing.filter(|text| find_installed(host, text).is_some()) {
                 let after = piece
                     .uninstall(&text)
@@ -218,23 +229,17 @@ fn plan_host_install(
             .files
             .push(desk.plan_change(&piece.path, after, true)?);
     }
-    if change.covered_by.is_some() {
-        change.notes.push(
-            "it runs the hooks in .claude/settings.json too; a second file would run them twice"
-                .to_owned(),
-        );
+    if let Some(file) = change.covered_by {
+        change.notes.push(format!(
+            "it runs the hooks in {file} too; a second file would run them twice"
+        ));
     }
     let hooks_changed = change
         .files
         .first()
         .is_some_and(|file| file.action != FileAction::Unchanged);
-    // Codex trusts a hash per hook: every change of the command line makes it untrusted again, and
-    // Codex then skips it without a message.
-    if host == Host::Codex && hooks_changed {
-        change.notes.push(
-            "Codex runs hooks only once they are trusted: open codex here, or `tl doctor --trust codex`".to_owned(),
-        );
-    }
+    let note = quirks.install_note.filter(|_| hooks_changed);
+    change.notes.extend(note.map(str::to_owned));
     Ok(change)
 }
 
@@ -245,17 +250,16 @@ pub(super) fn plan_uninstall(disk: &DiskFiles, hosts: &[Host]) -> Result<Vec<Hos
     for host in hosts.iter().copied() {
         changes.push(plan_host_uninstall(&mut desk, host)?);
     }
-    if let Some(claude) = changes
-        .iter_mut()
-        .find(|change| change.host == Host::ClaudeCode)
-        && !claude.files.is_empty()
-        && !hosts.contains(&Host::Copilot)
-        && is_copilot_covered(&desk)?
-    {
-        claude.notes.push(
-            "GitHub Copilot CLI ran these hooks too; for its own: tl init --host copilot"
-                .to_owned(),
-        );
+    for change in &mut changes {
+        for reader in readers_of(hosts).filter(|reader| reader.runs_hooks_of(change.host)) {
+            if !change.files.is_empty() && was_covered(&desk, reader)? {
+                change.notes.push(format!(
+                    "{} ran these hooks too; for its own: tl init --host {}",
+                    reader.host.display_name(),
+                    reader.host.as_str()
+                ));
+            }
+        }
     }
     Ok(changes)
 }
@@ -267,7 +271,7 @@ fn plan_host_uninstall(desk: &mut PlannedFiles<'_>, host: Host) -> Result<HostCh
         covered_by: None,
         notes: Vec::new(),
     };
-    let hooks = desk.read_planned(hooks_path(host))?;
+    let hooks = desk.read_planned(host_spec(host).hooks_path)?;
     // The installed program and strictness are read back from the file: comparing with today's
     // defaults would not recognise entries of another installation as unchanged.
     let setup = hooks
@@ -309,32 +313,29 @@ fn plan_host_uninstall(desk: &mut PlannedFiles<'_>, host: Host) -> Result<HostCh
     Ok(change)
 }
 
-/// Whether another installed host uses the same file.
+/// Whether another installed host uses the same file: some hosts share the list of MCP servers or
+/// the folder with skills.
 fn is_still_used(desk: &PlannedFiles<'_>, host: Host, path: &str) -> Result<bool, Failure> {
-    // Measured on the hosts: Codex and Copilot both read `.agents/skills`, Claude Code and Copilot
-    // both read `.mcp.json`.
-    let sharing = match (host, path) {
-        (Host::Codex, path) if path.starts_with(".agents/") => Host::Copilot,
-        (Host::Copilot, path) if path.starts_with(".agents/") => Host::Codex,
-        (Host::ClaudeCode, ".mcp.json") => Host::Copilot,
-        (Host::Copilot, ".mcp.json") => Host::ClaudeCode,
-        _ => return Ok(false),
-    };
-    desk.has_hooks(sharing)
+    for other in SPECS {
+        if other.host != host && other.uses_file(path) && desk.has_hooks(other.host)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
-/// Whether Copilot was installed on top of Claude Code's hooks: its skills exist, and no other host
-/// with hooks has them.
-fn is_copilot_covered(desk: &PlannedFiles<'_>) -> Result<bool, Failure> {
-    let Some(skill) = agent_commands()
+/// Whether a host was installed on top of another one's hooks: its commands exist, and no host with
+/// hooks uses them.
+fn was_covered(desk: &PlannedFiles<'_>, reader: &HostSpec) -> Result<bool, Failure> {
+    let Some(command) = agent_commands()
         .first()
-        .map(|command| command.path(Host::Copilot))
+        .map(|command| command.path(reader.host))
     else {
         return Ok(false);
     };
-    Ok(desk.read_planned(&skill)?.is_some()
-        && !desk.has_hooks(Host::Codex)?
-        && !desk.has_hooks(Host::Copilot)?)
+    Ok(desk.read_planned(&command)?.is_some()
+        && !desk.has_hooks(reader.host)?
+        && !is_still_used(desk, reader.host, &command)?)
 }
 
 /// Returns the original of a settings file, if it was not edited since the installation: the newest

@@ -5,6 +5,8 @@
 
 use domain::host_event::Host;
 
+use crate::host_spec;
+
 /// Placeholder for the arguments in the sources.
 const ARGUMENTS_PLACEHOLDER: &str = "{{ARGUMENTS}}";
 
@@ -74,60 +76,48 @@ fn parse_command(name: &'static str, source: &'static str) -> AgentCommand {
     }
 }
 
+/// Where and how a host keeps commands.
+pub(crate) struct CommandFiles {
+    /// Start of a file's path, before the command's name.
+    pub(crate) folder: &'static str,
+    /// End of a file's path, after the command's name.
+    pub(crate) suffix: &'static str,
+    /// What the host replaces by the arguments; `None` if it only shows them elsewhere.
+    pub(crate) arguments: Option<&'static str>,
+    /// Renders the file around a command's text.
+    pub(crate) frame: fn(&AgentCommand, &str) -> String,
+}
+
+impl CommandFiles {
+    /// Skills, in the folder that several hosts read: one file serves them all.
+    pub(crate) const SKILLS: Self = Self {
+        folder: ".agents/skills/",
+        suffix: "/SKILL.md",
+        arguments: None,
+        frame: |command, text| {
+            let (name, description) = (command.name, command.description);
+            format!("---\nname: {name}\ndescription: {description}\n---\n\n{text}")
+        },
+    };
+}
+
 impl AgentCommand {
     /// Returns the path where the host looks for it.
     #[must_use]
     pub fn path(&self, host: Host) -> String {
-        let name = self.name;
-        match host {
-            Host::ClaudeCode => format!(".claude/commands/{name}.md"),
-            Host::Cursor => format!(".cursor/commands/{name}.md"),
-            Host::OpenCode => format!(".opencode/commands/{name}.md"),
-            Host::Gemini => format!(".gemini/commands/{name}.toml"),
-            // Both read skills from this folder, so one file serves both.
-            Host::Codex | Host::Copilot => format!(".agents/skills/{name}/SKILL.md"),
-        }
+        let files = &host_spec(host).commands;
+        format!("{}{}{}", files.folder, self.name, files.suffix)
     }
 
     /// Renders the file for a host.
     #[must_use]
     pub fn render(&self, host: Host) -> String {
-        let AgentCommand {
-            name,
-            description,
-            hint,
-            ..
-        } = self;
-        match host {
-            Host::ClaudeCode => {
-                let hint = if hint.is_empty() {
-                    String::new()
-                } else {
-                    format!("argument-hint: \"{hint}\"\n")
-                };
-                format!(
-                    "---\ndescription: {description}\n{hint}---\n\n{}",
-                    self.render_text("$ARGUMENTS")
-                )
-            }
-            Host::OpenCode => format!(
-                "---\ndescription: {description}\n---\n\n{}",
-                self.render_text("$ARGUMENTS")
-            ),
-            Host::Gemini => format!(
-                // A literal TOML string: the body needs no escapes, and a test keeps `'''` out of
-                // it.
-                "description = \"{description}\"\nprompt = '''\n{}'''\n",
-                self.render_text("{{args}}")
-            ),
-            Host::Cursor => self.render_plain_text(),
-            Host::Codex | Host::Copilot => {
-                format!(
-                    "---\nname: {name}\ndescription: {description}\n---\n\n{}",
-                    self.render_plain_text()
-                )
-            }
-        }
+        let files = &host_spec(host).commands;
+        let text = match files.arguments {
+            Some(arguments) => self.render_text(arguments),
+            None => self.render_plain_text(),
+        };
+        (files.frame)(self, &text)
     }
 
     /// Returns the marker that identifies a file with this command as ours.
@@ -195,15 +185,11 @@ mod tests {
                 let first = text
                     .lines()
                     .find(|line| line.starts_with("Throughline command: /"));
-                let expected = match host {
-                    _ if hint.is_empty() => format!("Throughline command: /{name}"),
-                    Host::ClaudeCode | Host::OpenCode => {
-                        format!("Throughline command: /{name} $ARGUMENTS")
+                let expected = match host_spec(host).commands.arguments {
+                    Some(arguments) if !hint.is_empty() => {
+                        format!("Throughline command: /{name} {arguments}")
                     }
-                    Host::Gemini => format!("Throughline command: /{name} {{{{args}}}}"),
-                    Host::Cursor | Host::Codex | Host::Copilot => {
-                        format!("Throughline command: /{name}")
-                    }
+                    _ => format!("Throughline command: /{name}"),
                 };
                 assert_eq!(first, Some(expected.as_str()), "{name} for {host:?}");
             }

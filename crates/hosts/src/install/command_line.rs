@@ -5,7 +5,7 @@ use domain::host_event::Host;
 use super::HookCall;
 
 /// Returns the line that the host passes to its shell.
-pub(super) fn hook_command_line(program: &str, host: Host, event: Option<&str>) -> String {
+pub(crate) fn hook_command_line(program: &str, host: Host, event: Option<&str>) -> String {
     let mut line = format!("{} hook {}", quote_word(program), host.as_str());
     if let Some(event) = event {
         line.push(' ');

@@ -1,6 +1,5 @@
 //! Our entry in a host's list of MCP servers.
 
-use domain::host_event::Host;
 use jsonc_parser::cst::{CstContainerNode, CstObject};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
@@ -13,74 +12,70 @@ use super::{HookSetup, HostSettingsProblem};
 /// Name of our entry.
 pub(super) const SERVER_NAME: &str = "throughline";
 
-/// Returns the path of the host's server list.
-pub(super) fn servers_path(host: Host) -> &'static str {
-    match host {
-        // Copilot reads the same file.
-        Host::ClaudeCode | Host::Copilot => ".mcp.json",
-        Host::Cursor => ".cursor/mcp.json",
-        Host::OpenCode => "opencode.json",
-        Host::Codex => ".codex/config.toml",
-        Host::Gemini => ".gemini/settings.json",
-    }
+/// A host's list of MCP servers.
+pub(crate) struct ServerFile {
+    /// Relative to the project.
+    pub(crate) path: &'static str,
+    /// The key that holds the servers.
+    pub(crate) key: &'static str,
+    pub(crate) format: ServerFormat,
 }
 
-/// Returns the key that holds the servers.
-fn servers_key(host: Host) -> &'static str {
-    match host {
-        Host::OpenCode => "mcp",
-        Host::Codex => "mcp_servers",
-        Host::ClaudeCode | Host::Copilot | Host::Cursor | Host::Gemini => "mcpServers",
-    }
+/// Format of a server list.
+pub(crate) enum ServerFormat {
+    /// JSON, and our entry for a program.
+    Json(fn(&str) -> OrderedJson),
+    Toml,
 }
 
-fn server_entry(host: Host, setup: &HookSetup) -> OrderedJson {
-    let program = OrderedJson::Text(setup.program.clone());
-    match host {
-        Host::OpenCode => json_object([
-            ("type", "local".into()),
-            ("command", OrderedJson::List(vec![program, "mcp".into()])),
-            ("enabled", OrderedJson::Bool(true)),
-        ]),
-        _ => json_object([
-            ("command", program),
-            ("args", OrderedJson::List(vec!["mcp".into()])),
-        ]),
+impl ServerFile {
+    /// The form that most hosts share.
+    pub(crate) const fn standard(path: &'static str) -> Self {
+        Self {
+            path,
+            key: "mcpServers",
+            format: ServerFormat::Json(|program| {
+                json_object([
+                    ("command", program.into()),
+                    ("args", OrderedJson::List(vec!["mcp".into()])),
+                ])
+            }),
+        }
     }
 }
 
 /// Returns the file with our server.
 pub(super) fn install_server(
     existing: Option<&str>,
-    host: Host,
+    servers: &ServerFile,
     setup: &HookSetup,
 ) -> Result<String, HostSettingsProblem> {
-    if host == Host::Codex {
-        return install_toml(existing.unwrap_or_default(), setup);
-    }
+    let ServerFormat::Json(entry) = servers.format else {
+        return install_toml(existing.unwrap_or_default(), servers.key, setup);
+    };
     let (mark, text) = strip_byte_order_mark(existing.unwrap_or_default());
     let root = parse_settings(if text.trim().is_empty() { "{}\n" } else { text })?;
     let top = root
         .object_value()
         .ok_or_else(|| settings_problem("expected an object at the top"))?;
-    add_server(&top, host, setup)?;
+    add_server(&top, servers.key, entry(&setup.program))?;
     Ok(format!("{mark}{root}"))
 }
 
 /// Returns the file without our server; `None` if nothing is left.
 pub(super) fn uninstall_server(
     existing: &str,
-    host: Host,
+    servers: &ServerFile,
 ) -> Result<Option<String>, HostSettingsProblem> {
-    if host == Host::Codex {
-        return uninstall_toml(existing);
+    if matches!(servers.format, ServerFormat::Toml) {
+        return uninstall_toml(existing, servers.key);
     }
     let (mark, text) = strip_byte_order_mark(existing);
     let root = parse_settings(text)?;
     let Some(top) = root.object_value() else {
         return Ok(Some(existing.to_owned()));
     };
-    if !remove_server(&top, host) {
+    if !remove_server(&top, servers.key) {
         return Ok(Some(existing.to_owned()));
     }
     // A file that only holds a comment was not created by us.
@@ -91,17 +86,15 @@ pub(super) fn uninstall_server(
 /// Adds our server to parsed settings.
 pub(super) fn add_server(
     top: &CstObject,
-    host: Host,
-    setup: &HookSetup,
+    list: &str,
+    wanted: OrderedJson,
 ) -> Result<(), HostSettingsProblem> {
-    let list = servers_key(host);
     let servers = match top.get(list) {
         Some(property) => property
             .object_value()
             .ok_or_else(|| settings_problem(&format!("expected an object in `{list}`")))?,
         None => top.object_value_or_set(list),
     };
-    let wanted = server_entry(host, setup);
     match servers.get(SERVER_NAME) {
         // Compared as values: an equal entry with other spacing stays untouched, so that a second
         // installation changes nothing.
@@ -118,8 +111,8 @@ pub(super) fn add_server(
 }
 
 /// Removes our server from parsed settings; returns whether there was one.
-pub(super) fn remove_server(top: &CstObject, host: Host) -> bool {
-    let Some(property) = top.get(servers_key(host)) else {
+pub(super) fn remove_server(top: &CstObject, list: &str) -> bool {
+    let Some(property) = top.get(list) else {
         return false;
     };
     let Some(servers) = property.object_value() else {
@@ -149,9 +142,12 @@ fn read_toml(text: &str) -> Result<DocumentMut, HostSettingsProblem> {
     })
 }
 
-fn install_toml(existing: &str, setup: &HookSetup) -> Result<String, HostSettingsProblem> {
+fn install_toml(
+    existing: &str,
+    list: &str,
+    setup: &HookSetup,
+) -> Result<String, HostSettingsProblem> {
     let mut document = read_toml(existing)?;
-    let list = servers_key(Host::Codex);
     let servers = document.entry(list).or_insert_with(|| {
         let mut table = Table::new();
         // Without an `[mcp_servers]` header of its own, as people write it.
@@ -179,9 +175,8 @@ fn install_toml(existing: &str, setup: &HookSetup) -> Result<String, HostSetting
     Ok(document.to_string())
 }
 
-fn uninstall_toml(existing: &str) -> Result<Option<String>, HostSettingsProblem> {
+fn uninstall_toml(existing: &str, list: &str) -> Result<Option<String>, HostSettingsProblem> {
     let mut document = read_toml(existing)?;
-    let list = servers_key(Host::Codex);
     let Some(servers) = document.get_mut(list).and_then(Item::as_table_like_mut) else {
         return Ok(Some(existing.to_owned()));
     };
@@ -197,7 +192,10 @@ fn uninstall_toml(existing: &str) -> Result<Option<String>, HostSettingsProblem>
 
 #[cfg(test)]
 mod tests {
+    use domain::host_event::Host;
+
     use super::*;
+    use crate::{SPECS, host_spec};
 
     fn setup(program: &str) -> HookSetup {
         HookSetup {
@@ -218,32 +216,37 @@ mod tests {
             "[mcp_servers.other]\ncommand = \"x\" # why\n",
             "# only a word\n",
         ];
-        for host in Host::ALL {
-            let originals: &[&str] = if host == Host::Codex { &toml } else { &json };
+        for spec in SPECS {
+            let (host, servers) = (spec.host, &spec.servers);
+            let originals: &[&str] = match servers.format {
+                ServerFormat::Toml => &toml,
+                ServerFormat::Json(_) => &json,
+            };
             for original in originals {
-                let installed =
-                    install_server(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                let installed = install_server(Some(original), servers, &setup("/usr/bin/tl"))
+                    .expect("installs");
                 assert!(installed.contains("/usr/bin/tl"), "{installed}");
                 assert_eq!(
-                    install_server(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
+                    install_server(Some(&installed), servers, &setup("/usr/bin/tl"))
+                        .expect("again"),
                     installed
                 );
                 let moved =
-                    install_server(Some(&installed), host, &setup("/opt/tl")).expect("moves");
+                    install_server(Some(&installed), servers, &setup("/opt/tl")).expect("moves");
                 assert!(
                     moved.contains("/opt/tl") && !moved.contains("/usr/bin/tl"),
                     "{moved}"
                 );
                 assert_eq!(
-                    uninstall_server(&moved, host)
+                    uninstall_server(&moved, servers)
                         .expect("uninstalls")
                         .as_deref(),
                     Some(*original),
                     "{host:?}"
                 );
             }
-            let own = install_server(None, host, &setup("tl")).expect("installs");
-            assert_eq!(uninstall_server(&own, host), Ok(None), "{own}");
+            let own = install_server(None, servers, &setup("tl")).expect("installs");
+            assert_eq!(uninstall_server(&own, servers), Ok(None), "{own}");
         }
     }
 
@@ -256,7 +259,7 @@ mod tests {
             (Host::Codex, "mcp_servers = 1\n"),
         ] {
             assert!(
-                install_server(Some(text), host, &setup("tl")).is_err(),
+                install_server(Some(text), &host_spec(host).servers, &setup("tl")).is_err(),
                 "{text}"
             );
         }

@@ -1,23 +1,23 @@
 //! Installs into the hosts' settings, and uninstalls.
 //!
 //! Pure: the text of a file comes in, the text it should have goes out. Reading, writing and
-//! backing up is left to the caller. Each host has a list of [`Piece`]s: settings files that are
+//! backing up is left to the caller. Each host has a list of [`HostFile`]s: settings files that are
 //! edited, and files that are entirely ours.
 
-mod agent_commands;
-mod command_line;
-mod hooks;
-mod mcp_servers;
-mod opencode;
-mod ordered_json;
-mod plugin;
-mod settings;
+pub(crate) mod agent_commands;
+pub(crate) mod command_line;
+pub(crate) mod hooks;
+pub(crate) mod mcp_servers;
+pub(crate) mod ordered_json;
+pub(crate) mod settings;
 
 pub use agent_commands::{AgentCommand, agent_commands};
 pub use command_line::is_program_name;
-pub use plugin::plugin_files;
-
 use domain::host_event::Host;
+use hooks::{HookFormat, SettingsHooks};
+
+pub use crate::claude_code::plugin_files;
+use crate::host_spec;
 
 /// Parameters of our entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,6 @@ pub struct HookSetup {
 }
 
 /// One file of a host in the project.
-#[derive(Clone, Debug)]
 pub struct HostFile {
     pub host: Host,
     /// Relative to the project.
@@ -37,10 +36,9 @@ pub struct HostFile {
     make: FileSource,
 }
 
-#[derive(Clone, Debug)]
 enum FileSource {
     /// A settings file of the host, shared with other tools.
-    Settings,
+    Settings(&'static SettingsHooks),
     /// The host's list of MCP servers.
     Servers,
     /// A file that is entirely ours, and the marker that identifies it.
@@ -96,59 +94,37 @@ pub enum HookCall {
 /// then the agent commands.
 #[must_use]
 pub fn host_files(host: Host, setup: &HookSetup) -> Vec<HostFile> {
-    let hooks = match host {
-        Host::OpenCode => FileSource::Whole {
-            text: opencode::render_plugin(&setup.program, setup.strict),
-            mark: opencode::PLUGIN_MARK.to_owned(),
-        },
-        Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => {
-            FileSource::Settings
-        }
+    let spec = host_spec(host);
+    let file = |path: &str, make| HostFile {
+        host,
+        path: path.to_owned(),
+        make,
     };
-    let mut all = vec![HostFile {
-        host,
-        path: hooks_path(host).to_owned(),
-        make: hooks,
-    }];
-    if mcp_servers::servers_path(host) != hooks_path(host) {
-        all.push(HostFile {
-            host,
-            path: mcp_servers::servers_path(host).to_owned(),
-            make: FileSource::Servers,
-        });
-    }
-    all.extend(agent_commands().into_iter().map(|command| HostFile {
-        host,
-        path: command.path(host),
-        make: FileSource::Whole {
-            text: command.render(host),
-            mark: command.file_mark(),
+    let hooks = match &spec.hooks {
+        HookFormat::Settings(hooks) => FileSource::Settings(hooks),
+        HookFormat::Plugin(plugin) => FileSource::Whole {
+            text: (plugin.render)(setup),
+            mark: plugin.mark.to_owned(),
         },
+    };
+    let mut all = vec![file(spec.hooks_path, hooks)];
+    if spec.servers.path != spec.hooks_path {
+        all.push(file(spec.servers.path, FileSource::Servers));
+    }
+    all.extend(agent_commands().into_iter().map(|command| {
+        let text = command.render(host);
+        let mark = command.file_mark();
+        file(&command.path(host), FileSource::Whole { text, mark })
     }));
     all
-}
-
-/// Returns the path of the host's file with our hooks.
-#[must_use]
-pub fn hooks_path(host: Host) -> &'static str {
-    match host {
-        Host::ClaudeCode => ".claude/settings.json",
-        Host::Cursor => ".cursor/hooks.json",
-        Host::OpenCode => ".opencode/plugins/throughline.js",
-        Host::Codex => ".codex/hooks.json",
-        Host::Gemini => ".gemini/settings.json",
-        Host::Copilot => ".github/hooks/throughline.json",
-    }
 }
 
 /// Finds our entries in a host's hooks file; `None` if there are none or it cannot be parsed.
 #[must_use]
 pub fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
-    match host {
-        Host::OpenCode => opencode::find_installed(text),
-        Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => {
-            settings::find_installed(host, text)
-        }
+    match &host_spec(host).hooks {
+        HookFormat::Settings(hooks) => settings::find_installed(host, hooks, text),
+        HookFormat::Plugin(plugin) => (plugin.find_installed)(text),
     }
 }
 
@@ -156,14 +132,6 @@ pub fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
 #[must_use]
 pub fn is_our_command(host: Host, line: &str) -> bool {
     command_line::hook_program(host, &HookCall::Shell(line.to_owned())).is_some()
-}
-
-/// Whether settings of Claude Code enable our plugin, which has the same hooks.
-#[must_use]
-pub fn has_claude_plugin(text: &str) -> bool {
-    settings::enabled_plugins(text)
-        .iter()
-        .any(|name| name.starts_with(plugin::PLUGIN_NAME_PREFIX))
 }
 
 impl HostFile {
@@ -176,24 +144,25 @@ impl HostFile {
     /// Whether the file is the shared settings file with our hooks.
     #[must_use]
     pub fn is_settings(&self) -> bool {
-        matches!(self.make, FileSource::Settings)
+        matches!(self.make, FileSource::Settings(_))
     }
 
     /// Returns the file with our entries.
     ///
     /// # Errors
-    /// [`Problem`] when the host's file cannot be parsed or has an unexpected structure.
+    /// [`HostSettingsProblem`] when the host's file cannot be parsed or has an unexpected structure.
     pub fn install(
         &self,
         existing: Option<&str>,
         setup: &HookSetup,
     ) -> Result<FileOutcome, HostSettingsProblem> {
+        let spec = host_spec(self.host);
         match &self.make {
-            FileSource::Settings => {
-                settings::install_hooks(existing, self.host, setup).map(FileOutcome::Text)
+            FileSource::Settings(hooks) => {
+                settings::install_hooks(existing, spec, hooks, setup).map(FileOutcome::Text)
             }
             FileSource::Servers => {
-                mcp_servers::install_server(existing, self.host, setup).map(FileOutcome::Text)
+                mcp_servers::install_server(existing, &spec.servers, setup).map(FileOutcome::Text)
             }
             // A command of the same name that the user wrote must not be overwritten.
             FileSource::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => {
@@ -206,12 +175,13 @@ impl HostFile {
     /// Returns the file without our entries.
     ///
     /// # Errors
-    /// [`Problem`] when the host's file cannot be parsed or has an unexpected structure.
+    /// [`HostSettingsProblem`] when the host's file cannot be parsed or has an unexpected structure.
     pub fn uninstall(&self, existing: &str) -> Result<FileOutcome, HostSettingsProblem> {
+        let spec = host_spec(self.host);
         match &self.make {
-            FileSource::Settings => Ok(settings::uninstall_hooks(existing, self.host)?
+            FileSource::Settings(hooks) => Ok(settings::uninstall_hooks(existing, spec, hooks)?
                 .map_or(FileOutcome::Gone, FileOutcome::Text)),
-            FileSource::Servers => Ok(mcp_servers::uninstall_server(existing, self.host)?
+            FileSource::Servers => Ok(mcp_servers::uninstall_server(existing, &spec.servers)?
                 .map_or(FileOutcome::Gone, FileOutcome::Text)),
             FileSource::Whole { mark, .. } if !existing.contains(mark) => Ok(FileOutcome::NotOurs),
             FileSource::Whole { .. } => Ok(FileOutcome::Gone),

@@ -7,7 +7,7 @@ use jsonc_parser::cst::{CstInputValue, CstNode};
 
 /// A JSON value; the order of an object's members is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum OrderedJson {
+pub(crate) enum OrderedJson {
     Null,
     Bool(bool),
     Number(String),
@@ -18,7 +18,7 @@ pub(super) enum OrderedJson {
 
 impl OrderedJson {
     /// Converts a syntax node; anything that is not a value becomes `Null`.
-    pub(super) fn from_node(node: &CstNode) -> Self {
+    pub(crate) fn from_node(node: &CstNode) -> Self {
         if let Some(object) = node.as_object() {
             let member = |property: jsonc_parser::cst::CstObjectProp| {
                 let value = property
@@ -42,7 +42,7 @@ impl OrderedJson {
     }
 
     /// Returns a member of an object.
-    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Object(members) => members
                 .iter()
@@ -53,7 +53,7 @@ impl OrderedJson {
     }
 
     /// Returns the string, if it is one.
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -61,7 +61,7 @@ impl OrderedJson {
     }
 
     /// Returns the elements, if it is a list.
-    pub(super) fn as_list(&self) -> Option<&[Self]> {
+    pub(crate) fn as_list(&self) -> Option<&[Self]> {
         match self {
             Self::List(list) => Some(list),
             _ => None,
@@ -70,7 +70,7 @@ impl OrderedJson {
 }
 
 /// Builds an object from its members.
-pub(super) fn json_object<const N: usize>(members: [(&str, OrderedJson); N]) -> OrderedJson {
+pub(crate) fn json_object<const N: usize>(members: [(&str, OrderedJson); N]) -> OrderedJson {
     OrderedJson::Object(
         members
             .into_iter()

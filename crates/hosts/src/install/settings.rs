@@ -12,20 +12,19 @@ use jsonc_parser::cst::{
 };
 
 use super::command_line::hook_program;
-use super::hooks::{
-    HookListShape, format_version, hook_entry, hook_events, hook_list_shape, is_fail_closed,
-};
+use super::hooks::{HookListShape, SettingsHooks};
+use super::mcp_servers::{self, ServerFormat};
 use super::ordered_json::{OrderedJson, json_object};
-use super::{
-    HookCall, HookEntry, HookSetup, HostSettingsProblem, InstalledHooks, hooks_path, mcp_servers,
-};
+use super::{HookCall, HookEntry, HookSetup, HostSettingsProblem, InstalledHooks};
+use crate::spec::HostSpec;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Returns the settings with our entries.
 pub(super) fn install_hooks(
     existing: Option<&str>,
-    host: Host,
+    spec: &HostSpec,
+    hooks: &SettingsHooks,
     setup: &HookSetup,
 ) -> Result<String, HostSettingsProblem> {
     let (mark, text) = strip_byte_order_mark(existing.unwrap_or_default());
@@ -34,36 +33,38 @@ pub(super) fn install_hooks(
     let top = root
         .object_value()
         .ok_or_else(|| settings_problem("expected an object at the top"))?;
-    if let Some(version) = format_version(host).filter(|_| top.get("version").is_none()) {
+    if let Some(version) = hooks
+        .format_version
+        .filter(|_| top.get("version").is_none())
+    {
         top.insert(0, "version", OrderedJson::from(version).into());
     }
-    let hooks = match top.get("hooks") {
+    let lists = match top.get("hooks") {
         Some(property) => property
             .object_value()
             .ok_or_else(|| settings_problem("expected an object in `hooks`"))?,
         None => top.object_value_or_set("hooks"),
     };
-    for property in hooks.properties() {
+    for property in lists.properties() {
         let name = property.decoded_name().unwrap_or_default();
+        let is_wanted = hooks.events.contains(&name.as_str());
         let list = property
             .array_value()
             .ok_or_else(|| settings_problem(&format!("expected a list in `hooks.{name}`")));
         match list {
             // An event that an earlier version subscribed to.
-            Ok(_) if !hook_events(host).contains(&name.as_str()) => {
-                remove_from_event(property, host)
-            }
+            Ok(_) if !is_wanted => remove_from_event(property, spec.host, hooks.shape),
             // The form of events that we do not subscribe to is none of our business.
-            Err(problem) if hook_events(host).contains(&name.as_str()) => return Err(problem),
+            Err(problem) if is_wanted => return Err(problem),
             _ => {}
         }
     }
-    for event in hook_events(host) {
-        let list = hooks.array_value_or_set(event);
-        place_hook(&list, host, &hook_entry(host, event, setup));
+    for event in hooks.events {
+        let list = lists.array_value_or_set(event);
+        place_hook(&list, spec.host, hooks.shape, &(hooks.entry)(event, setup));
     }
-    if shares_servers_file(host) {
-        mcp_servers::add_server(&top, host, setup)?;
+    if let Some((key, entry)) = server_in_hooks_file(spec) {
+        mcp_servers::add_server(&top, key, entry(&setup.program))?;
     }
     Ok(format!("{mark}{root}"))
 }
@@ -71,31 +72,31 @@ pub(super) fn install_hooks(
 /// Returns the settings without our entries; `None` if nothing is left.
 pub(super) fn uninstall_hooks(
     existing: &str,
-    host: Host,
+    spec: &HostSpec,
+    hooks: &SettingsHooks,
 ) -> Result<Option<String>, HostSettingsProblem> {
     let (mark, text) = strip_byte_order_mark(existing);
     // Nothing of ours: the text goes back byte for byte. A file that cannot be parsed is still an
     // error, since our entries may be in it.
-    if find_installed(host, existing).is_none() {
+    if find_installed(spec.host, hooks, existing).is_none() {
         parse_settings(text)?;
         return Ok(Some(existing.to_owned()));
     }
     let root = parse_settings(text)?;
-    if let (Some(top), Some(hooks)) = (root.object_value(), hooks_object(&root)) {
-        hooks
-            .properties()
-            .into_iter()
-            .for_each(|property| remove_from_event(property, host));
-        if hooks.properties().is_empty()
+    if let (Some(top), Some(lists)) = (root.object_value(), hooks_object(&root)) {
+        for property in lists.properties() {
+            remove_from_event(property, spec.host, hooks.shape);
+        }
+        if lists.properties().is_empty()
             && let Some(property) = top.get("hooks")
         {
             remove_node(CstContainerNode::from(property).into());
         }
-        if shares_servers_file(host) {
-            mcp_servers::remove_server(&top, host);
+        if let Some((key, _)) = server_in_hooks_file(spec) {
+            mcp_servers::remove_server(&top, key);
         }
         // `version` is not content: a file with nothing else was created by us.
-        let needless = |name: &str| format_version(host).is_some() && name == "version";
+        let needless = |name: &str| hooks.format_version.is_some() && name == "version";
         let empty = top
             .properties()
             .iter()
@@ -107,13 +108,22 @@ pub(super) fn uninstall_hooks(
     Ok(Some(format!("{mark}{root}")))
 }
 
-/// Whether the host keeps its MCP servers in the same file.
-fn shares_servers_file(host: Host) -> bool {
-    mcp_servers::servers_path(host) == hooks_path(host)
+/// Returns key and entry of our MCP server, if the host keeps its servers in the same file.
+fn server_in_hooks_file(spec: &HostSpec) -> Option<(&'static str, fn(&str) -> OrderedJson)> {
+    match spec.servers.format {
+        ServerFormat::Json(entry) if spec.servers.path == spec.hooks_path => {
+            Some((spec.servers.key, entry))
+        }
+        _ => None,
+    }
 }
 
 /// Finds our entries; `None` if there are none or the text cannot be parsed.
-pub(super) fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
+pub(super) fn find_installed(
+    host: Host,
+    hooks: &SettingsHooks,
+    text: &str,
+) -> Option<InstalledHooks> {
     let root = parse_settings(strip_byte_order_mark(text).1).ok()?;
     let mut entries = Vec::new();
     let mut programs = Vec::new();
@@ -121,7 +131,7 @@ pub(super) fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
         let Some(list) = property.array_value() else {
             continue;
         };
-        for spot in find_our_hooks(&list, host) {
+        for spot in find_our_hooks(&list, host, hooks.shape) {
             let call = parse_call(&OrderedJson::from_node(&spot.hook))?;
             programs.extend(hook_program(host, &call));
             entries.push(HookEntry {
@@ -131,37 +141,15 @@ pub(super) fn find_installed(host: Host, text: &str) -> Option<InstalledHooks> {
         }
     }
     let program = programs.into_iter().next()?;
-    let strict = entries
-        .iter()
-        .any(|entry| matches!(&entry.call, HookCall::Shell(line) if is_fail_closed(line)));
+    let is_strict = |entry: &HookEntry| match (&entry.call, hooks.fail_closed_suffix) {
+        (HookCall::Shell(line), Some(suffix)) => line.ends_with(suffix),
+        _ => false,
+    };
+    let strict = entries.iter().any(is_strict);
     Some(InstalledHooks {
         setup: HookSetup { program, strict },
         entries,
     })
-}
-
-/// Returns the plugins that settings of Claude Code enable.
-pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
-    let Ok(root) = parse_settings(strip_byte_order_mark(text).1) else {
-        return Vec::new();
-    };
-    let Some(plugins) = root
-        .object_value()
-        .and_then(|top| top.object_value("enabledPlugins"))
-    else {
-        return Vec::new();
-    };
-    let is_on = |property: &CstObjectProp| {
-        property
-            .value()
-            .is_some_and(|value| OrderedJson::from_node(&value) == OrderedJson::Bool(true))
-    };
-    plugins
-        .properties()
-        .iter()
-        .filter(|property| is_on(property))
-        .filter_map(|one| one.decoded_name())
-        .collect()
 }
 
 /// Location of one of our hooks.
@@ -175,14 +163,14 @@ struct HookSpot {
     narrowed: bool,
 }
 
-fn find_our_hooks(list: &CstArray, host: Host) -> Vec<HookSpot> {
+fn find_our_hooks(list: &CstArray, host: Host, shape: HookListShape) -> Vec<HookSpot> {
     let is_ours = |hook: &CstNode| {
         parse_call(&OrderedJson::from_node(hook))
             .is_some_and(|call| hook_program(host, &call).is_some())
     };
     let mut spots = Vec::new();
     for element in list.elements() {
-        match hook_list_shape(host) {
+        match shape {
             HookListShape::Flat if is_ours(&element) => {
                 spots.push(HookSpot {
                     hook: element.clone(),
@@ -218,14 +206,14 @@ fn find_our_hooks(list: &CstArray, host: Host) -> Vec<HookSpot> {
 }
 
 /// Ensures that the list has exactly one hook of ours, with the wanted values.
-fn place_hook(list: &CstArray, host: Host, wanted: &OrderedJson) {
-    let spots = find_our_hooks(list, host);
+fn place_hook(list: &CstArray, host: Host, shape: HookListShape, wanted: &OrderedJson) {
+    let spots = find_our_hooks(list, host, shape);
     // An entry that is right is not touched: in Codex any edit revokes the user's trust in it.
     let right = spots
         .iter()
         .position(|spot| !spot.narrowed && OrderedJson::from_node(&spot.hook) == *wanted);
     if right.is_some() {
-        remove_our_hooks(list, host, right);
+        remove_our_hooks(list, host, shape, right);
         return;
     }
     // An older entry with the same members is updated in place, keeping its comments.
@@ -233,17 +221,17 @@ fn place_hook(list: &CstArray, host: Host, wanted: &OrderedJson) {
         .iter()
         .position(|spot| !spot.narrowed && update_in_place(&spot.hook, wanted))
     {
-        remove_our_hooks(list, host, Some(index));
+        remove_our_hooks(list, host, shape, Some(index));
         return;
     }
-    let whole = match hook_list_shape(host) {
+    let whole = match shape {
         HookListShape::Flat => wanted.clone(),
         HookListShape::Grouped => json_object([("hooks", OrderedJson::List(vec![wanted.clone()]))]),
     };
     // One with other members is replaced, but keeps its position.
     if let Some(index) = spots.iter().position(|spot| spot.alone) {
-        remove_our_hooks(list, host, Some(index));
-        let old = find_our_hooks(list, host)
+        remove_our_hooks(list, host, shape, Some(index));
+        let old = find_our_hooks(list, host, shape)
             .into_iter()
             .next()
             .map(|spot| spot.element);
@@ -253,7 +241,7 @@ fn place_hook(list: &CstArray, host: Host, wanted: &OrderedJson) {
             return;
         }
     }
-    remove_our_hooks(list, host, None);
+    remove_our_hooks(list, host, shape, None);
     list.append(whole.into());
 }
 
@@ -306,8 +294,8 @@ pub(super) fn remove_node(node: CstNode) {
 }
 
 /// Removes our hooks from a list, except the one at `keep`, and groups that become empty.
-fn remove_our_hooks(list: &CstArray, host: Host, keep: Option<usize>) {
-    for (index, spot) in find_our_hooks(list, host).into_iter().enumerate() {
+fn remove_our_hooks(list: &CstArray, host: Host, shape: HookListShape, keep: Option<usize>) {
+    for (index, spot) in find_our_hooks(list, host, shape).into_iter().enumerate() {
         if Some(index) == keep {
             continue;
         }
@@ -327,15 +315,15 @@ fn remove_our_hooks(list: &CstArray, host: Host, keep: Option<usize>) {
 }
 
 /// Removes our hooks from an event, and the event if nothing is left of it.
-fn remove_from_event(event: CstObjectProp, host: Host) {
+fn remove_from_event(event: CstObjectProp, host: Host, shape: HookListShape) {
     let Some(list) = event
         .array_value()
         // An empty list that the user left there is not ours to remove.
-        .filter(|list| !find_our_hooks(list, host).is_empty())
+        .filter(|list| !find_our_hooks(list, host, shape).is_empty())
     else {
         return;
     };
-    remove_our_hooks(&list, host, None);
+    remove_our_hooks(&list, host, shape, None);
     if list.elements().is_empty() {
         remove_node(CstContainerNode::from(event).into());
     }
@@ -372,7 +360,7 @@ pub(super) fn has_comment(root: &CstRootNode) -> bool {
     root.children().iter().any(contains_comment)
 }
 
-pub(super) fn strip_byte_order_mark(text: &str) -> (&str, &str) {
+pub(crate) fn strip_byte_order_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
@@ -388,7 +376,7 @@ pub(super) fn settings_problem(what: &str) -> HostSettingsProblem {
 
 /// Parses JSON with comments and trailing commas, which some hosts allow in their settings, and
 /// nothing looser.
-pub(super) fn parse_settings(text: &str) -> Result<CstRootNode, HostSettingsProblem> {
+pub(crate) fn parse_settings(text: &str) -> Result<CstRootNode, HostSettingsProblem> {
     let options = ParseOptions {
         // A looser parser would accept files that the host rejects, and then the hooks would
         // silently
@@ -420,15 +408,23 @@ pub(super) fn parse_settings(text: &str) -> Result<CstRootNode, HostSettingsProb
 
 #[cfg(test)]
 mod tests {
+    use super::super::hooks::HookFormat;
     use super::*;
+    use crate::SPECS;
 
-    const HOSTS: [Host; 5] = [
-        Host::ClaudeCode,
-        Host::Cursor,
-        Host::Codex,
-        Host::Gemini,
-        Host::Copilot,
-    ];
+    /// The hosts with hooks in a settings file.
+    fn settings_hosts() -> impl Iterator<Item = (&'static HostSpec, &'static SettingsHooks)> {
+        SPECS.into_iter().filter_map(|spec| match &spec.hooks {
+            HookFormat::Settings(hooks) => Some((spec, hooks)),
+            HookFormat::Plugin(_) => None,
+        })
+    }
+
+    fn settings_host(host: Host) -> (&'static HostSpec, &'static SettingsHooks) {
+        settings_hosts()
+            .find(|(spec, _)| spec.host == host)
+            .expect("a settings file")
+    }
 
     fn setup(program: &str) -> HookSetup {
         HookSetup {
@@ -454,24 +450,27 @@ mod tests {
 
     #[test]
     fn there_and_back_again() {
-        for host in HOSTS {
+        for (spec, hooks) in settings_hosts() {
+            let host = spec.host;
             for original in ORIGINALS {
                 // A `version` that was put in stays: others may rely on it by then.
-                if format_version(host).is_some() && !original.contains("\"version\"") {
+                if hooks.format_version.is_some() && !original.contains("\"version\"") {
                     continue;
                 }
-                let installed =
-                    install_hooks(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                let installed = install_hooks(Some(original), spec, hooks, &setup("/usr/bin/tl"))
+                    .expect("installs");
                 assert_eq!(
-                    install_hooks(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
+                    install_hooks(Some(&installed), spec, hooks, &setup("/usr/bin/tl"))
+                        .expect("again"),
                     installed
                 );
-                let moved = install_hooks(Some(&installed), host, &setup("/opt/my tools/tl"))
-                    .expect("moves");
-                let afresh = install_hooks(Some(original), host, &setup("/opt/my tools/tl"))
+                let moved =
+                    install_hooks(Some(&installed), spec, hooks, &setup("/opt/my tools/tl"))
+                        .expect("moves");
+                let afresh = install_hooks(Some(original), spec, hooks, &setup("/opt/my tools/tl"))
                     .expect("installs");
                 assert_eq!(moved, afresh, "{host:?}");
-                let back = uninstall_hooks(&moved, host).expect("uninstalls");
+                let back = uninstall_hooks(&moved, spec, hooks).expect("uninstalls");
                 assert_eq!(
                     back.as_deref(),
                     Some(original),
@@ -483,30 +482,38 @@ mod tests {
 
     #[test]
     fn a_file_of_ours_goes_as_a_whole() {
-        for host in HOSTS {
+        for (spec, hooks) in settings_hosts() {
+            let host = spec.host;
             for existing in [None, Some(""), Some(" \n")] {
-                let installed = install_hooks(existing, host, &setup("tl")).expect("installs");
+                let installed =
+                    install_hooks(existing, spec, hooks, &setup("tl")).expect("installs");
                 assert!(
                     installed.starts_with("{\n  \"") && installed.ends_with("\n}\n"),
                     "{installed}"
                 );
-                assert_eq!(uninstall_hooks(&installed, host), Ok(None), "{host:?}");
+                assert_eq!(
+                    uninstall_hooks(&installed, spec, hooks),
+                    Ok(None),
+                    "{host:?}"
+                );
             }
         }
     }
 
     #[test]
     fn every_event_has_one_entry() {
-        for host in HOSTS {
-            let installed = install_hooks(None, host, &setup("/usr/bin/tl")).expect("installs");
-            let found = find_installed(host, &installed).expect("entries");
+        for (spec, hooks) in settings_hosts() {
+            let host = spec.host;
+            let installed =
+                install_hooks(None, spec, hooks, &setup("/usr/bin/tl")).expect("installs");
+            let found = find_installed(host, hooks, &installed).expect("entries");
             assert_eq!(found.setup, setup("/usr/bin/tl"));
             let names: Vec<&str> = found
                 .entries
                 .iter()
                 .map(|entry| entry.event.as_str())
                 .collect();
-            assert_eq!(names, hook_events(host));
+            assert_eq!(names, hooks.events);
         }
     }
 
@@ -523,18 +530,15 @@ mod tests {
   }
 }
 "#;
-        let new = install_hooks(Some(old), Host::ClaudeCode, &setup("/new/tl")).expect("installs");
-        let found = find_installed(Host::ClaudeCode, &new).expect("entries");
-        assert_eq!(
-            found.entries.len(),
-            hook_events(Host::ClaudeCode).len(),
-            "{new}"
-        );
+        let (spec, hooks) = settings_host(Host::ClaudeCode);
+        let new = install_hooks(Some(old), spec, hooks, &setup("/new/tl")).expect("installs");
+        let found = find_installed(spec.host, hooks, &new).expect("entries");
+        assert_eq!(found.entries.len(), hooks.events.len(), "{new}");
         assert!(
             !new.contains("Notification") && !new.contains("matcher") && new.contains("./theirs"),
             "{new}"
         );
-        let left = uninstall_hooks(&new, Host::ClaudeCode)
+        let left = uninstall_hooks(&new, spec, hooks)
             .expect("uninstalls")
             .expect("theirs");
         assert_eq!(left.matches("command\":").count(), 1, "{left}");
@@ -546,13 +550,10 @@ mod tests {
             program: "/usr/bin/tl".to_owned(),
             strict: true,
         };
-        let installed = install_hooks(None, Host::Codex, &strict).expect("installs");
-        assert_eq!(
-            find_installed(Host::Codex, &installed)
-                .expect("entries")
-                .setup,
-            strict
-        );
+        let (spec, hooks) = settings_host(Host::Codex);
+        let installed = install_hooks(None, spec, hooks, &strict).expect("installs");
+        let found = find_installed(spec.host, hooks, &installed).expect("entries");
+        assert_eq!(found.setup, strict);
         assert_eq!(installed.matches("exit 2").count(), 1);
     }
 
@@ -569,8 +570,8 @@ mod tests {
                 "expected a list in `hooks.PreToolUse`",
             ),
         ] {
-            let problem =
-                install_hooks(Some(text), Host::ClaudeCode, &setup("tl")).expect_err(text);
+            let (spec, hooks) = settings_host(Host::ClaudeCode);
+            let problem = install_hooks(Some(text), spec, hooks, &setup("tl")).expect_err(text);
             assert_eq!(problem.line, line, "{text}: {problem}");
             assert!(problem.what.contains(what), "{text}: {problem}");
         }

@@ -8,14 +8,14 @@ const FALLBACK_REASON: &str = "blocked by Throughline; `tl status` shows why";
 const TRUNCATED_NOTE: &str = "… cut here; `tl status` shows the rest";
 
 /// Our answer to one event.
-pub(super) struct HostAnswer {
-    pub(super) verdict: AnswerVerdict,
-    pub(super) notice: Option<String>,
+pub(crate) struct HostAnswer {
+    pub(crate) verdict: AnswerVerdict,
+    pub(crate) notice: Option<String>,
     /// Replacement for the host's compaction prompt, where it allows one.
-    pub(super) compaction_prompt: Option<String>,
+    pub(crate) compaction_prompt: Option<String>,
 }
 
-pub(super) enum AnswerVerdict {
+pub(crate) enum AnswerVerdict {
     Nothing,
     /// Denied, with the reason.
     Block(String),
@@ -24,7 +24,7 @@ pub(super) enum AnswerVerdict {
 }
 
 impl HostAnswer {
-    pub(super) fn from_reply(event: &HostEvent, reply: &Reply) -> Self {
+    pub(crate) fn from_reply(event: &HostEvent, reply: &Reply) -> Self {
         let cut = |text: String| truncate_for_host(text, event.host);
         let block = reply.block.as_deref().map(|block| {
             if block.trim().is_empty() {
@@ -99,25 +99,25 @@ impl HostAnswer {
 }
 
 /// Renders `decision` and `reason`, the form most hosts accept for prompts and stops.
-pub(super) fn decision_json(word: &str, reason: &str) -> Value {
+pub(crate) fn decision_json(word: &str, reason: &str) -> Value {
     json!({ "decision": word, "reason": reason })
 }
 
 /// Renders Claude Code's denial of a tool call, which Codex and Copilot accept as well.
-pub(super) fn denial_json(event_name: &str, reason: &str) -> Value {
+pub(crate) fn denial_json(event_name: &str, reason: &str) -> Value {
     json!({ "hookSpecificOutput": {
         "hookEventName": event_name, "permissionDecision": "deny", "permissionDecisionReason": reason,
     } })
 }
 
 /// Renders context for Claude Code, Codex and Gemini.
-pub(super) fn nested_context_json(event_name: &str, context: &str) -> Value {
+pub(crate) fn nested_context_json(event_name: &str, context: &str) -> Value {
     // The event's name has to be repeated, or the hosts ignore the object.
     json!({ "hookSpecificOutput": { "hookEventName": event_name, "additionalContext": context } })
 }
 
 /// Adds a message for the person to an answer, if there is one.
-pub(super) fn add_notice(said: Option<Value>, notice: Option<&str>) -> Option<Value> {
+pub(crate) fn add_notice(said: Option<Value>, notice: Option<&str>) -> Option<Value> {
     let Some(notice) = notice else {
         return said;
     };

@@ -6,7 +6,7 @@ use domain::host_event::{Happening, Host, HostEvent, StartSource};
 use super::fields::Fields;
 
 /// Builds the event of a payload that has its fields at the top level.
-pub(super) fn build_event(
+pub(crate) fn build_event(
     host: Host,
     name: &str,
     fields: &Fields<'_>,
@@ -44,12 +44,13 @@ fn first_workspace_root(fields: &Fields<'_>) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Parses why a session starts; an unknown reason is a plain start.
-pub(super) fn read_start_source(fields: &Fields<'_>) -> StartSource {
-    match fields.first_text(&["source"]).as_deref() {
+/// Parses the start of a session; an unknown reason is a plain start.
+pub(crate) fn read_session_start(fields: &Fields<'_>) -> Happening {
+    let source = match fields.first_text(&["source"]).as_deref() {
         Some("resume" | "fork") => StartSource::Resume,
         Some("clear") => StartSource::Clear,
         Some("compact") => StartSource::Compact,
         _ => StartSource::Startup,
-    }
+    };
+    Happening::SessionStarted { source }
 }

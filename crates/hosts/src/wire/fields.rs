@@ -11,32 +11,32 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 #[derive(Default)]
-pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
+pub(crate) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
-    pub(super) fn parse_payload(payload: &'a [u8]) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse_payload(payload: &'a [u8]) -> Result<Self, serde_json::Error> {
         // Some hosts write a byte order mark on Windows, which is not valid JSON.
         let json = payload.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(payload);
         serde_json::from_slice(json).map(Self)
     }
 
     /// Returns the first of these fields that is a non-empty string.
-    pub(super) fn first_text(&self, names: &[&str]) -> Option<String> {
+    pub(crate) fn first_text(&self, names: &[&str]) -> Option<String> {
         names
             .iter()
             .find_map(|name| self.decode::<String>(name).filter(|text| !text.is_empty()))
     }
 
-    pub(super) fn flag(&self, name: &str) -> bool {
+    pub(crate) fn flag(&self, name: &str) -> bool {
         self.decode(name).unwrap_or(false)
     }
 
-    pub(super) fn number(&self, name: &str) -> Option<f64> {
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
         self.decode(name)
     }
 
     /// Returns the first of these fields that is present, or null.
-    pub(super) fn first_value(&self, names: &[&str]) -> Value {
+    pub(crate) fn first_value(&self, names: &[&str]) -> Value {
         names
             .iter()
             .find_map(|name| self.decode::<Value>(name))
@@ -44,17 +44,17 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether a field is present and not null.
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|raw| raw.get() != "null")
     }
 
     /// Returns the JSON text of a field.
-    pub(super) fn raw_json(&self, name: &str) -> Option<&'a str> {
+    pub(crate) fn raw_json(&self, name: &str) -> Option<&'a str> {
         self.0.get(name).map(|raw| raw.get())
     }
 
     /// Returns the fields of a nested object; none if it is not one.
-    pub(super) fn inner_fields(&self, name: &str) -> Fields<'a> {
+    pub(crate) fn inner_fields(&self, name: &str) -> Fields<'a> {
         self.0
             .get(name)
             .and_then(|raw| serde_json::from_str(raw.get()).ok().map(Fields))

@@ -1,22 +1,16 @@
 //! Wire formats of the hosts: parsing of hook payloads and rendering of answers.
 //!
-//! One file per host defines which of its events are handled and how it is answered; the other
-//! files hold what hosts share. Unknown fields and events are ignored, never an error: a failing
+//! `wire.rs` in a host's folder defines which of its events are handled and how it is answered; the
+//! files here hold what hosts share. Unknown fields and events are ignored, never an error: a failing
 //! hook stops the agent's work.
 
-mod answer;
-mod claude_code;
-mod codex;
-mod copilot;
-mod cursor;
-mod envelope;
-mod fields;
-mod gemini;
-mod opencode;
+pub(crate) mod answer;
+pub(crate) mod envelope;
+pub(crate) mod fields;
 mod patch;
-mod prompt;
+pub(crate) mod prompt;
 mod salvage;
-mod tools;
+pub(crate) mod tools;
 mod touches;
 
 use domain::host_event::{Host, HostEvent, Reply};
@@ -24,6 +18,7 @@ use domain::host_event::{Host, HostEvent, Reply};
 use self::answer::HostAnswer;
 use self::fields::Fields;
 pub use self::salvage::{Salvage, salvage_payload};
+use crate::host_spec;
 
 /// The payload is not an event of this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,14 +46,7 @@ pub fn read_event(
     else {
         return Ok(None);
     };
-    Ok(match host {
-        Host::ClaudeCode => claude_code::read_event(host, &name, &fields),
-        Host::Cursor => cursor::read_event(&name, &fields),
-        Host::OpenCode => opencode::read_event(&name, &fields),
-        Host::Codex => codex::read_event(&name, &fields),
-        Host::Gemini => gemini::read_event(&name, &fields),
-        Host::Copilot => copilot::read_event(&name, &fields),
-    })
+    Ok((host_spec(host).read_event)(&name, &fields))
 }
 
 /// Renders the answer for the host's standard output; empty if there is nothing to say.
@@ -67,13 +55,6 @@ pub fn render_reply(event: &HostEvent, reply: &Reply) -> String {
     let answer = HostAnswer::from_reply(event, reply);
     // One renderer per host. An answer with the fields of all dialects does not work: Codex rejects
     // any field it does not know and then lets the call pass.
-    let said = match event.host {
-        Host::ClaudeCode => claude_code::render_answer(event, &answer),
-        Host::Cursor => cursor::render_answer(event, &answer),
-        Host::OpenCode => opencode::render_answer(event, &answer),
-        Host::Codex => codex::render_answer(event, &answer),
-        Host::Gemini => gemini::render_answer(event, &answer),
-        Host::Copilot => copilot::render_answer(event, &answer),
-    };
+    let said = (host_spec(event.host).render_answer)(event, &answer);
     said.map(|value| value.to_string()).unwrap_or_default()
 }

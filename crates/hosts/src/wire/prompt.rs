@@ -3,11 +3,23 @@
 //! Only the start of a prompt counts. Text further down may come from files or from the agent, and
 //! must not be able to pass for a person's command.
 
+use domain::host_event::Happening;
+
+use super::fields::Fields;
+
 /// Prefix of the first line in our command files.
 const COMMAND_PREFIX: &str = "Throughline command: ";
 
+/// Parses the prompt of a payload that has it at the top level.
+pub(crate) fn read_submitted_prompt(fields: &Fields<'_>) -> Happening {
+    let prompt = fields.first_text(&["prompt"]).unwrap_or_default();
+    Happening::PromptSubmitted {
+        prompt: restore_typed_prompt(prompt),
+    }
+}
+
 /// Returns the prompt as it was typed.
-pub(super) fn restore_typed_prompt(prompt: String) -> String {
+pub(crate) fn restore_typed_prompt(prompt: String) -> String {
     match prompt.trim_start().strip_prefix(COMMAND_PREFIX) {
         Some(rest) => rest.lines().next().unwrap_or_default().trim().to_owned(),
         None => prompt,
@@ -16,7 +28,7 @@ pub(super) fn restore_typed_prompt(prompt: String) -> String {
 
 /// Returns the prompt as it was typed, for hosts where commands are mentions: `$approve-plan act
 /// 1`.
-pub(super) fn restore_mentioned_prompt(prompt: String) -> String {
+pub(crate) fn restore_mentioned_prompt(prompt: String) -> String {
     let prompt = restore_typed_prompt(prompt);
     match prompt.trim_start().strip_prefix('$') {
         Some(mention) if is_command_mention(mention) => format!("/{}", mention.trim_end()),

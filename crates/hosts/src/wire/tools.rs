@@ -3,15 +3,16 @@
 //! One table for all hosts: they copy each other's names with their meaning, and some run under
 //! another's settings.
 
-use domain::host_event::{Host, ToolCall, ToolKind};
+use domain::host_event::{Happening, Host, ToolCall, ToolKind};
 use serde_json::Value;
 
 use super::fields::Fields;
 use super::{patch, touches};
+use crate::host_spec;
 
 /// What a tool does to the files in its input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileDeed {
+pub(crate) enum FileDeed {
     Read,
     Write,
     Edit,
@@ -23,17 +24,17 @@ pub(super) enum FileDeed {
 }
 
 /// A tool call as the host describes it.
-pub(super) struct DescribedCall {
-    pub(super) host: Host,
-    pub(super) id: Option<String>,
-    pub(super) name: String,
-    pub(super) input: Value,
+pub(crate) struct DescribedCall {
+    pub(crate) host: Host,
+    pub(crate) id: Option<String>,
+    pub(crate) name: String,
+    pub(crate) input: Value,
     /// Name of the tool at its MCP server, if the host says that it comes from one.
-    pub(super) server_tool: Option<String>,
+    pub(crate) server_tool: Option<String>,
 }
 
 /// Parses the call of a payload that has its fields at the top level.
-pub(super) fn read_tool_call(host: Host, fields: &Fields<'_>) -> ToolCall {
+fn read_tool_call(host: Host, fields: &Fields<'_>) -> ToolCall {
     let name = fields
         .first_text(&["tool_name", "toolName"])
         .unwrap_or_default();
@@ -53,7 +54,18 @@ pub(super) fn read_tool_call(host: Host, fields: &Fields<'_>) -> ToolCall {
     })
 }
 
-pub(super) fn classify_call(described: DescribedCall) -> ToolCall {
+/// Parses a call that is about to run.
+pub(crate) fn read_call_before(host: Host, fields: &Fields<'_>) -> Happening {
+    Happening::ToolAboutToRun(read_tool_call(host, fields))
+}
+
+/// Parses a call that has run.
+pub(crate) fn read_call_after(host: Host, fields: &Fields<'_>, failed: bool) -> Happening {
+    let call = read_tool_call(host, fields);
+    Happening::ToolFinished { call, failed }
+}
+
+pub(crate) fn classify_call(described: DescribedCall) -> ToolCall {
     let DescribedCall {
         host,
         id,
@@ -172,15 +184,7 @@ fn parse_server_tool(host: Host, name: &str) -> Option<&str> {
     if classify_built_in(name).is_some() {
         return None;
     }
-    match host {
-        Host::Gemini => name.strip_prefix("mcp_"),
-        // The server's name ends at the first separator or a later one. A remainder of it in front
-        // of
-        // the tool's name hardly affects the guess.
-        Host::Copilot => name.split_once(['-', '/']).map(|(_, tool)| tool),
-        Host::OpenCode => name.split_once('_').map(|(_, tool)| tool),
-        Host::ClaudeCode | Host::Cursor | Host::Codex => None,
-    }
+    (host_spec(host).quirks.parse_server_tool)(name)
 }
 
 /// Extracts `tool` from `mcp__server__tool` and `MCP:tool`.

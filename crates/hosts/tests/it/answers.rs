@@ -1,10 +1,10 @@
 //! Every answer to every recorded event, and what becomes of long ones.
 
 use domain::host_event::{Host, HostEvent, Reply};
-use hosts::wire;
+use hosts::{host_spec, wire};
 use serde_json::{Value, json};
 
-use crate::recorded::{FOLDERS, assert_golden, read, recorded};
+use crate::recorded::{assert_golden, folders, read, recorded};
 
 fn reply(block: Option<&str>, context: Option<&str>, notice: Option<&str>) -> Reply {
     let text = |text: Option<&str>| text.map(str::to_owned);
@@ -24,9 +24,9 @@ fn every_event_is_answered_in_its_hosts_words() {
         ("notice ", reply(None, None, Some("N"))),
         ("all    ", reply(Some("B"), Some("C"), Some("N"))),
     ];
-    for (folder, host) in FOLDERS {
+    for (folder, host) in folders() {
         let mut text = String::new();
-        for recorded in recorded(folder) {
+        for recorded in recorded(&folder) {
             let Some(event) = recorded
                 .payloads
                 .iter()
@@ -53,13 +53,7 @@ fn every_event_is_answered_in_its_hosts_words() {
 }
 
 fn about_to_write(host: Host) -> HostEvent {
-    let name = match host {
-        Host::ClaudeCode | Host::Codex => "PreToolUse",
-        Host::Cursor | Host::Copilot => "preToolUse",
-        Host::OpenCode => "tool.execute.before",
-        Host::Gemini => "BeforeTool",
-    };
-    read(host, name, &json!({})).unwrap()
+    read(host, host_spec(host).gate_event, &json!({})).unwrap()
 }
 
 /// Returns the text of an answer: its longest one.

@@ -4,7 +4,7 @@ use domain::host_event::{Host, Reply};
 use hosts::wire;
 use serde_json::{Map, Value};
 
-use crate::recorded::{FOLDERS, recorded};
+use crate::recorded::{folders, recorded};
 
 /// A small generator (xorshift), so that a failure comes again.
 struct Noise(u64);
@@ -113,8 +113,8 @@ fn read_and_answer(host: Host, event: &str, payload: &[u8]) {
 #[test]
 fn disturbed_payloads() {
     let mut noise = Noise(0x5EED);
-    for (folder, host) in FOLDERS {
-        for recorded in recorded(folder) {
+    for (folder, host) in folders() {
+        for recorded in recorded(&folder) {
             for payload in &recorded.payloads {
                 for _ in 0..40 {
                     let mut payload = payload.clone();
@@ -129,8 +129,8 @@ fn disturbed_payloads() {
 #[test]
 fn any_json_for_any_event() {
     let mut noise = Noise(0xBEEF);
-    for (folder, host) in FOLDERS {
-        for recorded in recorded(folder) {
+    for (folder, host) in folders() {
+        for recorded in recorded(&folder) {
             for _ in 0..60 {
                 read_and_answer(host, &recorded.event, noise.value(5).to_string().as_bytes());
             }
@@ -147,8 +147,8 @@ fn any_bytes() {
             let bytes: Vec<u8> = (0..length).map(|_| noise.next() as u8).collect();
             assert!(wire::read_event(host, Some("PreToolUse"), &bytes).is_err());
         }
-        for (folder, _) in FOLDERS {
-            for recorded in recorded(folder) {
+        for (folder, _) in folders() {
+            for recorded in recorded(&folder) {
                 let mut bytes = recorded.payloads[0].to_string().into_bytes();
                 for _ in 0..20 {
                     let at = noise.below(bytes.len());

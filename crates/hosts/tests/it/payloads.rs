@@ -4,13 +4,13 @@ use domain::host_event::{Happening, Host, HostEvent, StartSource};
 use hosts::wire;
 use serde_json::json;
 
-use crate::recorded::{FOLDERS, assert_golden, read, recorded};
+use crate::recorded::{assert_golden, folders, read, recorded};
 
 #[test]
 fn every_recorded_payload_is_read() {
-    for (folder, host) in FOLDERS {
+    for (folder, host) in folders() {
         let mut text = String::new();
-        for recorded in recorded(folder) {
+        for recorded in recorded(&folder) {
             for payload in &recorded.payloads {
                 let line = read(host, &recorded.event, payload)
                     .map_or("–".to_owned(), |event| shown(&event));

@@ -3,20 +3,28 @@
 use domain::host_event::{Happening, Host};
 use serde_json::{Value, json};
 
-use crate::recorded::read;
+use crate::recorded::{Recorded, read, recorded};
 
+const RECORDED_PROMPT: &str = "do the task";
+
+/// Reads this prompt from a recorded payload.
 fn prompt(host: Host, text: &str) -> String {
-    let (event, payload) = match host {
-        Host::ClaudeCode | Host::Codex => ("UserPromptSubmit", json!({ "prompt": text })),
-        Host::Gemini => ("BeforeAgent", json!({ "prompt": text })),
-        Host::Copilot => ("userPromptSubmitted", json!({ "prompt": text })),
-        Host::Cursor => ("beforeSubmitPrompt", json!({ "prompt": text })),
-        Host::OpenCode => (
-            "chat.message",
-            json!({ "output": { "parts": [{ "type": "text", "text": text }] } }),
-        ),
+    let is_prompt = |event: &str, payload: &Value| {
+        let read = read(host, event, payload).map(|event| event.happening);
+        matches!(read, Some(Happening::PromptSubmitted { prompt }) if prompt == RECORDED_PROMPT)
     };
-    submitted(host, event, &payload)
+    let (event, payload) = recorded(host.as_str())
+        .into_iter()
+        .find_map(|Recorded { event, payloads }| {
+            let payload = payloads
+                .into_iter()
+                .find(|payload| is_prompt(&event, payload))?;
+            Some((event, payload.to_string()))
+        })
+        .unwrap();
+    let quoted = |text: &str| Value::from(text).to_string();
+    let payload = payload.replace(&quoted(RECORDED_PROMPT), &quoted(text));
+    submitted(host, &event, &serde_json::from_str(&payload).unwrap())
 }
 
 fn submitted(host: Host, event: &str, payload: &Value) -> String {

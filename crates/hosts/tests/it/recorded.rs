@@ -3,19 +3,26 @@
 use std::path::Path;
 
 use domain::host_event::{Happening, Host, HostEvent, ToolCall};
-use hosts::wire;
+use hosts::{ToolCallSample, host_spec, wire};
 use serde_json::Value;
 
-/// The folders of `tests/data`, and whose payloads they hold.
-pub(crate) const FOLDERS: [(&str, Host); 7] = [
-    ("claude-code", Host::ClaudeCode),
-    ("codex", Host::Codex),
-    ("copilot", Host::Copilot),
-    ("copilot-claude-format", Host::Copilot),
-    ("cursor", Host::Cursor),
-    ("gemini", Host::Gemini),
-    ("opencode", Host::OpenCode),
-];
+/// Returns the folders of `tests/data`, and whose payloads they hold: `HOST` or `HOST-VARIANT`.
+pub(crate) fn folders() -> Vec<(String, Host)> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut folders: Vec<(String, Host)> = std::fs::read_dir(data)
+        .unwrap()
+        .map(|entry| {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let host = Host::ALL.into_iter().find(|host| {
+                let rest = name.strip_prefix(host.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            });
+            (name, host.expect("a host's name"))
+        })
+        .collect();
+    folders.sort();
+    folders
+}
 
 /// One file of `tests/data`: an event and its payloads.
 pub(crate) struct Recorded {
@@ -53,31 +60,17 @@ pub(crate) fn read(host: Host, event: &str, payload: &Value) -> Option<HostEvent
     wire::read_event(host, Some(event), payload.to_string().as_bytes()).unwrap()
 }
 
-/// Reads a call of a tool from a payload with Claude Code's fields.
+/// Reads a call of a tool from a payload of the host.
 pub(crate) fn call(host: Host, tool: &str, input: &Value) -> ToolCall {
-    let (event, payload) = match host {
-        Host::OpenCode => (
-            "tool.execute.before",
-            serde_json::json!({ "input": { "tool": tool }, "output": { "args": input } }),
-        ),
-        Host::Gemini => (
-            "BeforeTool",
-            serde_json::json!({ "tool_name": tool, "tool_input": input }),
-        ),
-        Host::Copilot => (
-            "preToolUse",
-            serde_json::json!({ "toolName": tool, "toolArgs": input }),
-        ),
-        Host::Cursor => (
-            "preToolUse",
-            serde_json::json!({ "tool_name": tool, "tool_input": input }),
-        ),
-        Host::ClaudeCode | Host::Codex => (
-            "PreToolUse",
-            serde_json::json!({ "tool_name": tool, "tool_input": input }),
-        ),
-    };
-    match read(host, event, &payload).unwrap().happening {
+    let spec = host_spec(host);
+    let payload = (spec.render_sample)(&ToolCallSample {
+        // Without ids: not every host sends them.
+        session: "",
+        directory: "/project",
+        tool,
+        input,
+    });
+    match read(host, spec.gate_event, &payload).unwrap().happening {
         Happening::ToolAboutToRun(call) => call,
         other => panic!("{other:?}"),
     }

@@ -2,7 +2,7 @@
 //! streams.
 //!
 //! Codex silently skips hooks it does not trust. It keeps a hash of each trusted hook in the user's
-//! own configuration; that file is written by Codex, and only on `tl doctor --trust codex`.
+//! own configuration; that file is written by Codex, and only on `tl host doctor --trust codex`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use application::{Failure, FailureKind};
 use domain::host_event::Host;
 use domain::text::count_with_noun;
+use hosts::host_spec;
 use hosts::install::{
-    FileOutcome, HookCall, InstalledHooks, find_installed, hooks_path, host_files, is_our_command,
+    FileOutcome, HookCall, InstalledHooks, find_installed, host_files, is_our_command,
 };
 use serde_json::{Value, json};
 use store::DiskFiles;
@@ -129,7 +130,7 @@ impl CodexClient {
         let text = |hook: &Value, name: &str| hook[name].as_str().unwrap_or_default().to_owned();
         // Codex lists the hooks of the user and of plugins too. Only this project's file is ours to
         // judge.
-        let file = root.join(hooks_path(Host::Codex));
+        let file = root.join(host_spec(Host::Codex).hooks_path);
         let of_project = |hook: &&Value| file == Path::new(&text(hook, "sourcePath"));
         let all = answer["data"]
             .as_array()
@@ -202,7 +203,7 @@ pub(super) fn trust_project_hooks(ui: Ui, disk: &DiskFiles) -> Result<(), Failur
             "Codex does not list the hooks, because it does not trust this folder yet",
         )
         .with_step("codex   # in this folder, and trust it")
-        .with_step("tl doctor --trust codex"));
+        .with_step("tl host doctor --trust codex"));
     }
     let wanted: Vec<&ListedHook> = listed
         .iter()
@@ -255,7 +256,7 @@ pub(super) fn trust_project_hooks(ui: Ui, disk: &DiskFiles) -> Result<(), Failur
 /// Returns the command lines that are exactly what we would write. Anything else may come from a
 /// cloned repository, and trusting it would run foreign code on every tool call.
 fn own_command_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
-    let path = hooks_path(Host::Codex);
+    let path = host_spec(Host::Codex).hooks_path;
     let text = read_project_file(disk, path)?;
     let ours: Option<(String, InstalledHooks)> =
         text.and_then(|text| find_installed(Host::Codex, &text).map(|found| (text, found)));
@@ -287,7 +288,7 @@ fn own_command_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
             ),
         )
         .with_step("tl init --host codex")
-        .with_step("tl doctor --trust codex"));
+        .with_step("tl host doctor --trust codex"));
     }
     let lines = ours
         .entries

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use application::Failure;
 use domain::host_event::Host;
 use domain::text::count_with_noun;
+use hosts::host_spec;
 use hosts::install::{
-    FileOutcome, HookCall, HookSetup, HostFile, InstalledHooks, find_installed, hooks_path,
-    host_files,
+    FileOutcome, HookSetup, HostFile, InstalledHooks, find_installed, host_files,
 };
 use serde::Serialize;
 use store::DiskFiles;
@@ -91,7 +91,7 @@ impl HostHealth {
 
 /// Checks a host; `None` if it is not installed in this project.
 pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
-    let file = hooks_path(host);
+    let file = host_spec(host).hooks_path;
     let mut health = HostHealth {
         host,
         file: file.to_owned(),
@@ -157,7 +157,7 @@ pub(super) fn check_host(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
             );
         }
     }
-    if host == Host::Codex {
+    if host_spec(host).quirks.needs_hook_trust {
         check_codex_trust(&mut health, disk.root());
     }
     Some(health)
@@ -263,25 +263,18 @@ pub(super) fn may_run_program(program: &Path) -> bool {
 
 /// Sends a probe event through the configured command line.
 fn send_probes(health: &mut HostHealth, root: &Path, ours: &InstalledHooks, text: &str) {
-    let host = health.host;
-    // The event before a tool call, because blocking depends on it; the hosts name it differently.
-    let gate = match host {
-        Host::ClaudeCode | Host::Codex => "PreToolUse",
-        Host::Gemini => "BeforeTool",
-        Host::Cursor | Host::Copilot => "preToolUse",
-        Host::OpenCode => "",
-    };
-    let call: Option<&HookCall> = ours
+    let spec = host_spec(health.host);
+    // The event before a tool call, because blocking depends on it; a plugin's entry is for all.
+    let gate = ours
         .entries
         .iter()
-        .find(|entry| entry.event == gate)
-        .map(|entry| &entry.call);
-    let Some(call) = call else { return };
-    let mut fired = vec![probe_hook_command(host, gate, call, root)];
-    if host == Host::OpenCode
+        .find(|entry| entry.event == spec.gate_event || entry.event.is_empty());
+    let Some(gate) = gate else { return };
+    let mut fired = vec![probe_hook_command(spec, gate, root)];
+    if let Some(script) = spec.quirks.plugin_probe
         && let Some(node) = find_on_path("node")
     {
-        fired.push(probe_plugin(&node, text, root));
+        fired.push(probe_plugin(&node, script, text, root));
     }
     // The hooks' program also serves MCP, so one probe covers the server entry of every host.
     fired.push(probe_mcp_server(&ours.setup.program, root));
@@ -290,7 +283,7 @@ fn send_probes(health: &mut HostHealth, root: &Path, ours: &InstalledHooks, text
             Ok(probe) => health.probes.push(probe),
             Err(why) => health.add_problem(
                 why,
-                &["tl doctor   # again; if it persists, see .throughline/logs"],
+                &["tl host doctor   # again; if it persists, see .throughline/logs"],
             ),
         }
     }
@@ -311,7 +304,7 @@ fn check_codex_trust(health: &mut HostHealth, root: &Path) {
             "Codex does not list the hooks, because it does not trust this folder yet",
             &[
                 "codex   # in this folder, and trust it",
-                "tl doctor --trust codex",
+                "tl host doctor --trust codex",
             ],
         ),
         Ok(HookTrust::Missing(missing)) => health.add_problem(
@@ -320,7 +313,7 @@ fn check_codex_trust(health: &mut HostHealth, root: &Path) {
                 count_with_noun(missing, "hook", "hooks")
             ),
             &[
-                "tl doctor --trust codex",
+                "tl host doctor --trust codex",
                 "codex   # or here, where it asks",
             ],
         ),

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use domain::host_event::Host;
-use hosts::install::HookCall;
+use hosts::install::{HookCall, HookEntry};
+use hosts::{HostSpec, ToolCallSample};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -28,17 +28,15 @@ pub(super) struct Probe {
 
 /// Sends an event through the command line of a host.
 pub(super) fn probe_hook_command(
-    host: Host,
-    event: &str,
-    call: &HookCall,
+    spec: &HostSpec,
+    entry: &HookEntry,
     root: &Path,
 ) -> Result<Probe, String> {
-    let (program, arguments) = match call {
+    let (program, arguments) = match &entry.call {
         HookCall::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
         HookCall::Program(program, arguments) => (program.clone(), arguments.clone()),
     };
-    // OpenCode's plugin passes the event in the payload; the others name it.
-    let what = match event {
+    let what = match entry.event.as_str() {
         "" => "answered".to_owned(),
         event => format!("answered {event}"),
     };
@@ -46,7 +44,7 @@ pub(super) fn probe_hook_command(
         &program,
         &arguments,
         root,
-        probe_payload(host, root).to_string().as_bytes(),
+        probe_payload(spec, root).to_string().as_bytes(),
     )?;
     let answer = ran.stdout.trim();
     // No output means "no objection". Anything else has to be JSON: hosts let the call pass if it
@@ -63,24 +61,17 @@ pub(super) fn probe_hook_command(
     })
 }
 
-/// Loads the OpenCode plugin as OpenCode would, and calls its `tool.execute.before` hook.
-pub(super) fn probe_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Probe, String> {
-    // The plugin is passed on stdin, not imported from its file: what is run must be the text that
-    // was checked, even if the file changes meanwhile.
-    const PLUGIN_SCRIPT: &str = r#"
-        let text = "";
-        process.stdin.setEncoding("utf8");
-        for await (const piece of process.stdin) text += piece;
-        const plugin = await import("data:text/javascript;base64," + Buffer.from(text).toString("base64"));
-        const directory = process.cwd();
-        const hooks = await plugin.Throughline({ directory, worktree: directory, client: {} });
-        const input = { tool: "read", sessionID: "throughline-doctor", callID: "throughline-doctor" };
-        await hooks["tool.execute.before"](input, { args: { filePath: directory + "/throughline-doctor.txt" } });
-    "#;
+/// Loads a plugin in node by the host's script, which calls its gate.
+pub(super) fn probe_plugin(
+    node: &Path,
+    script: &str,
+    plugin: &str,
+    root: &Path,
+) -> Result<Probe, String> {
     let arguments = [
         "--input-type=module".to_owned(),
         "-e".to_owned(),
-        PLUGIN_SCRIPT.to_owned(),
+        script.to_owned(),
     ];
     let ran = run(
         &node.display().to_string(),
@@ -132,33 +123,17 @@ pub(super) fn probe_mcp_server(program: &str, root: &Path) -> Result<Probe, Stri
 }
 
 /// Returns a probe event in the host's own format.
-fn probe_payload(host: Host, root: &Path) -> Value {
-    let root = root.display().to_string();
+fn probe_payload(spec: &HostSpec, root: &Path) -> Value {
+    let directory = root.display().to_string();
     // A file that does not exist and matches no plan: the gates have nothing to object to.
-    let file = format!("{root}/throughline-doctor.txt");
-    match host {
-        Host::ClaudeCode | Host::Codex => json!({
-            "session_id": PROBE_SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "PreToolUse",
-            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": PROBE_SESSION,
-        }),
-        Host::Gemini => json!({
-            "session_id": PROBE_SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "BeforeTool",
-            "tool_name": "read_file", "tool_input": { "file_path": file },
-        }),
-        Host::Cursor => json!({
-            "conversation_id": PROBE_SESSION, "generation_id": PROBE_SESSION, "session_id": PROBE_SESSION,
-            "hook_event_name": "preToolUse", "workspace_roots": [root],
-            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": PROBE_SESSION,
-        }),
-        Host::Copilot => json!({
-            "sessionId": PROBE_SESSION, "timestamp": 0, "cwd": root, "toolName": "view", "toolArgs": { "path": file },
-        }),
-        Host::OpenCode => json!({
-            "hook_event_name": "tool.execute.before", "directory": root, "worktree": root,
-            "input": { "tool": "read", "sessionID": PROBE_SESSION, "callID": PROBE_SESSION },
-            "output": { "args": { "filePath": file } },
-        }),
-    }
+    let file = format!("{directory}/throughline-doctor.txt");
+    let (tool, path_field) = spec.read_tool;
+    (spec.render_sample)(&ToolCallSample {
+        session: PROBE_SESSION,
+        directory: &directory,
+        tool,
+        input: &json!({ path_field: file }),
+    })
 }
 
 struct ProgramOutput {

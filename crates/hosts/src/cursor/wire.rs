@@ -6,16 +6,17 @@
 use domain::host_event::{Happening, Host, HostEvent, ToolCall};
 use serde_json::{Value, json};
 
-use super::answer::{AnswerVerdict, HostAnswer};
-use super::fields::Fields;
-use super::{envelope, prompt, tools};
+use crate::spec::ToolCallSample;
+use crate::wire::answer::{AnswerVerdict, HostAnswer};
+use crate::wire::fields::Fields;
+use crate::wire::{envelope, prompt, tools};
 
 pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     let finished = |call: ToolCall, failed: bool| Happening::ToolFinished { call, failed };
     let happening = match name {
-        "preToolUse" => Happening::ToolAboutToRun(tools::read_tool_call(Host::Cursor, fields)),
-        "postToolUse" => finished(tools::read_tool_call(Host::Cursor, fields), false),
-        "postToolUseFailure" => finished(tools::read_tool_call(Host::Cursor, fields), true),
+        "preToolUse" => tools::read_call_before(Host::Cursor, fields),
+        "postToolUse" => tools::read_call_after(Host::Cursor, fields, false),
+        "postToolUseFailure" => tools::read_call_after(Host::Cursor, fields, true),
         // The same calls again, by kind. The installer subscribes to the ones above; these are for
         // settings written by hand.
         "beforeShellExecution" => {
@@ -28,14 +29,8 @@ pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "afterFileEdit" => finished(call_of_tool("Edit", &["file_path", "edits"], fields), false),
         "beforeMCPExecution" => Happening::ToolAboutToRun(call_of_server(fields)),
         "afterMCPExecution" => finished(call_of_server(fields), false),
-        "beforeSubmitPrompt" => Happening::PromptSubmitted {
-            prompt: prompt::restore_typed_prompt(
-                fields.first_text(&["prompt"]).unwrap_or_default(),
-            ),
-        },
-        "sessionStart" => Happening::SessionStarted {
-            source: envelope::read_start_source(fields),
-        },
+        "beforeSubmitPrompt" => prompt::read_submitted_prompt(fields),
+        "sessionStart" => envelope::read_session_start(fields),
         "preCompact" => Happening::Compacting,
         // A follow-up here would restart an agent that a person has just aborted.
         "stop"
@@ -122,4 +117,13 @@ fn render_verdict(event: &HostEvent, answer: &HostAnswer) -> Option<Value> {
         )
         .then(|| json!({ "additional_context": context })),
     }
+}
+
+/// Renders the payload of a tool call.
+pub(super) fn render_sample(call: &ToolCallSample<'_>) -> Value {
+    json!({
+        "conversation_id": call.session, "generation_id": call.session, "session_id": call.session,
+        "hook_event_name": "preToolUse", "workspace_roots": [call.directory],
+        "tool_name": call.tool, "tool_input": call.input, "tool_use_id": call.session,
+    })
 }

@@ -6,30 +6,19 @@
 use domain::host_event::{Happening, Host, HostEvent};
 use serde_json::{Value, json};
 
-use super::answer::{self, AnswerVerdict, HostAnswer};
-use super::fields::Fields;
-use super::{claude_code, envelope, prompt, tools};
+use crate::claude_code;
+use crate::spec::ToolCallSample;
+use crate::wire::answer::{self, AnswerVerdict, HostAnswer};
+use crate::wire::fields::Fields;
+use crate::wire::{envelope, prompt, tools};
 
 pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
-    let call = || tools::read_tool_call(Host::Copilot, fields);
     let happening = match name {
-        "preToolUse" => Happening::ToolAboutToRun(call()),
-        "postToolUse" => Happening::ToolFinished {
-            call: call(),
-            failed: has_failed(fields),
-        },
-        "postToolUseFailure" => Happening::ToolFinished {
-            call: call(),
-            failed: true,
-        },
-        "userPromptSubmitted" => Happening::PromptSubmitted {
-            prompt: prompt::restore_typed_prompt(
-                fields.first_text(&["prompt"]).unwrap_or_default(),
-            ),
-        },
-        "sessionStart" => Happening::SessionStarted {
-            source: envelope::read_start_source(fields),
-        },
+        "preToolUse" => tools::read_call_before(Host::Copilot, fields),
+        "postToolUse" => tools::read_call_after(Host::Copilot, fields, has_failed(fields)),
+        "postToolUseFailure" => tools::read_call_after(Host::Copilot, fields, true),
+        "userPromptSubmitted" => prompt::read_submitted_prompt(fields),
+        "sessionStart" => envelope::read_session_start(fields),
         "preCompact" => Happening::Compacting,
         // Ending a subagent must not run the stop gates of the session.
         "agentStop" if fields.first_text(&["agentId"]).is_some() => Happening::SubagentStopping,
@@ -39,7 +28,7 @@ pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "subagentStop" => Happening::SubagentStopping,
         "sessionEnd" => Happening::SessionEnded,
         name if is_claude_format(name) => {
-            return claude_code::read_event(Host::Copilot, name, fields);
+            return claude_code::wire::read_event(Host::Copilot, name, fields);
         }
         _ => return None,
     };
@@ -81,4 +70,11 @@ pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Va
         // context.
         (AnswerVerdict::Context(context), _) => Some(json!({ "additionalContext": context })),
     }
+}
+
+/// Renders the payload of a tool call.
+pub(super) fn render_sample(call: &ToolCallSample<'_>) -> Value {
+    json!({
+        "sessionId": call.session, "timestamp": 0, "cwd": call.directory, "toolName": call.tool, "toolArgs": call.input,
+    })
 }

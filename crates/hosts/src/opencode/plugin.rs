@@ -1,18 +1,33 @@
 //! The OpenCode plugin: OpenCode has no hooks that start a program, so a small plugin does.
 
-use super::{HookCall, HookEntry, HookSetup, InstalledHooks};
+use crate::install::{HookCall, HookEntry, HookSetup, InstalledHooks};
 
 /// First words of the plugin, which identify it.
 pub(super) const PLUGIN_MARK: &str = "// Throughline in OpenCode.";
 
 const PLUGIN_TEMPLATE: &str = include_str!("../../assets/opencode/throughline.js");
+/// Loads the plugin as OpenCode would, and calls its gate.
+///
+/// The plugin comes on stdin and is not imported from its file: what is run must be the text that
+/// was checked, even if the file changes meanwhile.
+pub(super) const PROBE_SCRIPT: &str = r#"
+    let text = "";
+    process.stdin.setEncoding("utf8");
+    for await (const piece of process.stdin) text += piece;
+    const plugin = await import("data:text/javascript;base64," + Buffer.from(text).toString("base64"));
+    const directory = process.cwd();
+    const hooks = await plugin.Throughline({ directory, worktree: directory, client: {} });
+    const input = { tool: "read", sessionID: "throughline-doctor", callID: "throughline-doctor" };
+    await hooks["tool.execute.before"](input, { args: { filePath: directory + "/throughline-doctor.txt" } });
+"#;
 const PROGRAM_LINE: &str = "const PROGRAM = ";
 const STRICT_LINE: &str = "const STRICT = ";
 
 /// Renders the plugin.
-pub(super) fn render_plugin(program: &str, strict: bool) -> String {
+pub(super) fn render_plugin(setup: &HookSetup) -> String {
+    let strict = setup.strict;
     // A JSON string is also a JavaScript literal, whatever characters the path has.
-    let program = serde_json::Value::from(program).to_string();
+    let program = serde_json::Value::from(setup.program.as_str()).to_string();
     let line = |line: &str| {
         if line.starts_with(PROGRAM_LINE) {
             format!("{PROGRAM_LINE}{program}\n")

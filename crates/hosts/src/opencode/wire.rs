@@ -6,9 +6,10 @@
 use domain::host_event::{Happening, Host, HostEvent, StartSource, ToolCall};
 use serde_json::{Value, json};
 
-use super::answer::{AnswerVerdict, HostAnswer};
-use super::fields::Fields;
-use super::{prompt, tools};
+use crate::spec::ToolCallSample;
+use crate::wire::answer::{AnswerVerdict, HostAnswer};
+use crate::wire::fields::Fields;
+use crate::wire::{prompt, tools};
 
 const SYSTEM_TRANSFORM_HOOK: &str = "experimental.chat.system.transform";
 
@@ -155,4 +156,13 @@ pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Va
         }
         (AnswerVerdict::Nothing | AnswerVerdict::Block(_) | AnswerVerdict::Context(_), _) => None,
     }
+}
+
+/// Renders the payload of a tool call.
+pub(super) fn render_sample(call: &ToolCallSample<'_>) -> Value {
+    json!({
+        "hook_event_name": "tool.execute.before", "directory": call.directory, "worktree": call.directory,
+        "input": { "tool": call.tool, "sessionID": call.session, "callID": call.session },
+        "output": { "args": call.input },
+    })
 }

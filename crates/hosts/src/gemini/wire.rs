@@ -2,30 +2,26 @@
 
 use domain::briefing::BRIEFING_OPENING;
 use domain::host_event::{Happening, Host, HostEvent};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::answer::{self, AnswerVerdict, HostAnswer};
-use super::fields::Fields;
-use super::{envelope, prompt, tools};
+use crate::spec::ToolCallSample;
+use crate::wire::answer::{self, AnswerVerdict, HostAnswer};
+use crate::wire::fields::Fields;
+use crate::wire::{envelope, prompt, tools};
 
 pub(super) fn read_event(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     let happening = match name {
-        "BeforeTool" => Happening::ToolAboutToRun(tools::read_tool_call(Host::Gemini, fields)),
-        "AfterTool" => Happening::ToolFinished {
-            call: tools::read_tool_call(Host::Gemini, fields),
-            failed: fields.inner_fields("tool_response").has("error"),
-        },
-        "BeforeAgent" => Happening::PromptSubmitted {
-            prompt: prompt::restore_typed_prompt(
-                fields.first_text(&["prompt"]).unwrap_or_default(),
-            ),
-        },
+        "BeforeTool" => tools::read_call_before(Host::Gemini, fields),
+        "AfterTool" => tools::read_call_after(
+            Host::Gemini,
+            fields,
+            fields.inner_fields("tool_response").has("error"),
+        ),
+        "BeforeAgent" => prompt::read_submitted_prompt(fields),
         "AfterAgent" => Happening::Stopping {
             again: fields.flag("stop_hook_active"),
         },
-        "SessionStart" => Happening::SessionStarted {
-            source: envelope::read_start_source(fields),
-        },
+        "SessionStart" => envelope::read_session_start(fields),
         "SessionEnd" => Happening::SessionEnded,
         // `PreCompress` fires before every request to the model, so it does not tell that anything
         // is
@@ -51,4 +47,12 @@ pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Va
         }
     };
     answer::add_notice(said, answer.notice.as_deref())
+}
+
+/// Renders the payload of a tool call.
+pub(super) fn render_sample(call: &ToolCallSample<'_>) -> Value {
+    json!({
+        "session_id": call.session, "transcript_path": "", "cwd": call.directory, "hook_event_name": "BeforeTool",
+        "tool_name": call.tool, "tool_input": call.input,
+    })
 }

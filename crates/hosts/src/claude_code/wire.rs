@@ -2,36 +2,25 @@
 //! hooks from Claude Code's settings.
 
 use domain::host_event::{Happening, Host, HostEvent};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::answer::{self, AnswerVerdict, HostAnswer};
-use super::fields::Fields;
-use super::{envelope, prompt, tools};
+use crate::spec::ToolCallSample;
+use crate::wire::answer::{self, AnswerVerdict, HostAnswer};
+use crate::wire::fields::Fields;
+use crate::wire::{envelope, prompt, tools};
 
-pub(super) fn read_event(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
+pub(crate) fn read_event(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     let happening = match name {
-        "PreToolUse" => Happening::ToolAboutToRun(tools::read_tool_call(host, fields)),
-        "PostToolUse" => Happening::ToolFinished {
-            call: tools::read_tool_call(host, fields),
-            failed: has_failed(fields),
-        },
-        "PostToolUseFailure" => Happening::ToolFinished {
-            call: tools::read_tool_call(host, fields),
-            failed: true,
-        },
-        "UserPromptSubmit" => Happening::PromptSubmitted {
-            prompt: prompt::restore_typed_prompt(
-                fields.first_text(&["prompt"]).unwrap_or_default(),
-            ),
-        },
+        "PreToolUse" => tools::read_call_before(host, fields),
+        "PostToolUse" => tools::read_call_after(host, fields, has_failed(fields)),
+        "PostToolUseFailure" => tools::read_call_after(host, fields, true),
+        "UserPromptSubmit" => prompt::read_submitted_prompt(fields),
         // A typed `/command` is reported here, with its name and arguments; no tool call announces
         // it.
         "UserPromptExpansion" => Happening::PromptSubmitted {
             prompt: read_typed_command(fields),
         },
-        "SessionStart" => Happening::SessionStarted {
-            source: envelope::read_start_source(fields),
-        },
+        "SessionStart" => envelope::read_session_start(fields),
         "PreCompact" => Happening::Compacting,
         "PostCompact" => Happening::Compacted,
         // Copilot uses this name for the end of a subagent as well.
@@ -77,7 +66,7 @@ pub(super) fn render_answer(event: &HostEvent, answer: &HostAnswer) -> Option<Va
 }
 
 /// Renders the answer without the notice, which Codex would reject as an unknown field.
-pub(super) fn render_without_notice(event: &HostEvent, answer: &HostAnswer) -> Option<Value> {
+pub(crate) fn render_without_notice(event: &HostEvent, answer: &HostAnswer) -> Option<Value> {
     match (&answer.verdict, &event.happening) {
         (AnswerVerdict::Nothing, _) => None,
         (AnswerVerdict::Block(reason), Happening::ToolAboutToRun(_)) => {
@@ -92,4 +81,12 @@ pub(super) fn render_without_notice(event: &HostEvent, answer: &HostAnswer) -> O
             Some(answer::nested_context_json(&event.name, context))
         }
     }
+}
+
+/// Renders the payload of a tool call.
+pub(crate) fn render_sample(call: &ToolCallSample<'_>) -> Value {
+    json!({
+        "session_id": call.session, "transcript_path": "", "cwd": call.directory, "hook_event_name": "PreToolUse",
+        "tool_name": call.tool, "tool_input": call.input, "tool_use_id": call.session,
+    })
 }

@@ -5,11 +5,13 @@
 
 use domain::host_event::Host;
 
-use super::agent_commands::agent_commands;
-use super::{HookSetup, settings};
+use crate::install::agent_commands::agent_commands;
+use crate::install::ordered_json::OrderedJson;
+use crate::install::settings::{parse_settings, strip_byte_order_mark};
+use crate::install::{FileOutcome, HookSetup, host_files};
 
 /// Prefix of the plugin's name in Claude Code's settings, before the marketplace.
-pub(super) const PLUGIN_NAME_PREFIX: &str = "throughline@";
+const PLUGIN_NAME_PREFIX: &str = "throughline@";
 
 const MANIFEST: &str = r#"{
   "name": "throughline",
@@ -51,8 +53,11 @@ pub fn plugin_files() -> Vec<(String, String)> {
         program: "tl".to_owned(),
         strict: false,
     };
-    let hooks = settings::install_hooks(None, Host::ClaudeCode, &setup)
-        .expect("BUG: an empty file can be written");
+    let files = host_files(Host::ClaudeCode, &setup);
+    let settings = files.first().map(|file| file.install(None, &setup));
+    let Some(Ok(FileOutcome::Text(hooks))) = settings else {
+        unreachable!("BUG: hooks can be written into an empty file");
+    };
     // The plugin is active in all of the user's projects, and a failing hook blocks. Where the
     // program is missing, tools must still run.
     let hooks = hooks.replace(
@@ -92,4 +97,18 @@ pub fn plugin_files() -> Vec<(String, String)> {
         )
     }));
     files
+}
+
+/// Whether settings enable our plugin.
+pub(super) fn is_enabled(settings: &str) -> bool {
+    let enabled = parse_settings(strip_byte_order_mark(settings).1)
+        .ok()
+        .and_then(|root| root.object_value()?.object_value("enabledPlugins"));
+    enabled.is_some_and(|plugins| {
+        plugins.properties().iter().any(|plugin| {
+            let value = plugin.value().map(|value| OrderedJson::from_node(&value));
+            let name = plugin.decoded_name().unwrap_or_default();
+            value == Some(OrderedJson::Bool(true)) && name.starts_with(PLUGIN_NAME_PREFIX)
+        })
+    })
 }
