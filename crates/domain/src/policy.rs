@@ -1,24 +1,22 @@
-//! Policy: every threshold and switch a user may change, with its default.
+//! Policy: every threshold and switch a user may change, with its default and description.
 //!
-//! The reference page `docs/reference/configuration.md` is generated from
-//! [`crate::settings::keys`]; `config.toml` is parsed in [`crate::settings`]. The variants of the
-//! enums that protect a project are ordered from loose to strict, so that "stricter" is a
-//! comparison.
-
-use serde::{Deserialize, Serialize};
+//! `config.toml` is parsed in [`crate::settings`]; `docs/reference/configuration.md` is generated
+//! from the declarations here. The variants of the enums that protect a project are ordered from
+//! loose to strict, so that "stricter" is a comparison.
 
 use crate::ids::Principal;
-use crate::tick::context::GenerationPolicy;
-use crate::work::tdd::CommitPrefixes;
+use crate::settings::declaration::{
+    list_of, refuse_higher, refuse_looser, setting_enum, setting_table,
+};
 use crate::work::uncommitted::GENERATED_FILE_PATTERNS;
 
-/// Whose approval counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ApprovalPolicy {
-    #[default]
-    Anyone,
-    Human,
+setting_enum! {
+    /// Whose approval counts.
+    pub enum ApprovalPolicy {
+        #[default]
+        Anyone = "anyone",
+        Human = "human",
+    }
 }
 
 impl ApprovalPolicy {
@@ -35,265 +33,331 @@ impl ApprovalPolicy {
         !self.accepts_person(false)
     }
 
-    /// Like [`Self::accepts`], for callers that only know whether the principal is a person.
+    /// Like [`Self::accepts_approval_by`], for callers that only know whether the principal is a
+    /// person.
     #[must_use]
     pub fn accepts_person(self, is_person: bool) -> bool {
         is_person || self == Self::Anyone
     }
 }
 
-/// Which descendants a changed parent makes stale.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CascadePolicy {
-    // Deep marks more as stale, so it is the stricter one and comes last.
-    Precise,
-    #[default]
-    Deep,
-}
-
-/// What consistency warnings do to an approval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ConsistencyPolicy {
-    Off,
-    #[default]
-    Warn,
-    RequireForce,
-}
-
-/// When an overwritten plan is also backed up as a readable file in `backups/`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BackupPolicy {
-    #[default]
-    Always,
-    Approved,
-    Off,
-}
-
-/// What a gate does when it fires.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GateMode {
-    Off,
-    /// The step is allowed, and the agent gets a warning.
-    Warn,
-    #[default]
-    Block,
-}
-
-/// The table `[policy.gates]`: each gate's mode, and the gates' thresholds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct GatePolicy {
-    pub hierarchy: GateMode,
-    pub read_before_write: GateMode,
-    pub shrink: GateMode,
-    pub session: GateMode,
-    pub loc: GateMode,
-    pub phase: GateMode,
-    pub context: GateMode,
-    pub scope: GateMode,
-    pub claim: GateMode,
-    pub frozen: GateMode,
-    pub done: GateMode,
-    /// Maximum number of uncommitted changed lines.
-    pub loc_limit: u64,
-    /// Glob patterns of files excluded from the line count.
-    pub loc_exclude: Vec<String>,
-    /// Minimum size of a plan after a write, in percent of its size before.
-    pub shrink_below_percent: u64,
-    /// Gates that block when they cannot be evaluated.
-    pub fail_closed: Vec<String>,
-}
-
-impl Default for GatePolicy {
-    fn default() -> Self {
-        Self {
-            hierarchy: GateMode::Block,
-            read_before_write: GateMode::Block,
-            shrink: GateMode::Block,
-            // Off, because not every host reports the start of a session: there the gate would
-            // block every change of a plan.
-            session: GateMode::Off,
-            loc: GateMode::Block,
-            phase: GateMode::Block,
-            context: GateMode::Block,
-            scope: GateMode::Block,
-            claim: GateMode::Block,
-            frozen: GateMode::Block,
-            done: GateMode::Block,
-            loc_limit: 400,
-            loc_exclude: GENERATED_FILE_PATTERNS
-                .iter()
-                .map(|pattern| (*pattern).to_owned())
-                .collect(),
-            shrink_below_percent: 40,
-            // The only gate that fails closed by default: a lost plan cannot be derived from
-            // anything, while what the other gates prevent can be undone.
-            fail_closed: vec!["read-before-write".to_owned()],
-        }
+setting_enum! {
+    /// Which descendants a changed parent makes stale.
+    pub enum CascadePolicy {
+        // Deep marks more as stale, so it is the stricter one and comes last.
+        Precise = "precise",
+        #[default]
+        Deep = "deep",
     }
 }
 
-/// How much a session has to declare about its work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Governance {
-    /// Signals are shown on request only (`tl drift`).
-    Permissive,
-    /// Signals are reported to the agent.
-    #[default]
-    Assisted,
-    /// Signals are reported, and no file is written before an intent is declared.
-    Strict,
-}
-
-/// Thresholds of the signals. A threshold of 0 turns a signal off.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SignalPolicy {
-    pub section_turns: u32,
-    pub reads_without_writes: u32,
-    pub failures: u32,
-    pub stuck_words_seen: u32,
-    /// Project-specific words that indicate being stuck.
-    pub stuck_words: Vec<String>,
-    pub repetitions: u32,
-    pub similar_percent: u8,
-    pub undeclared_writes: u32,
-    pub warm_minutes: u64,
-    pub stale_minutes: u64,
-    pub completed_branches: u32,
-    /// Names of disabled signals.
-    pub off: Vec<String>,
-}
-
-impl Default for SignalPolicy {
-    fn default() -> Self {
-        Self {
-            section_turns: 8,
-            reads_without_writes: 12,
-            failures: 3,
-            stuck_words_seen: 3,
-            stuck_words: Vec::new(),
-            repetitions: 4,
-            similar_percent: 80,
-            undeclared_writes: 1,
-            warm_minutes: 30,
-            stale_minutes: 120,
-            completed_branches: 5,
-            off: Vec::new(),
-        }
+setting_enum! {
+    /// What consistency warnings do to an approval.
+    pub enum ConsistencyPolicy {
+        Off = "off",
+        #[default]
+        Warn = "warn",
+        RequireForce = "require-force",
     }
 }
 
-/// Maximum length of a briefing; the smaller of both limits applies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct BriefingPolicy {
-    pub characters: usize,
-    pub tokens: usize,
-}
-
-impl Default for BriefingPolicy {
-    fn default() -> Self {
-        Self {
-            // The compositor estimates four ASCII characters per token, so both limits agree for
-            // English text; for other scripts the tokens are reached first.
-            characters: 6_000,
-            tokens: 1_500,
-        }
+setting_enum! {
+    /// When an overwritten plan is also backed up as a readable file in `backups/`.
+    pub enum BackupPolicy {
+        #[default]
+        Always = "always",
+        Approved = "approved",
+        Off = "off",
     }
 }
 
-/// Who may judge the checks of a review.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReviewerPolicy {
-    #[default]
-    Anyone,
-    /// Anyone but the author of what is reviewed.
-    Other,
-}
-
-/// Limits of a review.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ReviewPolicy {
-    pub reviewer: ReviewerPolicy,
-    /// Maximum number of iterations in which one check may fail; after that a MUST is escalated to
-    /// a person and the rest is accepted.
-    pub cap: u32,
-    pub max_iterations: u32,
-    /// Maximum cost of one review; 0 means unlimited.
-    pub budget: u64,
-}
-
-impl Default for ReviewPolicy {
-    fn default() -> Self {
-        Self {
-            reviewer: ReviewerPolicy::default(),
-            // Below `max_iterations`, so that one check that never passes does not use up the whole
-            // review.
-            cap: 5,
-            max_iterations: 8,
-            budget: 0,
-        }
+setting_enum! {
+    /// What a gate does when it fires.
+    pub enum GateMode {
+        Off = "off",
+        /// The step is allowed, and the agent gets a warning.
+        Warn = "warn",
+        #[default]
+        Block = "block",
     }
 }
 
-/// The table `[policy]`: all rules' switches. [`crate::settings::keys`] documents each.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Policy {
-    pub approval: ApprovalPolicy,
-    pub cascade: CascadePolicy,
-    pub cascade_max_depth: usize,
-    pub consistency: ConsistencyPolicy,
-    pub backups: BackupPolicy,
-    pub max_plan_bytes: u64,
-    pub gates: GatePolicy,
-    pub review: ReviewPolicy,
-    /// Timeout of a hook, after which the agent continues.
-    pub hook_deadline_ms: u64,
-    /// Lease time of a claim, counted from its session's last activity.
-    pub claim_lease_minutes: u64,
-    /// Commit prefixes of the steps of a test-driven cycle.
-    pub commits: CommitPrefixes,
-    pub governance: Governance,
-    pub signals: SignalPolicy,
-    pub briefing: BriefingPolicy,
-    /// Retention of notes in days; 0 keeps them for ever.
-    pub notes_kept_days: u32,
-    /// Limits of the prompts for planners and writers of a story.
-    pub generation: GenerationPolicy,
+setting_enum! {
+    /// How much a session has to declare about its work.
+    pub enum Governance {
+        /// Signals are shown on request only (`tl trail drift`).
+        Permissive = "permissive",
+        /// Signals are reported to the agent.
+        #[default]
+        Assisted = "assisted",
+        /// Signals are reported, and no file is written before an intent is declared.
+        Strict = "strict",
+    }
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            approval: ApprovalPolicy::default(),
-            cascade: CascadePolicy::default(),
-            // More than twice the four levels of the deepest built-in profile; only nested tickets
-            // can go deeper.
-            cascade_max_depth: 10,
-            consistency: ConsistencyPolicy::default(),
-            backups: BackupPolicy::default(),
-            max_plan_bytes: 4 * 1024 * 1024,
-            gates: GatePolicy::default(),
-            review: ReviewPolicy::default(),
-            // Not above the shortest timeout of a host: Claude Code gives its SessionEnd hooks 1.5
-            // s.
-            hook_deadline_ms: 1_500,
-            claim_lease_minutes: 30,
-            commits: CommitPrefixes::default(),
-            governance: Governance::default(),
-            signals: SignalPolicy::default(),
-            briefing: BriefingPolicy::default(),
-            notes_kept_days: 0,
-            generation: GenerationPolicy::default(),
-        }
+setting_enum! {
+    /// Who may judge the checks of a review.
+    pub enum ReviewerPolicy {
+        #[default]
+        Anyone = "anyone",
+        /// Anyone but the author of what is reviewed.
+        Other = "other",
+    }
+}
+
+setting_table! {
+    /// Rules of planning, approval and sessions.
+    pub struct Policy in [policy] {
+        /// Whose approvals count: with `human`, only those by people. The environment can only make
+        /// it stricter; a looser value in this file counts once a person accepts it
+        /// (`tl policy accept`).
+        approval: ApprovalPolicy = ApprovalPolicy::Anyone,
+            // An agent can set variables; it must not gain the right to approve its own plans.
+            env ["THROUGHLINE_APPROVAL"], rule refuse_looser;
+
+        /// What a changed parent makes stale: all descendants, or only children that rely on a
+        /// section that changed.
+        cascade: CascadePolicy = CascadePolicy::Deep, env ["THROUGHLINE_CASCADE"];
+
+        /// Maximum depth of a cascade. A deeper tree is treated as damaged, and the cascade stops
+        /// with an error.
+        // More than twice the four levels of the deepest built-in profile; only nested tickets can
+        // go deeper.
+        cascade_max_depth: usize = 10, range 1..=u64::MAX,
+            env ["THROUGHLINE_CASCADE_MAX_DEPTH", "PLANNING_CASCADE_MAX_DEPTH"];
+
+        /// What happens when a plan names characters, places or times its parent does not know.
+        consistency: ConsistencyPolicy = ConsistencyPolicy::Warn, env ["THROUGHLINE_CONSISTENCY"];
+
+        /// When an overwritten plan is also backed up as a readable file in `backups/` beside it:
+        /// always, only if it was approved, or never. The state keeps every version in any case.
+        backups: BackupPolicy = BackupPolicy::Always, env ["THROUGHLINE_BACKUPS"];
+
+        /// Maximum size of a plan file. A larger one is not read, and its node is `invalid` until
+        /// the file is smaller.
+        max_plan_bytes: u64 = 4 * 1024 * 1024, allowed "a number of bytes",
+            env ["THROUGHLINE_MAX_PLAN_BYTES"];
+
+        /// Timeout of a hook, after which it gives up and lets the agent continue. It waits for the
+        /// write lock at most a quarter of this.
+        // Not above the shortest timeout of a host: Claude Code gives its SessionEnd hooks 1.5 s.
+        hook_deadline_ms: u64 = 1_500, allowed "a number of milliseconds",
+            env ["THROUGHLINE_HOOK_DEADLINE_MS"];
+
+        /// Lease time of a claim, counted from the last activity of its session.
+        claim_lease_minutes: u64 = 30, allowed "a number of minutes",
+            env ["THROUGHLINE_CLAIM_LEASE_MINUTES"];
+
+        /// How much a session has to declare about its work, in a project with a trail. `strict`:
+        /// no file is written before an intent is declared. `assisted`: signals are reported to the
+        /// agent. `permissive`: signals are shown on request (`tl trail drift`). The environment can only
+        /// make it stricter.
+        governance: Governance = Governance::Assisted,
+            env ["THROUGHLINE_GOVERNANCE"], rule refuse_looser;
+
+        /// Maximum age of notes (`tl note`), after which `tl trail prune` removes them. Anchors stay.
+        notes_kept_days: u32 = 0, allowed "a number of days; 0 keeps them for ever";
+    }
+    fields {
+        gates: GatePolicy,
+        commits: CommitPrefixes,
+        review: ReviewPolicy,
+        signals: SignalPolicy,
+        briefing: BriefingPolicy,
+        generation: GenerationPolicy,
+    }
+}
+
+setting_table! {
+    /// Mode of each gate, and the gates' thresholds.
+    pub struct GatePolicy in [policy.gates] {
+        /// What happens when an agent plans or writes below a parent that is missing or not
+        /// approved. The environment can only make a gate stricter.
+        hierarchy: GateMode = GateMode::Block,
+            env ["THROUGHLINE_GATE_HIERARCHY"], rule refuse_looser;
+
+        /// What happens when an agent overwrites a plan it has not read, or that changed since it
+        /// did.
+        read_before_write: GateMode = GateMode::Block,
+            env ["THROUGHLINE_GATE_READ_BEFORE_WRITE"], rule refuse_looser;
+
+        /// What happens when a write would remove most of a plan.
+        shrink: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_SHRINK"], rule refuse_looser;
+
+        /// What happens when plans are changed in a session whose start was not reported by a hook.
+        // Off, because not every host reports the start of a session: there the gate would block
+        // every change of a plan.
+        session: GateMode = GateMode::Off, env ["THROUGHLINE_GATE_SESSION"], rule refuse_looser;
+
+        /// What happens when an agent continues to edit with more than `loc_limit` uncommitted
+        /// changed lines. Applies where a profile has this gate, as `tickets` does.
+        loc: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_LOC"], rule refuse_looser;
+
+        /// What happens when an agent edits after a ticket's phase changed, before the phase's
+        /// guide was given and the work committed.
+        phase: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_PHASE"], rule refuse_looser;
+
+        /// What happens at the first edit after entering a ticket whose context the agent has not
+        /// been given.
+        context: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_CONTEXT"], rule refuse_looser;
+
+        /// What happens when work has outgrown its level: a third file in a task, more than five
+        /// scenarios in one ticket.
+        scope: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_SCOPE"], rule refuse_looser;
+
+        /// What happens when an agent writes a node that another session has claimed.
+        claim: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_CLAIM"], rule refuse_looser;
+
+        /// What happens when an agent writes into a frozen plan document.
+        frozen: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_FROZEN"], rule refuse_looser;
+
+        /// What happens when a node with missing, failed or stale evidence is completed.
+        done: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_DONE"], rule refuse_looser;
+
+        /// Maximum number of uncommitted changed lines. The environment can only lower it.
+        loc_limit: u64 = 400, allowed "a number of lines",
+            env ["THROUGHLINE_GATE_LOC_LIMIT"], rule refuse_higher;
+
+        /// Files excluded from the line count. Plans, tickets and `.throughline` are always
+        /// excluded.
+        loc_exclude: Vec<String> = list_of(GENERATED_FILE_PATTERNS),
+            allowed "glob patterns; one without `/` is about the file's name";
+
+        /// Minimum size of a plan after one write, in percent of its size before. The environment
+        /// can only raise it.
+        // A lower percentage lets more of a plan be deleted, so lower means looser here.
+        shrink_below_percent: u64 = 40, range 0..=100,
+            env ["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"], rule refuse_looser;
+
+        /// Gates that block the agent when they cannot be evaluated because the state is locked,
+        /// damaged or too slow. All others fail open: the agent continues, and the failure is
+        /// logged and reported at its next contact.
+        // The only one by default: a lost plan cannot be derived from anything, while what the
+        // other gates prevent can be undone.
+        fail_closed: Vec<String> = list_of(&["read-before-write"]),
+            allowed "names of gates, as `tl gate list` shows them";
+    }
+}
+
+setting_table! {
+    /// Commit prefixes (the word before the colon) of the steps of a test-driven cycle.
+    pub struct CommitPrefixes in [policy.commits] {
+        /// Commit prefixes (the word before the colon) of a commit that adds a failing test.
+        red: Vec<String> = list_of(&["test"]);
+
+        /// Commit prefixes of a commit that makes the test pass.
+        green: Vec<String> = list_of(&["feat", "fix"]);
+
+        /// Commit prefixes of a commit that cleans up and ends the cycle.
+        refactor: Vec<String> = list_of(&["refactor"]);
+    }
+}
+
+setting_table! {
+    /// Limits of a review.
+    pub struct ReviewPolicy in [policy.review] {
+        /// Who may judge the checks of a review: anyone, or only someone other than the author. The
+        /// environment can only make it stricter.
+        reviewer: ReviewerPolicy = ReviewerPolicy::Anyone,
+            env ["THROUGHLINE_REVIEWER"], rule refuse_looser;
+
+        /// Maximum number of iterations in which one check may fail. After that a MUST is escalated
+        /// to a person, and SHOULD and COULD are accepted with that reason.
+        // Below `max_iterations`, so that one check that never passes does not use up the review.
+        cap: u32 = 5, range 1..=u32::MAX as u64, env ["THROUGHLINE_REVIEW_CAP"];
+
+        /// Maximum number of iterations of one review. Findings still open after the last one are
+        /// escalated to a person (MUST) or accepted.
+        max_iterations: u32 = 8, range 1..=u32::MAX as u64,
+            env ["THROUGHLINE_REVIEW_MAX_ITERATIONS"];
+
+        /// Maximum cost of one review, in the unit its reviewers report with `--cost` (tokens,
+        /// cents). When it is spent, the review ends as after its last iteration.
+        budget: u64 = 0, allowed "a number; 0 sets no limit", env ["THROUGHLINE_REVIEW_BUDGET"];
+    }
+}
+
+setting_table! {
+    /// Thresholds of the signals. A threshold of 0 turns a signal off.
+    pub struct SignalPolicy in [policy.signals] {
+        /// Maximum number of tool calls since the session last mapped its position, before it is
+        /// asked for a checkpoint.
+        section_turns: u32 = 8, allowed "a number; 0 turns it off";
+
+        /// Maximum number of reads and searches without a write since then, before it is asked
+        /// whether it is stuck.
+        reads_without_writes: u32 = 12, allowed "a number; 0 turns it off";
+
+        /// Number of consecutive failed tool calls before the agent is advised to step back.
+        failures: u32 = 3, allowed "a number; 0 turns it off";
+
+        /// Number of calls that mention being stuck, retrying or going in circles, before it is
+        /// reported.
+        stuck_words_seen: u32 = 3, allowed "a number; 0 turns it off";
+
+        /// Number of times a tactic is set with nearly the same text, before it is reported.
+        repetitions: u32 = 4, allowed "a number; 0 turns it off";
+
+        /// Number of writes without a declared action, before it is reported.
+        undeclared_writes: u32 = 1, allowed "a number; 0 turns it off";
+
+        /// Number of finished branches of the trail, before pruning is suggested.
+        completed_branches: u32 = 5, allowed "a number; 0 turns it off";
+
+        /// Minimum similarity, in percent, of two texts that count as nearly the same.
+        // With 0 any two texts would count as the same.
+        similar_percent: u8 = 80, range 1..=100;
+
+        /// Minimum inactivity that is reported as a gap.
+        warm_minutes: u64 = 30, allowed "a number of minutes";
+
+        /// Minimum inactivity after which context was probably lost.
+        stale_minutes: u64 = 120, allowed "a number of minutes";
+
+        /// Words that indicate being stuck, in addition to the built-in ones.
+        stuck_words: Vec<String> = Vec::new(), allowed "words or runs of words in any language";
+
+        /// Disabled signals.
+        off: Vec<String> = Vec::new(),
+            allowed "names of signals: `failures`, `undeclared-writes`, `repetition`, `stuck-words`, `time-gap`, `section-turns`, `reads-without-writes`, `missing-tree`, `completed-branches`, `warm-gap`";
+    }
+}
+
+setting_table! {
+    /// Maximum length of a briefing; the smaller of both limits applies.
+    // The compositor estimates four ASCII characters per token, so both limits agree for English
+    // text; for other scripts the tokens are reached first.
+    pub struct BriefingPolicy in [policy.briefing] {
+        /// Maximum length of the briefing an agent gets, in characters. A host's own limit applies
+        /// too.
+        characters: usize = 6_000, allowed "a number of characters",
+            env ["THROUGHLINE_BRIEFING_CHARACTERS"];
+
+        /// Maximum length of the briefing an agent gets, in tokens.
+        tokens: usize = 1_500, allowed "a number of tokens, estimated",
+            env ["THROUGHLINE_BRIEFING_TOKENS"];
+    }
+}
+
+setting_table! {
+    /// Limits of the planner's context and of generated scenes.
+    pub struct GenerationPolicy in [policy.generation] {
+        /// Number of recent scenes whose full summaries are in the prompts of the planner and the
+        /// writer.
+        recent_scenes_count: usize = 3;
+
+        /// Whether the planner's prompt has one line about every scene so far.
+        include_overall_summary: bool = true;
+
+        /// Maximum number of tokens of story context in a prompt (estimated). What does not fit is
+        /// left out, the least important first.
+        context_tokens: usize = 12_000, env ["THROUGHLINE_CONTEXT_TOKENS"];
+
+        /// Target length of a scene in words. Less than half or more than twice as many is a
+        /// finding.
+        scene_words: usize = 900;
+
+        /// Maximum number of automatic revisions of a scene before a person has to decide.
+        revisions: u32 = 2;
     }
 }

@@ -41,6 +41,7 @@ impl std::fmt::Display for DatabaseUrl {
                 }
                 None => write!(f, "{scheme}://{}", hidden(rest)),
             },
+            None if self.0.is_empty() => Ok(()),
             // Without a scheme the parts cannot be told apart, so nothing of it is shown.
             None => f.write_str("the given database"),
         }

@@ -3,47 +3,34 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use serde::{Deserialize, Serialize};
+use super::declaration::{setting_enum, setting_table};
 
-use super::{SettingKey, parse_one_of};
-
-/// What happens to operations while the server is unreachable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OfflinePolicy {
-    /// They are refused, with the reason.
-    #[default]
-    Refuse,
-    /// They are queued locally and sent later. Approvals are never queued.
-    Queue,
+setting_enum! {
+    /// What happens to operations while the server is unreachable.
+    pub enum OfflinePolicy {
+        /// They are refused, with the reason.
+        #[default]
+        Refuse = "refuse",
+        /// They are queued locally and sent later. Approvals are never queued.
+        Queue = "queue",
+    }
 }
 
-/// The table `[server]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ServerSettings {
-    pub offline: OfflinePolicy,
-    /// The server's address. From the environment or the user's own directory, never from a file of
-    /// a repository, which could otherwise redirect the token.
-    #[serde(skip)]
-    pub address: Option<ServerAddress>,
+setting_table! {
+    /// The connection to a team server.
+    pub struct ServerSettings in [server] {
+        /// What happens to operations while the team server is unreachable: they are refused, or
+        /// queued and sent later (docs/guides/remote.md). Approvals are always refused. The server
+        /// is set by `tl team join`, or by THROUGHLINE_URL with THROUGHLINE_TOKEN.
+        offline: OfflinePolicy = OfflinePolicy::Refuse, env ["THROUGHLINE_OFFLINE"];
+    }
+    fields {
+        /// The server's address. From the environment or the user's own directory, never from a
+        /// file of a repository, which could otherwise redirect the token.
+        #[serde(skip)]
+        address: Option<ServerAddress>,
+    }
 }
-
-pub(super) const KEYS: &[SettingKey] = &[SettingKey {
-    name: "server.offline",
-    default: "\"refuse\"",
-    allowed: "`refuse`, `queue`",
-    environment: &["THROUGHLINE_OFFLINE"],
-    text: "What happens to operations while the team server is unreachable: they are refused, or queued and sent later (docs/guides/remote.md). Approvals are always refused. The server is set by `tl join`, or by THROUGHLINE_URL with THROUGHLINE_TOKEN.",
-    set: |settings, text| {
-        let known = [
-            ("refuse", OfflinePolicy::Refuse),
-            ("queue", OfflinePolicy::Queue),
-        ];
-        settings.server.offline = parse_one_of(text, &known)?;
-        Ok(())
-    },
-}];
 
 /// URL of a team server with its API token. `Display` and `Debug` never show the token.
 #[derive(Clone, PartialEq, Eq)]

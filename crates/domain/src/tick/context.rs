@@ -4,11 +4,10 @@
 //! Texts of the story are data, not instructions. Each of their lines is prefixed with `│`, so that
 //! nothing written in a scene can pass for a part of the prompt.
 
-use serde::{Deserialize, Serialize};
-
 use super::record::{ContextUsed, TickRecord, TickState, TickStatus};
 use super::tools::{self, PlanNode};
 use crate::memory::{Character, OpenLoop, StoryMemory};
+use crate::policy::GenerationPolicy;
 use crate::text::clean_line;
 
 /// Path of a project's own template.
@@ -16,32 +15,6 @@ pub const TEMPLATE_PATH: &str = ".throughline/templates/planner.md";
 
 /// The default template.
 pub const DEFAULT_TEMPLATE: &str = include_str!("planner.md");
-
-/// Limits of the planner's context and of generated scenes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct GenerationPolicy {
-    pub recent_scenes_count: usize,
-    pub include_overall_summary: bool,
-    /// Approximate maximum number of tokens of the story in a prompt.
-    pub context_tokens: usize,
-    /// Approximate length of a scene in words.
-    pub scene_words: usize,
-    /// Maximum number of automatic revisions of a scene before a person has to decide.
-    pub revisions: u32,
-}
-
-impl Default for GenerationPolicy {
-    fn default() -> Self {
-        Self {
-            recent_scenes_count: 3,
-            include_overall_summary: true,
-            context_tokens: 12_000,
-            scene_words: 900,
-            revisions: 2,
-        }
-    }
-}
 
 /// The story's state, as the planner sees it.
 pub struct StoryView<'a> {

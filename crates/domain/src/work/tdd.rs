@@ -4,27 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::policy::CommitPrefixes;
 use crate::record::Recorded;
-
-/// Commit prefixes (the word before the colon) of each step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CommitPrefixes {
-    pub red: Vec<String>,
-    pub green: Vec<String>,
-    pub refactor: Vec<String>,
-}
-
-impl Default for CommitPrefixes {
-    fn default() -> Self {
-        let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
-        Self {
-            red: words(&["test"]),
-            green: words(&["feat", "fix"]),
-            refactor: words(&["refactor"]),
-        }
-    }
-}
 
 /// A step of the TDD cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
