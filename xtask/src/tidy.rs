@@ -1,8 +1,9 @@
-//! Repository checks: crate arrows, module docs, file lengths, code map, vocabulary, function names, generated pages.
+//! Repository checks: crate arrows, module docs, file lengths, code map, vocabulary, function names, link order, generated pages.
 
 mod arrows;
 mod files;
 mod function_names;
+mod hook_path;
 mod vocabulary;
 
 use crate::workspace::metadata;
@@ -18,6 +19,7 @@ pub(crate) fn tidy() -> Outcome {
     findings.extend(files::check_code_map());
     findings.extend(vocabulary::check_vocabulary());
     findings.extend(function_names::check_function_names());
+    findings.extend(hook_path::check_hook_path());
     findings.extend(generate::stale()?);
     if findings.is_empty() {
         say("tidy: every rule holds");
