@@ -33,7 +33,7 @@ pub(crate) fn stale() -> Result<Vec<String>, String> {
     write_into(fresh.path())?;
     let checked_in = root().join(PAGES);
     let mut found = Vec::new();
-    for page in files_below(fresh.path(), ".md") {
+    for page in files_below(fresh.path(), "") {
         let name = page.file_name().unwrap_or_default();
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         if read(&page) != read(&checked_in.join(name)) {

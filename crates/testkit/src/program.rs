@@ -309,6 +309,23 @@ impl Project {
             .unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
+    /// Writes a setting into `config.toml` by its dotted name, as a person would in an editor.
+    ///
+    /// # Panics
+    /// When the file cannot be read or written.
+    pub fn configure(&self, key: &str, value: &str) {
+        let file = ".throughline/config.toml";
+        // At the top, where a dotted name is not inside of a section.
+        let mut text = format!("{key} = {value}\n");
+        let before = self.read(file);
+        for line in before.lines() {
+            if !line.starts_with(&format!("{key} = ")) {
+                text.push_str(&format!("{line}\n"));
+            }
+        }
+        self.write(file, text);
+    }
+
     /// Makes an approved act, chapter and scene.
     pub fn plan_story(&self) {
         self.write(

@@ -158,10 +158,7 @@ fn the_policy_may_switch_checks_off() {
 fn only_a_person_where_the_policy_says_so() {
     let project = story();
     project.write(Project::ACT, crate::ACT_TEXT);
-    let config = project
-        .read(".throughline/config.toml")
-        .replace("# approval = \"anyone\"", "approval = \"human\"");
-    project.write(".throughline/config.toml", config);
+    project.configure("policy.approval", "\"human\"");
     // The change of policy is an operation of its own.
     project.ok(&["status"]);
     let before = fingerprint(&project);

@@ -854,11 +854,7 @@ fn a_document_this_state_does_not_know_is_taken_over_by_choice() {
 #[test]
 fn only_a_person_freezes_where_only_people_approve() {
     let project = planned_search();
-    let config = project.read(".throughline/config.toml");
-    project.write(
-        ".throughline/config.toml",
-        config.replace("# approval = \"anyone\"", "approval = \"human\""),
-    );
+    project.configure("policy.approval", "\"human\"");
     assert_refused(
         &project,
         &["doc", "freeze"],
@@ -972,11 +968,7 @@ fn an_agent_cannot_write_into_a_frozen_document() {
         project.json(&["gate", "stats"])["gates"]["frozen"]["blocks"],
         json!(5)
     );
-    let config = project.read(".throughline/config.toml");
-    project.write(
-        ".throughline/config.toml",
-        config.replace("# frozen = \"block\"", "frozen = \"warn\""),
-    );
+    project.configure("policy.gates.frozen", "\"warn\"");
     let answer = write(PLAN);
     assert!(
         answer.block().is_none()

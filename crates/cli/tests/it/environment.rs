@@ -74,13 +74,13 @@ fn the_mirror_may_be_behind_by_some_seconds() {
     ] {
         let project = made_with(&[(name, "3600")]);
         project.plan_story();
-        project.ok(&["repair"]);
+        project.ok(&["state", "repair"]);
         let file = ".throughline/state/story/act-1.json";
         let before = project.read(file);
         project.write(Project::ACT, crate::ACT_EDITED);
         project.ok(&["status"]);
         assert_eq!(project.read(file), before, "{name}: an hour has not passed");
-        project.ok(&["repair"]);
+        project.ok(&["state", "repair"]);
         assert_ne!(project.read(file), before, "{name}");
     }
 }
@@ -143,7 +143,7 @@ fn a_project_may_change_its_storage() {
     let output = run_with(&project, &json, &["progress", "scene-0101", "active"]);
     assert_eq!(output.code, 0, "{}", output.stderr);
     // Back in SQLite, what was done meanwhile is taken over.
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     assert_eq!(
         text(&project.json(&["show", "scene-0101"]), "progress"),
         "active"
@@ -263,13 +263,13 @@ fn a_wrong_value_names_the_variable_and_what_is_allowed() {
         ("THROUGHLINE_STORAGE", "oracle", "`sqlite`, `json`"),
         ("PLANNING_STATE_STORAGE", "oracle", "`sqlite`, `json`"),
         ("THROUGHLINE_APPROVAL", "cats", "`anyone`, `human`"),
-        ("THROUGHLINE_CASCADE", "shallow", "`deep`, `precise`"),
+        ("THROUGHLINE_CASCADE", "shallow", "`precise`, `deep`"),
         ("THROUGHLINE_CASCADE_MAX_DEPTH", "many", "number"),
         ("PLANNING_CASCADE_MAX_DEPTH", "-1", "number"),
         (
             "THROUGHLINE_CONSISTENCY",
             "maybe",
-            "`warn`, `require-force`, `off`",
+            "`off`, `warn`, `require-force`",
         ),
         (
             "THROUGHLINE_BACKUPS",

@@ -384,14 +384,14 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     assert!(
         reviewer
             .ok(&["flow", "next"])
-            .contains("Run `tl reconcile`")
+            .contains("Run `tl doc reconcile`")
     );
     for stray in ["design.jsonl", "a.diff"] {
         std::fs::remove_file(project.root().join(stray)).expect("removed");
     }
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-q", "-m", "M-001 M-002"]);
-    let report = project.json(&["reconcile"]);
+    let report = project.json(&["doc", "reconcile"]);
     assert_eq!(report["intents_without_changes"], json!([]), "{report}");
     assert_eq!(report["changes_without_intents"], json!([]), "{report}");
     assert_eq!(report["carried_out"], json!(2));
@@ -400,7 +400,7 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
         (&json!([]), &json!(true)),
         "{report}"
     );
-    assert_eq!(project.run(&["reconcile"]).code, 0);
+    assert_eq!(project.run(&["doc", "reconcile"]).code, 0);
     reviewer.ok(&["flow", "done"]);
     assert_eq!(
         project.json(&["flow", "status", "--for", DOC])[0]["state"],
@@ -412,11 +412,7 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
 #[test]
 fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
     let project = story();
-    let config = project.read(".throughline/config.toml");
-    project.write(
-        ".throughline/config.toml",
-        config.replace("# cap = 5", "cap = 2"),
-    );
+    project.configure("policy.review.cap", "2");
     project.write(".throughline/workflows/spike.toml", SPIKE);
     project.ok(&["flow", "start", "spike", "--for", "idea"]);
     project.ok(&["flow", "done", "--for", "idea"]);

@@ -6,10 +6,7 @@ use testkit::{Answer, Project};
 use crate::{run_with, story};
 
 fn with_human_approval(project: &Project) {
-    let config = project
-        .read(".throughline/config.toml")
-        .replace("# approval = \"anyone\"", "approval = \"human\"");
-    project.write(".throughline/config.toml", config);
+    project.configure("policy.approval", "\"human\"");
 }
 
 /// Where only a person may approve, nothing an agent can send or run does.

@@ -447,7 +447,7 @@ fn a_fault_is_told_once_at_the_next_contact() {
             told.contains("3 checks could not be made"),
             "{name}: {told}"
         );
-        assert!(told.contains("tl doctor"), "{name}: {told}");
+        assert!(told.contains("tl host doctor"), "{name}: {told}");
         for _ in 0..2 {
             let again = contact(&session).context().unwrap_or_default();
             assert!(
@@ -627,13 +627,7 @@ fn a_hook_that_does_not_come_to_an_end_gives_up() {
 #[test]
 fn gates_named_in_the_settings_are_closed_by_a_fault() {
     let project = planned();
-    let config = project.read(".throughline/config.toml");
-    let closed = config.replace(
-        "# fail_closed = [\"read-before-write\"]",
-        "fail_closed = [\"hierarchy\"]",
-    );
-    assert_ne!(closed, config);
-    project.write(".throughline/config.toml", closed);
+    project.configure("policy.gates.fail_closed", "[\"hierarchy\"]");
     let session = impatient(&project, "s");
     let Some(lock) = Lock::hold(&project, true) else {
         return;
@@ -655,12 +649,7 @@ fn gates_named_in_the_settings_are_closed_by_a_fault() {
 #[test]
 fn a_gate_that_there_is_not_cannot_be_closed() {
     let project = planned();
-    let config = project.read(".throughline/config.toml");
-    let typo = config.replace(
-        "# fail_closed = [\"read-before-write\"]",
-        "fail_closed = [\"read_before_write\"]",
-    );
-    project.write(".throughline/config.toml", typo);
+    project.configure("policy.gates.fail_closed", "[\"read_before_write\"]");
     let output = project.run(&["status"]);
     assert_eq!(
         output.code, 1,
@@ -790,7 +779,7 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
     let told = |answer: &Answer| {
         answer
             .context()
-            .is_some_and(|text| text.contains("tl adopt"))
+            .is_some_and(|text| text.contains("tl state adopt"))
     };
     assert!(
         told(&session.prompt("go on")),
@@ -817,7 +806,7 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
             .block()
             .unwrap_or_else(|| panic!("passed: {answer:?}"));
         assert!(
-            reason.contains("not adopted") && reason.contains("ask the person to run `tl adopt`"),
+            reason.contains("not adopted") && reason.contains("ask the person to run `tl state adopt`"),
             "{reason}"
         );
     }
@@ -832,7 +821,7 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
             .start("startup")
             .context()
             .unwrap_or_default()
-            .contains("tl adopt")
+            .contains("tl state adopt")
     );
     // There is no home at all.
     let session = project

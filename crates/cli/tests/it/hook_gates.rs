@@ -8,23 +8,6 @@ use crate::{Event, fingerprint, planned, statuses, story, text};
 
 const CHAPTER_2: &str = "acts/act-1/chapters/chapter-02/plan.md";
 
-/// Sets a key of the project's settings that is there as a comment.
-fn set(project: &Project, key: &str, value: &str) {
-    let config = project.read(".throughline/config.toml");
-    let lines: Vec<String> = config
-        .lines()
-        .map(|line| {
-            if line.starts_with(&format!("# {key} = ")) {
-                format!("{key} = {value}")
-            } else {
-                line.to_owned()
-            }
-        })
-        .collect();
-    assert_ne!(lines.join("\n"), config.trim_end(), "{key} is a key");
-    project.write(".throughline/config.toml", lines.join("\n"));
-}
-
 #[track_caller]
 fn blocked_by(gate: &str, answer: &Answer) -> String {
     let reason = answer
@@ -303,7 +286,7 @@ fn an_edit_that_removes_most_is_a_shrink_too() {
 #[test]
 fn the_share_that_must_stay_is_a_setting() {
     let project = story();
-    set(&project, "shrink_below_percent", "90");
+    project.configure("policy.gates.shrink_below_percent", "90");
     project.write(Project::ACT, bytes(1000));
     let session = project.session("s");
     let _ = session.read(Project::ACT);
@@ -431,7 +414,7 @@ fn an_override_names_a_gate_that_there_is() {
 #[test]
 fn with_the_policy_on_a_session_must_have_been_seen_to_start() {
     let project = planned();
-    set(&project, "session", "\"block\"");
+    project.configure("policy.gates.session", "\"block\"");
     let session = project.session("s");
     let ask = || may_write(&project, &session, CHAPTER_2, "# Chapter 2\n");
     let reason = blocked_by("session", &ask());
@@ -481,7 +464,7 @@ fn a_gate_may_warn_or_be_off() {
         for mode in ["block", "warn", "off"] {
             let project = story();
             project.write(Project::ACT, bytes(1000));
-            set(&project, key, &format!("\"{mode}\""));
+            project.configure(&format!("policy.gates.{key}"), &format!("\"{mode}\""));
             let answer = step(&project, &project.session("s"));
             let ledger = project.ledger().pop().expect("a line");
             match mode {
@@ -572,7 +555,7 @@ fn the_environment_can_only_make_gates_stricter() {
 fn the_environment_makes_gates_stricter() {
     let project = story();
     for key in ["hierarchy", "read_before_write", "shrink"] {
-        set(&project, key, "\"off\"");
+        project.configure(&format!("policy.gates.{key}"), "\"off\"");
     }
     project.write(Project::ACT, bytes(1000));
     let steps: [(&str, &str, &str); 4] = [
@@ -765,7 +748,7 @@ fn a_planning_command_below_what_is_not_approved_is_refused_with_the_cause() {
         assert!(answer.block().is_some(), "{prompt}: {answer:?}");
     }
     // Where the gate only warns, so does the command.
-    set(&project, "hierarchy", "\"warn\"");
+    project.configure("policy.gates.hierarchy", "\"warn\"");
     project.write(Project::ACT, crate::ACT_EDITED);
     let answer = project.session("s").prompt("/plan-chapter 2");
     passed(&answer);
@@ -775,7 +758,7 @@ fn a_planning_command_below_what_is_not_approved_is_refused_with_the_cause() {
 #[test]
 fn a_typed_approval_is_a_persons() {
     let project = story().with_environment("USER", "mara");
-    set(&project, "approval", "\"human\"");
+    project.configure("policy.approval", "\"human\"");
     project.write(Project::ACT, crate::ACT_TEXT);
     let session = project.session("s");
     let answer = session.prompt("/approve-plan act 1");
@@ -855,7 +838,7 @@ fn what_a_plan_names_and_its_parent_does_not_is_told_after_the_write() {
         told.contains("- characters not named in parent `act-1`: Ivo"),
         "{told}"
     );
-    set(&project, "consistency", "\"off\"");
+    project.configure("policy.consistency", "\"off\"");
     let (_, after) = session.write(
         CHAPTER_2,
         "# Chapter 2\n\n## Characters\n- Mara\n- Ivo\n- Lev\n",

@@ -1026,9 +1026,10 @@ fn standing_in_another_project_does_not_help() {
 fn a_gate_that_was_switched_off_still_sees() {
     let project = with_draft_act();
     let session = project.session("s");
-    let config = project
-        .read(".throughline/config.toml")
-        .replace("# hierarchy = \"block\"", "hierarchy = \"off\"");
+    let config = format!(
+        "{}policy.gates.hierarchy = \"off\"\n",
+        project.read(".throughline/config.toml")
+    );
     let _ = session.write(".throughline/config.toml", &config);
     let (_, after) = session.write(CHAPTER_2, TEXT);
     assert_eq!(not_noticed(&project, &after.expect("it passes"), 2), None);

@@ -9,10 +9,7 @@ use crate::mcp::{Client, ERAS, Era, act, structured};
 use crate::{story, text};
 
 fn only_people_approve(project: &Project) {
-    let config = project
-        .read(".throughline/config.toml")
-        .replace("# approval = \"anyone\"", "approval = \"human\"");
-    project.write(".throughline/config.toml", config);
+    project.configure("policy.approval", "\"human\"");
 }
 
 #[test]

@@ -232,11 +232,7 @@ fn every_refusal_says_what_to_do() {
 #[test]
 fn who_wrote_it_does_not_judge_it_where_policy_says_so() {
     let project = story();
-    let config = project.read(".throughline/config.toml");
-    project.write(
-        ".throughline/config.toml",
-        config.replace("# reviewer = \"anyone\"", "reviewer = \"other\""),
-    );
+    project.configure("policy.review.reviewer", "\"other\"");
     let add = [
         "review",
         "add",

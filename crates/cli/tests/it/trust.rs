@@ -20,12 +20,7 @@ fn human_project() -> Project {
 }
 
 fn set_approval(project: &Project, word: &str) {
-    let config = project.read(".throughline/config.toml");
-    let config = config
-        .replace("# approval = \"anyone\"", "approval = \"human\"")
-        .replace("approval = \"human\"", &format!("approval = \"{word}\""))
-        .replace("approval = \"anyone\"", &format!("approval = \"{word}\""));
-    project.write(".throughline/config.toml", config);
+    project.configure("policy.approval", &format!("\"{word}\""));
 }
 
 fn kinds(project: &Project) -> Vec<String> {
@@ -56,7 +51,7 @@ fn an_agent_that_edits_the_policy_still_cannot_approve_and_it_is_reported() {
     assert_eq!(project.status("act-1"), "draft");
     assert_eq!(kinds(&project), ["policy-not-accepted"]);
     assert_eq!(project.run(&["check"]).code, 3);
-    assert_eq!(project.run(&["doctor"]).code, 3);
+    assert_eq!(project.run(&["host", "doctor"]).code, 3);
     let briefing = project.session("s").start("startup");
     assert!(
         briefing
@@ -132,11 +127,7 @@ fn a_person_accepts_a_looser_policy_at_a_terminal_and_nobody_else() {
 #[test]
 fn a_gate_that_is_switched_off_in_the_file_holds_until_a_person_accepts_it() {
     let project = human_project();
-    let config = project.read(".throughline/config.toml");
-    project.write(
-        ".throughline/config.toml",
-        config.replace("# hierarchy = \"block\"", "hierarchy = \"off\""),
-    );
+    project.configure("policy.gates.hierarchy", "\"off\"");
     let (before, _) = project
         .session("s")
         .write(Project::CHAPTER, "# Chapter 1\n");
@@ -147,11 +138,7 @@ fn a_gate_that_is_switched_off_in_the_file_holds_until_a_person_accepts_it() {
 #[test]
 fn under_anyone_the_file_is_followed_as_it_is() {
     let project = story();
-    let config = project.read(".throughline/config.toml");
-    project.write(
-        ".throughline/config.toml",
-        config.replace("# hierarchy = \"block\"", "hierarchy = \"off\""),
-    );
+    project.configure("policy.gates.hierarchy", "\"off\"");
     project.write(Project::ACT, ACT_TEXT);
     project.ok(&["status"]);
     let (before, _) = project
@@ -175,13 +162,13 @@ fn a_state_made_again_in_the_same_directory_inherits_the_policy() {
 fn acts_of_a_person_are_refused_to_agents_and_scripts_under_human() {
     let project = human_project();
     let backup = project.root().join("b.tlbackup").display().to_string();
-    project.ok(&["backup", &backup]);
+    project.ok(&["state", "backup", &backup]);
     let acts: [&[&str]; 5] = [
-        &["restore-backup", &backup, "--yes"],
-        &["adopt", "--yes"],
-        &["rebuild"],
+        &["state", "restore", &backup, "--yes"],
+        &["state", "adopt", "--yes"],
+        &["state", "rebuild"],
         &[
-            "token",
+            "team", "token",
             "create",
             "x",
             "--as",
@@ -224,9 +211,9 @@ fn a_forged_backup_is_judged_by_the_policy_in_force() {
     let home = project.root().join("../other-home").display().to_string();
     let elsewhere = copy.display().to_string();
     for arguments in [
-        &["adopt", "--yes"][..],
+        &["state", "adopt", "--yes"][..],
         &["approve", "act-1"],
-        &["backup", &file],
+        &["state", "backup", &file],
     ] {
         let mut all = vec!["--project", elsewhere.as_str()];
         all.extend(arguments);
@@ -238,10 +225,10 @@ fn a_forged_backup_is_judged_by_the_policy_in_force() {
     }
     assert!(std::path::Path::new(&file).exists());
     assert_eq!(
-        run_with(&project, AGENT, &["restore-backup", &file, "--yes"]).code,
+        run_with(&project, AGENT, &["state", "restore", &file, "--yes"]).code,
         1
     );
-    let restored = project.run_as_person("mara", "", &["restore-backup", &file, "--yes"]);
+    let restored = project.run_as_person("mara", "", &["state", "restore", &file, "--yes"]);
     assert_eq!(restored.code, 0, "{}", restored.stdout);
     assert_eq!(project.status("act-1"), "draft");
     assert_eq!(project.run(&["check"]).code, 0);
@@ -292,7 +279,7 @@ fn a_new_project_with_a_host_leaves_approvals_to_people() {
     assert!(
         project
             .read(".throughline/config.toml")
-            .contains("\napproval = \"human\"\n")
+            .contains("\npolicy.approval = \"human\"\n")
     );
     project.write(Project::ACT, ACT_TEXT);
     assert_eq!(run_with(&project, AGENT, &["approve", "act-1"]).code, 1);
@@ -302,7 +289,7 @@ fn a_new_project_with_a_host_leaves_approvals_to_people() {
     assert!(
         !older
             .read(".throughline/config.toml")
-            .contains("\napproval = \"human\"\n")
+            .contains("\npolicy.approval = \"human\"\n")
     );
 }
 
@@ -337,7 +324,7 @@ fn an_older_state_put_back_is_reported_until_a_person_accepts_it() {
         shown.stderr
     );
     assert_eq!(kinds(&project), ["history-changed"]);
-    assert_eq!(project.run(&["doctor"]).code, 3);
+    assert_eq!(project.run(&["host", "doctor"]).code, 3);
     let briefing = project.session("s").start("startup");
     assert!(
         briefing
