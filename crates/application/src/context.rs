@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use domain::ids::{Digest32, OperationId, Principal};
+use domain::ids::{Digest32, NodeId, OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
@@ -40,6 +40,8 @@ pub struct Context<'a> {
     /// Looser values in `config.toml` that need a person's acceptance.
     pub waiting_policy: Vec<PolicyChange>,
     noticed: RefCell<Vec<Notice>>,
+    /// Readable backups written before the commit of the operation that records them.
+    backups: RefCell<Vec<(NodeId, String)>>,
     /// Whether the edge records that the caller received the answer to a request.
     acknowledges: bool,
     carried_out: Cell<Option<Digest32>>,
@@ -112,6 +114,7 @@ impl<'a> Context<'a> {
             session,
             waiting_policy: Vec::new(),
             noticed,
+            backups: RefCell::default(),
             acknowledges: false,
             carried_out: Cell::default(),
         }
@@ -196,6 +199,8 @@ impl<'a> Context<'a> {
             commands: self.commands,
             session: self.session.clone(),
             noticed: RefCell::default(),
+            // Not handed over: planned backups are written after the commit.
+            backups: RefCell::default(),
             acknowledges: self.acknowledges,
             carried_out: Cell::default(),
         };
@@ -205,6 +210,34 @@ impl<'a> Context<'a> {
             .into_iter()
             .for_each(|noticed| self.push_notice(noticed));
         value
+    }
+
+    /// Remembers a backup that was written before its operation is committed.
+    pub(crate) fn remember_backup(&self, node: NodeId, path: &str) {
+        self.backups.borrow_mut().push((node, path.to_owned()));
+    }
+
+    /// Removes the backups of a rejected operation; each retry would leave another copy.
+    ///
+    /// All other files are written after the commit and need no rollback.
+    pub fn remove_unrecorded_backups(&self) {
+        let written = self.backups.take();
+        if written.is_empty() {
+            return;
+        }
+        let Ok(state) = self.store.begin_read_cached() else {
+            return;
+        };
+        for (node, path) in written {
+            // An earlier operation of the same use case may be stored, and its backup with it. In
+            // doubt the file stays: a superfluous copy does no harm.
+            let is_unrecorded = state
+                .load_backups(node)
+                .is_ok_and(|known| known.iter().all(|backup| backup.path != path));
+            if is_unrecorded {
+                let _ = self.files.remove_file(&path);
+            }
+        }
     }
 
     /// Returns the notices since the last call.

@@ -3,7 +3,6 @@
 //! Every error of the domain is translated here once, so that all edges suggest the same next
 //! steps.
 
-/// A rule forbids it.
 use domain::approval::{ApprovalRefused, ask_person_next_step};
 use domain::cascade::TooDeep;
 use domain::expected_version::VersionConflict;
@@ -56,15 +55,21 @@ pub struct Failure {
     pub message: String,
     /// Commands to paste, or instructions.
     pub next_steps: Vec<String>,
-    /// The damage, if the state is damaged. The edge may repair it and retry.
-    pub damage: Option<String>,
-    /// Write conflict; nothing was changed. The edge retries the use case on fresh state.
-    pub overtaken: bool,
-    /// Whether a remote server did not store the operation: the edge reverts the files written for
-    /// it.
-    pub unkept: bool,
     /// The present value, where the caller expected another version.
     pub current: Option<Box<serde_json::Value>>,
+    /// Private, because only the runner of use cases acts on it; edges print the rest.
+    interruption: Option<Interruption>,
+}
+
+/// A failure that the runner of use cases may recover from before any edge sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// Write conflict; nothing was changed. The runner retries on fresh state.
+    Conflict,
+    /// The state is damaged. The runner repairs it and retries once.
+    Damage(String),
+    /// A server did not store the operation. Not retried: it would be rejected again.
+    Rejected,
 }
 
 impl Failure {
@@ -75,10 +80,8 @@ impl Failure {
             kind,
             message: message.into(),
             next_steps: Vec::new(),
-            damage: None,
-            overtaken: false,
-            unkept: false,
             current: None,
+            interruption: None,
         }
     }
 
@@ -94,6 +97,26 @@ impl Failure {
     pub fn with_current(mut self, current: serde_json::Value) -> Self {
         self.current = Some(Box::new(current));
         self
+    }
+
+    fn with_interruption(mut self, interruption: Interruption) -> Self {
+        self.interruption = Some(interruption);
+        self
+    }
+
+    /// Returns what stopped the use case, for the runner of use cases.
+    #[must_use]
+    pub fn interruption(&self) -> Option<&Interruption> {
+        self.interruption.as_ref()
+    }
+
+    /// Whether the use case has to stop, because only its runner can retry or repair.
+    #[must_use]
+    pub fn needs_runner(&self) -> bool {
+        matches!(
+            self.interruption,
+            Some(Interruption::Conflict | Interruption::Damage(_))
+        )
     }
 
     /// Whether a rule or the input caused it, and the state itself is sound.
@@ -126,8 +149,10 @@ impl From<StoreFault> for Failure {
         match fault {
             // Not `Unavailable`: waiting does not help, the state has to be created again.
             StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is missing")
-                .with_step("tl rebuild   # from the plan files: everything is a draft again"),
-            StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.with_step("tl repair"),
+                .with_step("tl state rebuild   # from the plan files: everything is a draft again"),
+            StoreFault::Damaged { what } => {
+                unavailable.with_interruption(Interruption::Damage(what)).with_step("tl state repair")
+            }
             StoreFault::Locked { holder: Some(pid) } => {
                 unavailable.with_step(format!("wait, or check what process {pid} is doing")).with_step("try again")
             }
@@ -136,8 +161,8 @@ impl From<StoreFault> for Failure {
             // Approvals in a state from elsewhere were given by other people, so taking them over
             // is a decision and not a default.
             StoreFault::Foreign { .. } => unavailable
-                .with_step("tl adopt     # take over its approvals; a person's decision")
-                .with_step("tl rebuild   # or start from the plan files: everything is a draft"),
+                .with_step("tl state adopt     # take over its approvals; a person's decision")
+                .with_step("tl state rebuild   # or start from the plan files: everything is a draft"),
             StoreFault::AnotherProject { .. } => Self { kind: FailureKind::Conflict, ..unavailable }
                 .with_step("tl init --join-existing   # it is the same project: share its state")
                 .with_step("tl init --name ANOTHER    # it is a different one: give this project another name there"),
@@ -148,18 +173,24 @@ impl From<StoreFault> for Failure {
             StoreFault::Full { .. } => unavailable.with_step("make room on the disk, then try again"),
             StoreFault::Moved => unavailable
                 .with_step("start it again: `storage` in .throughline/config.toml says where the state is now")
-                .with_step("tl repair --list-quarantine   # the state as it was here, to bring it back"),
+                .with_step("tl state quarantine   # the state as it was here, to bring it back"),
             StoreFault::Unreachable { .. } => unavailable.with_step("check that it runs, and THROUGHLINE_DATABASE_URL"),
-            // If the request may have arrived before the connection broke, its files stay:
-            // reverting them would contradict an operation that the server has stored.
-            StoreFault::Silent { may_be_kept, .. } => Self { unkept: !may_be_kept, ..unavailable }
-                .with_step("try again when the server can be reached")
-                .with_step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)"),
+            StoreFault::Silent { may_be_kept, .. } => {
+                // A request that may have arrived before the connection broke is not a rejection:
+                // removing its backups would contradict an operation that the server has stored.
+                let interruption = (!may_be_kept).then_some(Interruption::Rejected);
+                Self { interruption, ..unavailable }
+                    .with_step("try again when the server can be reached")
+                    .with_step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)")
+            }
             StoreFault::TurnedDown { next_steps, .. } => {
-                Self { kind: FailureKind::Refused, next_steps, unkept: true, ..unavailable }
+                Self { kind: FailureKind::Refused, next_steps, ..unavailable }
+                    .with_interruption(Interruption::Rejected)
             }
             // A compare-and-swap that lost: nothing was stored, so that a retry is safe.
-            StoreFault::Overtaken => Self { overtaken: true, unkept: true, ..unavailable }.with_step("try again"),
+            StoreFault::Overtaken => {
+                unavailable.with_interruption(Interruption::Conflict).with_step("try again")
+            }
             StoreFault::DoesNotFit { .. } => Self { kind: FailureKind::Conflict, ..unavailable },
             StoreFault::Io { .. } => unavailable,
         }
@@ -353,10 +384,10 @@ impl From<MapRefused> for Failure {
         let failure = Self::new(kind, error.to_string());
         match error {
             MapRefused::NoTrajectory(_) | MapRefused::Finished(_) | MapRefused::Trajectory => {
-                failure.with_step("tl intent \"what this session is for\"")
+                failure.with_step("tl trail intent \"what this session is for\"")
             }
-            MapRefused::NoTactic => failure.with_step("tl map tactic \"the way it is tried\""),
-            MapRefused::TooLong(_) => failure.with_step("tl mem save \"the details\""),
+            MapRefused::NoTactic => failure.with_step("tl trail map tactic \"the way it is tried\""),
+            MapRefused::TooLong(_) => failure.with_step("tl note add \"the details\""),
             MapRefused::Empty => failure,
         }
     }
@@ -370,7 +401,7 @@ impl From<NoteRefused> for Failure {
 
 impl From<NotAStamp> for Failure {
     fn from(error: NotAStamp) -> Self {
-        Self::new(FailureKind::Invalid, error.to_string()).with_step("tl session list")
+        Self::new(FailureKind::Invalid, error.to_string()).with_step("tl trail session list")
     }
 }
 

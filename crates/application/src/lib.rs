@@ -71,5 +71,5 @@ pub mod where_am_i;
 pub mod workflows;
 
 pub use context::{Context, Notice};
-pub use failure::{Failure, FailureKind};
-pub use workspace::Workspace;
+pub use failure::{Failure, FailureKind, Interruption};
+pub use workspace::{UseCase, Workspace, run_for_value};

@@ -51,9 +51,7 @@ pub(crate) fn observe_then_read<'s>(
         Ok(()) => {}
         // A state that cannot be written can still be read, with a notice. Damage and conflicts are
         // left to the edge, which repairs or retries.
-        Err(failure)
-            if failure.damage.is_none() && !failure.overtaken && !failure.is_rejection() =>
-        {
+        Err(failure) if !failure.needs_runner() && !failure.is_rejection() => {
             if !seen.is_unchanged() {
                 ctx.push_notice(Notice::NotRecorded {
                     why: failure.message,
@@ -98,7 +96,7 @@ pub(crate) fn observe_node<'s, 'w>(
                 rest,
             })
         }
-        Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
+        Err(failure) if failure.kind == FailureKind::NotFound => {
             drop(state);
             let state = observe_then_read(ctx, ScanScope::Everything)?;
             let (id, rest) = find_node(ctx, &*state, words)?;
@@ -136,7 +134,7 @@ pub(crate) fn with_observed_node_files<T>(
     let planned = PlannedFiles::new(ctx, request);
     let mut observed = None;
     let (id, rest) = match find_node(ctx, &*tx, words) {
-        Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
+        Err(failure) if failure.kind == FailureKind::NotFound => {
             observed = observe_within(ctx, &mut *tx, ScanScope::Everything)?;
             match find_node(ctx, &*tx, words) {
                 Ok(found) => found,
@@ -536,6 +534,7 @@ pub(crate) fn write_backup(
         // Masked again: texts stored by versions before masking may still contain secrets.
         match ctx.files.create_file(&backup, &mask_secrets(&text)) {
             Ok(()) => {
+                ctx.remember_backup(node.id, &backup);
                 return Ok(Some(Fact::BackupWritten {
                     node: node.id,
                     version,

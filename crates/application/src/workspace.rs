@@ -15,6 +15,9 @@ use domain::time::Timestamp;
 
 use crate::{Context, Failure, FailureKind};
 
+/// A use case without a value, as the non-generic interfaces run it.
+pub type UseCase<'u> = dyn FnMut(&Context<'_>) -> Result<(), Failure> + 'u;
+
 /// A project with concurrent callers.
 pub trait Workspace: Send + Sync + 'static {
     /// Runs a use case as `actor` on `channel`. A damaged state is repaired on the way where
@@ -74,13 +77,26 @@ impl dyn Workspace {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        // `run` is not generic, so that the trait stays usable as an object; the outcome leaves
-        // through the closure. A retry after a conflict overwrites it.
-        let mut outcome = None;
-        self.run(channel, actor, &mut |ctx| {
-            outcome = Some(use_case(ctx)?);
-            Ok(())
-        })?;
-        outcome.ok_or_else(|| Failure::new(FailureKind::Internal, "the use case gave no answer"))
+        run_for_value(|use_case| self.run(channel, actor, use_case), use_case)
     }
+}
+
+/// Runs a use case through a function that is not generic, and returns its value.
+///
+/// Traits stay usable as objects this way, and the function is compiled once instead of once per
+/// use case.
+///
+/// # Errors
+/// The failure of `run`.
+pub fn run_for_value<T>(
+    run: impl FnOnce(&mut UseCase<'_>) -> Result<(), Failure>,
+    use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    // The value leaves through the closure; a retry after a conflict overwrites it.
+    let mut value = None;
+    run(&mut |ctx| {
+        value = Some(use_case(ctx)?);
+        Ok(())
+    })?;
+    value.ok_or_else(|| Failure::new(FailureKind::Internal, "the use case gave no answer"))
 }

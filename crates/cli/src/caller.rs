@@ -15,54 +15,13 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use domain::calling_session::{HostProcess, ProcessIdentity, argument_digest, own_call_digest};
+use domain::host_event::Host;
 use domain::ids::{Digest32, Principal};
-use domain::ports::{Snapshot, Store};
+use domain::ports::Snapshot;
+use hosts::{HostSpec, SPECS};
 
 use crate::settings::{environment_variable, is_at_terminal, local_user_name};
 use crate::wiring::Project;
-
-/// A host and the variables it sets for the commands it runs.
-struct HostVariables {
-    host: &'static str,
-    /// Set for every command.
-    marks: &'static [&'static str],
-    /// Hold the session's name.
-    sessions: &'static [&'static str],
-}
-
-const HOST_VARIABLES: [HostVariables; 6] = [
-    HostVariables {
-        host: "claude-code",
-        marks: &["CLAUDECODE"],
-        sessions: &["CLAUDE_CODE_SESSION_ID"],
-    },
-    HostVariables {
-        host: "cursor",
-        marks: &["CURSOR_AGENT"],
-        sessions: &[],
-    },
-    // A subagent has a thread of its own; hooks report the session, so that comes first.
-    HostVariables {
-        host: "codex",
-        marks: &["CODEX_SANDBOX"],
-        sessions: &["CODEX_SESSION_ID", "CODEX_THREAD_ID"],
-    },
-    HostVariables {
-        host: "gemini",
-        marks: &["GEMINI_CLI"],
-        sessions: &["GEMINI_SESSION_ID"],
-    },
-    HostVariables {
-        host: "opencode",
-        marks: &["OPENCODE"],
-        sessions: &[],
-    },
-    HostVariables {
-        host: "copilot",
-        marks: &["COPILOT_CLI"],
-        sessions: &["COPILOT_AGENT_SESSION_ID"],
-    },
-];
 
 /// Set by our own hooks where a host lets them set variables, and by people.
 const SESSION_VARIABLE: &str = "THROUGHLINE_SESSION";
@@ -91,23 +50,23 @@ impl Caller {
         let session = environment_variable(SESSION_VARIABLE)
             .or_else(|| set.first().and_then(|host| session_from_environment(host)));
         Self {
-            host: set.first().map(|host| host.host.to_owned()),
+            host: set.first().map(|spec| spec.host.as_str().to_owned()),
             session,
             anonymous: None,
         }
     }
 
-    /// Detects the caller by the environment, and by our ancestors where that is ambiguous.
-    pub(crate) fn detect_caller(store: &dyn Store) -> Self {
-        // `read_known` does not contact a team server: who calls is a local question.
-        match store.begin_read_cached() {
-            Ok(state) => Self::detect_caller_in(&*state),
-            Err(_) => Self::detect_by_environment(),
+    /// Returns the caller of a hook, which the host's event names.
+    pub(crate) fn from_host_session(host: &str, session: &str) -> Self {
+        Self {
+            host: Some(host.to_owned()),
+            session: Some(session.to_owned()),
+            anonymous: None,
         }
     }
 
-    /// Like [`Self::find`], with a snapshot that is already open.
-    pub(crate) fn detect_caller_in(state: &dyn Snapshot) -> Self {
+    /// Detects the caller by the environment, and by our ancestors where that is ambiguous.
+    pub(crate) fn detect_caller(state: &dyn Snapshot) -> Self {
         let told = Self::detect_by_environment();
         let hosts = hosts_in_environment().len();
         // The common case must not read /proc or the state.
@@ -141,10 +100,10 @@ impl Caller {
             .iter()
             .enumerate()
             .find_map(|(index, process)| Some((index, noted(process)?)))?;
-        let variables = HOST_VARIABLES
+        let variables = SPECS
             .iter()
-            .filter(|known| known.host == host.host)
-            .flat_map(|known| known.sessions)
+            .filter(|spec| spec.host.as_str() == host.host)
+            .flat_map(|spec| spec.session_variables)
             .copied();
         // A variable may be left over from another host, so only sessions that this process serves
         // count.
@@ -221,24 +180,42 @@ pub(crate) fn find_calling_host(project: &Project) -> Option<String> {
     let store = project
         .open_store_quietly(&project.store_engine_settings(), None)
         .ok()?;
-    Caller::detect_caller(&*store).host
+    // The local replica is enough, because the caller is on this machine.
+    let state = store.begin_read_cached().ok()?;
+    Caller::detect_caller(&*state).host
 }
 
 /// Returns the hosts whose variables are set: several if one host was started within another.
-fn hosts_in_environment() -> Vec<&'static HostVariables> {
-    let is_set = |host: &&HostVariables| {
-        host.marks
+fn hosts_in_environment() -> Vec<&'static HostSpec> {
+    let is_set = |spec: &&HostSpec| {
+        spec.mark_variables
             .iter()
-            .chain(host.sessions)
+            .chain(spec.session_variables)
             .any(|name| environment_variable(name).is_some())
     };
-    HOST_VARIABLES.iter().filter(is_set).collect()
+    SPECS.into_iter().filter(is_set).collect()
 }
 
-fn session_from_environment(host: &HostVariables) -> Option<String> {
-    host.sessions
+fn session_from_environment(spec: &HostSpec) -> Option<String> {
+    spec.session_variables
         .iter()
         .find_map(|name| environment_variable(name))
+}
+
+/// Returns the host that runs a hook from this host's settings: another one that reads them too, if
+/// its variables are set. It only understands its own format.
+pub(crate) fn find_running_host(configured: Host) -> Host {
+    let runs_it = |spec: &&HostSpec| {
+        spec.runs_hooks_of(configured)
+            && spec
+                .mark_variables
+                .iter()
+                .any(|name| environment_variable(name).is_some())
+    };
+    SPECS
+        .into_iter()
+        .find(runs_it)
+        .map_or(configured, |spec| spec.host)
 }
 
 /// Returns the session name of the terminal, such as `terminal-pts-3`.

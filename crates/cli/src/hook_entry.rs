@@ -5,6 +5,7 @@
 //! error the agent may go on (fail-open), unless the gate that could not be evaluated is configured
 //! fail-closed; the error is recorded in the ledger and reported in the next reply.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,12 +15,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use application::file_writes::complete_found;
 use application::handle_host_event::{
     EventContext, EventOutcome, TouchedPlan, handle_host_event, identifies_session, runs_tl,
     touched_files, touched_plans,
 };
-use application::{Context, Failure};
+use application::{Failure, run_for_value};
 use domain::gates::{FiredGate, Objection};
 use domain::host_event::{FileEffect, Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Principal;
@@ -28,14 +28,14 @@ use domain::policy::{GateMode, GatePolicy, Governance, Policy};
 use domain::ports::{FileStatResult, PlanFiles, StoreFault};
 use domain::profile::{BUILT_IN_PROFILES, Profile, built_in_profile};
 use domain::typed_command::{self, TypedCommand};
-use store::{DiskFiles, DiskGit, EngineSettings, RevertibleFiles, SystemClock};
+use store::{DiskFiles, EngineSettings};
 
-use crate::caller;
+use crate::caller::{self, Caller};
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{HookLedgerEntry, HookOutcome, LedgerFile};
 use crate::settings;
-use crate::trust::Preflight;
-use crate::wiring::{Project, retry_on_conflict, revert_unkept_files};
+use crate::use_case_runner::{CallerRule, UseCaseRunner};
+use crate::wiring::{Project, open_project_files};
 
 /// Kill switch: turns every hook into a no-op.
 const HOOKS_VARIABLE: &str = "THROUGHLINE_HOOKS";
@@ -54,10 +54,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         );
         return ExitCode::from(1);
     };
-    // Copilot also runs the hooks in Claude Code's settings, but only understands its own format.
-    let copilot =
-        host == Host::ClaudeCode && settings::environment_variable("COPILOT_CLI").is_some();
-    let host = if copilot { Host::Copilot } else { host };
+    let host = caller::find_running_host(host);
     // A panic is recorded in the ledger. The default hook would print it to stderr, which a host
     // may take for an answer.
     std::panic::set_hook(Box::new(|_| {}));
@@ -281,12 +278,7 @@ fn find_project_roots(event: &HostEvent) -> Vec<PathBuf> {
 
 /// Evaluates the event in one project.
 fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Failure> {
-    let files = DiskFiles::open(root).map_err(|error| {
-        Failure::new(
-            application::FailureKind::Unavailable,
-            format!("cannot open `{}`: {error}", root.display()),
-        )
-    })?;
+    let files = open_project_files(root)?;
     let project = Project::load_for_hook(root).inspect_err(|_| {
         // Without settings, plans are looked for by the built-in profiles and the default gates
         // apply. Failing open here would let an agent disable the gates by breaking the file.
@@ -315,79 +307,75 @@ fn handle_in_project(event: &HostEvent, root: &Path) -> Result<EventOutcome, Fai
         &files,
         &policy.gates.fail_closed,
     ));
+    DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
+    evaluate_on_state(event, &project, &files, &plans, &touched)
+}
+
+/// Opens the store and evaluates the event on the state.
+fn evaluate_on_state(
+    event: &HostEvent,
+    project: &Project,
+    files: &DiskFiles,
+    plans: &[TouchedPlan<'_>],
+    touched: &[String],
+) -> Result<EventOutcome, Failure> {
+    let policy = &project.settings.policy;
     // A quarter for the lock and half for retries leave time to answer before the watchdog does.
     let deadline = Duration::from_millis(policy.hook_deadline_ms);
-    DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
     let engine = EngineSettings {
         patience: deadline / 4,
         ..project.store_engine_settings()
     };
-    let person = Principal::Human(settings::local_user_name());
-    let actor = Principal::Agent {
-        host: event.host.as_str().to_owned(),
-        session: event.session.clone(),
-    };
-    let ledger = LedgerFile::in_project(root);
+    let ledger = LedgerFile::in_project(&project.root);
     let faults = ledger.render_pending_faults();
     // Walking /proc costs a file per ancestor, so only events that name a session do it.
     let host_process = identifies_session(event)
         .then(caller::find_host_process)
         .flatten();
-    let handle = |damage: Option<&str>| -> Result<EventOutcome, Failure> {
-        let store = match project.open_store_quietly(&engine, damage) {
-            Err(StoreFault::Foreign { .. }) => {
-                return Ok(reply_for_unadopted(event, &plans, policy, &ledger));
-            }
-            opened => opened?,
-        };
-        let clock = SystemClock;
-        let git = DiskGit::open(root);
-        let told = store.remote_principal();
-        let preflight = Preflight::read(&*store)?;
-        let trusted = project.resolve_policy_from(&*store, &preflight)?;
-        let policy = &trusted.policy;
-        let named =
-            |here: &Principal| settings::effective_principal(told.clone(), here.clone(), policy);
-        let person = named(&person);
-        let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(
-            &*store,
-            &files,
-            &clock,
-            &project.profiles,
-            policy,
-            named(&actor),
-            Channel::Hook,
-        )
-        .with_judging_policy(trusted.judged_by)
-        .with_waiting_policy(trusted.waiting.clone())
-        .with_git_and_session(&git, event.session.clone());
-        let surroundings = EventContext {
-            person: &person,
-            plans: &plans,
-            files: &touched,
-            faults: faults.as_deref(),
-            host_process: host_process.as_ref(),
-        };
-        complete_found(&ctx, preflight.unwritten);
-        let mut handled = handle_host_event(&ctx, event, &surroundings);
-        revert_unkept_files(&files, &handled);
-        if let Ok(handled) = &mut handled {
-            append_masked_notices(handled, store.take_warnings());
+    let store = match project.open_store_quietly(&engine, None) {
+        Err(StoreFault::Foreign { .. }) => {
+            return Ok(reply_for_unadopted(event, plans, policy, &ledger));
         }
-        store
-            .take_recoveries()
-            .iter()
-            .for_each(|recovery| project.append_log_message(&recovery.message));
-        handled
+        opened => opened?,
     };
-    let handle = |damage: Option<&str>| retry_on_conflict(deadline / 2, || handle(damage));
-    let handled = match handle(None) {
-        Err(Failure {
-            damage: Some(what), ..
-        }) => handle(Some(&format!("the state was damaged ({what})")))?,
-        other => other?,
+    let warnings = RefCell::new(Vec::new());
+    let runner = UseCaseRunner {
+        project,
+        files,
+        caller: CallerRule::Known(&Caller::from_host_session(
+            event.host.as_str(),
+            &event.session,
+        )),
+        channel: Channel::Hook,
+        commands: None,
+        policy: None,
+        retry_time: deadline / 2,
+        report: &|report| {
+            for recovery in &report.recoveries {
+                project.append_log_message(&recovery.message);
+            }
+            // Those of the last attempt: an earlier one was not recorded.
+            warnings.replace(report.warnings);
+        },
     };
+    let reopen = |damage: &str| project.open_store_quietly(&engine, Some(damage));
+    let mut handled = run_for_value(
+        |use_case| runner.run_with_repair(store, &reopen, use_case),
+        &mut |ctx| {
+            let person = Principal::Human(settings::local_user_name());
+            let person =
+                settings::effective_principal(ctx.store.remote_principal(), person, ctx.policy);
+            let surroundings = EventContext {
+                person: &person,
+                plans,
+                files: touched,
+                faults: faults.as_deref(),
+                host_process: host_process.as_ref(),
+            };
+            handle_host_event(ctx, event, &surroundings)
+        },
+    )?;
+    append_masked_notices(&mut handled, warnings.take());
     // Only now: a reply that was never produced must not swallow the report.
     if handled.faults_told {
         ledger.clear_faults();
@@ -409,8 +397,9 @@ fn reply_for_unadopted(
     let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
                          approvals do not count yet, and its gates cannot be evaluated";
     let steps = vec![
-        "ask the person to run `tl adopt`   # takes over its approvals".to_owned(),
-        "or to run `tl rebuild`   # starts from the plan files, everything a draft".to_owned(),
+        "ask the person to run `tl state adopt`   # takes over its approvals".to_owned(),
+        "or to run `tl state rebuild`   # starts from the plan files, everything a draft"
+            .to_owned(),
     ];
     let fired = |plan: String| {
         vec![FiredGate {
@@ -600,7 +589,7 @@ fn fallback_reply(
 fn unchecked_message(gate: &str, what: &str) -> String {
     format!(
         "Throughline could not check this step ({gate} gate, {what}): @WHY@. This is an error in Throughline, not a rule.\n  \
-         next: try again in a moment\n  next: tl doctor   # what is wrong?"
+         next: try again in a moment\n  next: tl host doctor   # what is wrong?"
     )
 }
 

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use application::file_writes::complete_file_writes;
-use application::{Context, Failure, FailureKind, Workspace};
+use application::{Context, Failure, UseCase, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
@@ -15,15 +14,15 @@ use domain::ports::{Clock, Store, TokenStore};
 use domain::profile::Profile;
 use domain::settings::Storage;
 use domain::time::Timestamp;
-use store::{DiskFiles, DiskGit, ProcessRunner, RevertibleFiles, SystemClock};
+use store::{ProcessRunner, SystemClock};
 
-use crate::caller::Caller;
 use crate::head_listener::HeadListener;
 use crate::settings;
 use crate::trust::ResolvedPolicy;
-use crate::wiring::{
-    App, MAX_CONFLICT_RETRY_TIME, Project, retry_on_conflict, revert_unkept_files,
+use crate::use_case_runner::{
+    CallerRule, MAX_CONFLICT_RETRY_TIME, RunReport, UseCaseRunner, damage_reason,
 };
+use crate::wiring::{App, Project, open_project_files};
 
 /// A project with a pool of open stores.
 pub(crate) struct StorePool {
@@ -121,65 +120,26 @@ impl StorePool {
         store: &dyn Store,
         channel: Channel,
         actor: &Principal,
-        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+        use_case: &mut UseCase<'_>,
     ) -> Result<(), Failure> {
-        let root = &self.project.root;
-        let files = DiskFiles::open(root).map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot open `{}`: {error}", root.display()),
-            )
-        })?;
-        // On a replica the server's policy decides, and it may have changed since the start.
-        let fresh = match self.project.settings.storage {
-            Storage::Remote => Some(self.project.resolve_policy(store)?),
-            _ => None,
+        let log = |report: RunReport<'_>| {
+            let repairs = report.recoveries.into_iter().map(|repair| repair.message);
+            repairs
+                .chain(report.warnings)
+                .for_each(|line| self.project.append_log_message(&line));
         };
-        let trusted = fresh.as_ref().unwrap_or(&self.trusted);
-        let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &trusted.policy);
-        let git = DiskGit::open(root);
-        let actor = &settings::effective_principal(store.remote_principal(), actor.clone(), policy);
-        // Looking up the session is another read of the state, and only trails and work phases need
-        // it.
-        let works = domain::trail::has_trail_profile(profiles)
-            || profiles
-                .iter()
-                .any(|profile| !profile.work_phases.is_empty());
-        let session = if works {
-            Caller::detect_caller(store).session_name(actor)
-        } else {
-            String::new()
-        };
-        let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(
-            store,
-            &files,
-            &clock,
-            profiles,
-            policy,
-            actor.clone(),
+        let runner = UseCaseRunner {
+            project: &self.project,
+            files: &open_project_files(&self.project.root)?,
+            caller: CallerRule::Client(actor),
             channel,
-        )
-        .with_judging_policy(trusted.judged_by)
-        .with_waiting_policy(trusted.waiting.clone())
-        .with_git_and_session(&git, session);
-        let ctx = match &self.commands {
-            Some(commands) => ctx.with_commands(commands),
-            None => ctx,
+            commands: self.commands.as_ref(),
+            // On a replica the server's policy decides, and it may have changed since the start.
+            policy: (self.project.settings.storage != Storage::Remote).then_some(&self.trusted),
+            retry_time: MAX_CONFLICT_RETRY_TIME,
+            report: &log,
         };
-        // Finishes what a killed process left between its commit and its file writes.
-        complete_file_writes(&ctx);
-        let outcome = use_case(&ctx);
-        revert_unkept_files(&files, &outcome);
-        store
-            .take_recoveries()
-            .iter()
-            .for_each(|recovery| self.project.append_log_message(&recovery.message));
-        store
-            .take_warnings()
-            .iter()
-            .for_each(|warning| self.project.append_log_message(warning));
-        outcome
+        runner.run(store, use_case)
     }
 }
 
@@ -190,35 +150,26 @@ impl Workspace for StorePool {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut attempt = || {
-            retry_on_conflict(MAX_CONFLICT_RETRY_TIME, || {
-                self.with_pooled_store(|store| self.run_on_store(store, channel, actor, use_case))
-            })
-        };
-        let mut tried = || match attempt() {
-            Err(Failure {
-                damage: Some(what), ..
-            }) => Err(what),
-            other => Ok(other),
-        };
+        let mut attempt =
+            || self.with_pooled_store(|store| self.run_on_store(store, channel, actor, use_case));
         // Shared for the attempt, then released before the exclusive lock is taken: upgrading would
         // deadlock as soon as two calls find the damage.
         let first = {
             let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
-            tried()
+            attempt()
         };
-        if let Ok(outcome) = first {
-            return outcome;
+        if damage_reason(&first).is_none() {
+            return first;
         }
         let _alone = self.using.write().unwrap_or_else(PoisonError::into_inner);
         self.lock_idle_stores().clear();
         // Another call may have repaired it while this one waited for the lock.
-        let damage = match tried() {
-            Ok(outcome) => return outcome,
-            Err(what) => format!("the state was damaged ({what})"),
+        let second = attempt();
+        let Some(damage) = damage_reason(&second) else {
+            return second;
         };
-        self.lock_idle_stores().clear();
         // Every idle store has the damaged file open; they are closed before it is replaced.
+        self.lock_idle_stores().clear();
         let repaired = self.open_store(Some(&damage))?;
         self.lock_idle_stores().push(repaired);
         attempt()

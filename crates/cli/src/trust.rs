@@ -6,7 +6,6 @@
 //! can only tighten them. On a team server the server's recorded policy decides, and in a shared
 //! database the one recorded there.
 
-use application::file_writes::{UnwrittenFiles, find_unwritten};
 use application::record_policy::{PolicyOrigin, load_recorded_policy, record_policy};
 use application::{Context, Failure, FailureKind};
 use domain::ids::{Principal, StoreId};
@@ -15,11 +14,11 @@ use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{HistoryState, Snapshot, Store, StoreFault};
 use domain::settings::Storage;
 use domain::trust_policy::{PolicyChange, TrustPolicy};
-use store::{DiskFiles, SystemClock};
+use store::SystemClock;
 
-use crate::caller::find_calling_host;
+use crate::caller::{acting_principal, find_calling_host};
 use crate::settings;
-use crate::wiring::Project;
+use crate::wiring::{Project, open_project_files};
 
 /// The policy in force, resolved with an open store.
 #[derive(Clone, Debug)]
@@ -46,31 +45,19 @@ pub(crate) enum PolicySource {
     Server,
 }
 
-/// What the state has to say before any use case runs, read in one snapshot.
-///
-/// Every command and hook needs all of it; three separate read transactions made `tl show` a tenth
-/// slower.
+/// The policy recorded in the state, with the store it belongs to.
 #[derive(Debug)]
-pub(crate) struct Preflight {
-    pub(crate) id: StoreId,
-    /// The policy recorded in the state.
-    pub(crate) recorded: Option<TrustPolicy>,
-    pub(crate) unwritten: UnwrittenFiles,
+pub(crate) struct RecordedPolicy {
+    id: StoreId,
+    policy: Option<TrustPolicy>,
 }
 
-impl Preflight {
-    /// Reads it, without a round trip to a team server: that would delay the use case's write and
-    /// make conflicts more likely. The server checks approvals against its own policy in any case.
-    pub(crate) fn read(store: &dyn Store) -> Result<Self, Failure> {
-        Ok(Self::read_from(&*store.begin_read_cached()?)?)
-    }
-
-    /// Like [`Self::read`], with a snapshot that is already open.
+impl RecordedPolicy {
+    /// Reads it from an open snapshot.
     pub(crate) fn read_from(state: &dyn Snapshot) -> Result<Self, StoreFault> {
         Ok(Self {
             id: state.store_id()?,
-            recorded: load_recorded_policy(state)?,
-            unwritten: find_unwritten(state),
+            policy: load_recorded_policy(state)?,
         })
     }
 }
@@ -133,17 +120,21 @@ impl Project {
 
     /// Resolves the policy in force, and records and pins it if it changed.
     pub(crate) fn resolve_policy(&self, store: &dyn Store) -> Result<ResolvedPolicy, Failure> {
-        let preflight = Preflight::read(store)?;
-        self.resolve_policy_from(store, &preflight)
+        // Of the local replica: a team server applies its own policy in any case.
+        let recorded = RecordedPolicy::read_from(&*store.begin_read_cached()?)?;
+        self.resolve_policy_from(store, &recorded)
     }
 
-    /// Like [`Self::trusted`], with what was read from the state before.
+    /// Like [`Self::resolve_policy`], with what was read from the state before.
     pub(crate) fn resolve_policy_from(
         &self,
         store: &dyn Store,
-        preflight: &Preflight,
+        recorded: &RecordedPolicy,
     ) -> Result<ResolvedPolicy, Failure> {
-        let Preflight { id, recorded, .. } = preflight;
+        let RecordedPolicy {
+            id,
+            policy: recorded,
+        } = recorded;
         let declared = self.declared_policy();
         let storage = self.settings.storage;
         let pinned = if storage == Storage::Remote {
@@ -235,16 +226,12 @@ impl Project {
             None => in_force.approval.requires_person(),
         };
         if differs {
-            let recorded = self.record_policy_in_state(
-                store,
-                trusted,
-                PolicyOrigin::File,
-                settings::acting_principal(),
-            );
+            let recorded =
+                self.record_policy_in_state(store, trusted, PolicyOrigin::File, acting_principal());
             match recorded {
                 Ok(()) => {}
                 // A read-only state can still be read, and the stricter policy decides anyway.
-                Err(failure) if failure.damage.is_none() && !failure.overtaken => {
+                Err(failure) if !failure.needs_runner() => {
                     self.append_log_message(&format!(
                         "the policy could not be recorded: {}",
                         failure.message
@@ -274,12 +261,7 @@ impl Project {
         origin: PolicyOrigin,
         actor: Principal,
     ) -> Result<(), Failure> {
-        let files = DiskFiles::open(&self.root).map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot open `{}`: {error}", self.root.display()),
-            )
-        })?;
+        let files = open_project_files(&self.root)?;
         let clock = SystemClock;
         let ctx = Context::new(
             store,
@@ -317,12 +299,7 @@ impl Project {
                     format!("cannot write in `{folder}`: {error}"),
                 )
             })?;
-        self.record_policy_in_state(
-            store,
-            &accepted,
-            PolicyOrigin::Accepted,
-            settings::acting_principal(),
-        )
+        self.record_policy_in_state(store, &accepted, PolicyOrigin::Accepted, acting_principal())
     }
 
     /// Returns why the caller does not count as a person; `None` if it does.

@@ -1,28 +1,31 @@
 //! Composition root of the CLI: project → store → context → use case.
 //!
-//! Servers do the same per call in `workspace`, hooks in `hook_entry`.
+//! Servers start from `store_pool`, hooks from `hook_entry`; all three run use cases by
+//! `use_case_runner`.
 
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use application::file_writes::{ACKNOWLEDGED_PATH, complete_found};
-use application::{Context, Failure, FailureKind, Notice};
+use application::file_writes::ACKNOWLEDGED_PATH;
+use application::{Context, Failure, FailureKind, Notice, UseCase, run_for_value};
 use domain::operation::Channel;
 use domain::ports::{Clock, HistoryState, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::{Settings, Storage};
 use domain::text::{clean_line, count_with_noun};
+use domain::trust_policy::PolicyChange;
 use store::{
-    DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, ProcessRunner,
-    RevertibleFiles, SystemClock,
+    DiskFiles, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, ProcessRunner,
+    SystemClock,
 };
 
-use crate::caller::Caller;
+use crate::caller::acting_principal;
 use crate::settings;
-use crate::trust::{Preflight, ResolvedPolicy, pending_policy_notice};
+use crate::trust::pending_policy_notice;
 use crate::ui::{INFO, Ui, WARN, styled};
+use crate::use_case_runner::{CallerRule, MAX_CONFLICT_RETRY_TIME, RunReport, UseCaseRunner};
 
 /// Context of every command: output and start directory.
 #[derive(Clone, Debug)]
@@ -110,12 +113,12 @@ impl Project {
         Self::load_with_settings(root, settings::load_settings(root)?)
     }
 
-    /// Like [`Self::at`], but invalid environment variables are ignored, as a hook has to.
+    /// Like [`Self::load`], but invalid environment variables are ignored, as a hook has to.
     pub(crate) fn load_for_hook(root: &Path) -> Result<Self, Failure> {
         Self::load_with_settings(root, settings::load_settings_for_hook(root)?)
     }
 
-    /// Like [`Self::at`], with settings that are loaded already.
+    /// Like [`Self::load`], with settings that are loaded already.
     pub(crate) fn load_with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
         let user = settings::user_state_directory()?;
         let project = Self {
@@ -139,7 +142,7 @@ impl Project {
             FailureKind::Refused,
             format!("the state is on {server}: this is done on the server"),
         )
-        .with_step("tl leave   # to work on a state of this machine again"))
+        .with_step("tl team leave   # to work on a state of this machine again"))
     }
 
     /// Returns the store engine's settings: lock timeout, mirror, known journal heads.
@@ -233,90 +236,65 @@ impl Project {
         ui: Ui,
         use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let store = self.open_store(ui, None)?;
-        let outcome = retry_on_conflict(MAX_CONFLICT_RETRY_TIME, || {
-            self.run_on_store(ui, &*store, use_case)
-        });
-        let damage = match outcome {
-            Err(Failure {
-                damage: Some(ref what),
-                ..
-            }) => what.clone(),
-            other => return other,
-        };
-        // Dropped first: an open store holds locks and file handles that the repair needs. Damage
-        // that is reported again after a repair is an error, not another attempt.
-        drop(store);
-        let store = self.open_store(ui, Some(&format!("the state was damaged ({damage})")))?;
-        retry_on_conflict(MAX_CONFLICT_RETRY_TIME, || {
-            self.run_on_store(ui, &*store, use_case)
+        run_for_value(|use_case| self.run_with_repair(ui, use_case), &mut |ctx| {
+            use_case(ctx)
         })
     }
 
-    /// Runs a use case on an open store and prints its notices and warnings.
+    /// Runs a use case on an open store, which is not repaired.
     pub(crate) fn run_on_store<T>(
         &self,
         ui: Ui,
         store: &dyn Store,
         use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let files = DiskFiles::open(&self.root).map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot open `{}`: {error}", self.root.display()),
-            )
-        })?;
-        let clock = SystemClock;
-        let (preflight, caller) = {
-            let state = store.begin_read_cached()?;
-            (
-                Preflight::read_from(&*state)?,
-                Caller::detect_caller_in(&*state),
-            )
-        };
-        let trusted = self.resolve_policy_from(store, &preflight)?;
-        // Resolved per use case, because on a replica the server's answer may have changed our
-        // principal.
-        let actor = settings::effective_principal(
-            store.remote_principal(),
-            caller.principal(),
-            &trusted.policy,
-        );
-        let (git, commands) = (DiskGit::open(&self.root), ProcessRunner::new(&self.root));
-        let session = caller.session_name(&actor);
-        let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(
-            store,
-            &files,
-            &clock,
-            &self.profiles,
-            &trusted.policy,
-            actor,
-            Channel::Cli,
+        run_for_value(
+            |use_case| self.with_runner(ui, |runner| runner.run(store, use_case)),
+            &mut |ctx| use_case(ctx),
         )
-        .with_judging_policy(trusted.judged_by)
-        .with_waiting_policy(trusted.waiting.clone())
-        .with_git_and_session(&git, session)
-        .with_commands(&commands)
-        .with_acknowledgement();
-        complete_found(&ctx, preflight.unwritten);
-        let outcome = use_case(&ctx);
-        if let Some(record) = ctx.take_carried_out() {
+    }
+
+    fn run_with_repair(&self, ui: Ui, use_case: &mut UseCase<'_>) -> Result<(), Failure> {
+        let store = self.open_store(ui, None)?;
+        let reopen = |damage: &str| self.open_store(ui, Some(damage));
+        self.with_runner(ui, |runner| {
+            runner.run_with_repair(store, &reopen, use_case)
+        })
+    }
+
+    fn with_runner(
+        &self,
+        ui: Ui,
+        run: impl FnOnce(&UseCaseRunner<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        run(&UseCaseRunner {
+            project: self,
+            files: &open_project_files(&self.root)?,
+            caller: CallerRule::Detected,
+            channel: Channel::Cli,
+            commands: Some(&ProcessRunner::new(&self.root)),
+            policy: None,
+            retry_time: MAX_CONFLICT_RETRY_TIME,
+            report: &|report| self.print_report(ui, report),
+        })
+    }
+
+    /// Prints what an attempt at a use case left to report, whether it succeeded or not.
+    fn print_report(&self, ui: Ui, report: RunReport<'_>) {
+        if let Some(record) = report.carried_out {
             // Kept until the output is flushed, see `run` in main.rs.
             let path = self.root.join(ACKNOWLEDGED_PATH);
             TO_ACKNOWLEDGE.set(Some((path, record.to_string())));
         }
-        revert_unkept_files(&files, &outcome);
-        self.report_recoveries(ui, &store.take_recoveries());
-        for warning in store.take_warnings() {
+        self.report_recoveries(ui, &report.recoveries);
+        for warning in report.warnings {
             ui.print_message(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
         // A retried use case finds the same changes again; each notice is printed once per process.
-        for noticed in ctx.take_short_notices() {
+        for noticed in report.notices {
             print_notice_once(ui, &noticed);
         }
-        warn_about_trust(ui, store, &trusted);
-        outcome
+        warn_about_trust(ui, report.history, report.waiting);
     }
 
     /// Reports repairs to the user and to the log file.
@@ -351,38 +329,14 @@ impl Project {
     }
 }
 
-/// Reverts the plan files of a use case whose operation the server rejected. Left as they are, the
-/// next observation would record them as a manual edit.
-pub(crate) fn revert_unkept_files<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
-    if let Err(Failure { unkept: true, .. }) = outcome {
-        files.revert_all();
-    }
-}
-
-/// How long a use case is retried on write conflicts.
-pub(crate) const MAX_CONFLICT_RETRY_TIME: Duration = Duration::from_secs(15);
-
-/// Runs a use case and retries it on write conflicts, each time on fresh state.
-pub(crate) fn retry_on_conflict<T>(
-    most: Duration,
-    mut attempt: impl FnMut() -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let begun = Instant::now();
-    let mut pause = Duration::from_millis(4);
-    loop {
-        match attempt() {
-            Err(Failure {
-                overtaken: true, ..
-            }) if begun.elapsed() < most => {
-                // Full jitter, so that competing writers do not retry in lockstep. A commit takes a
-                // few milliseconds, so the first pause is as short; more than 200 ms would only
-                // waste time.
-                std::thread::sleep(pause.mul_f64(fastrand::f64()));
-                pause = (pause * 2).min(Duration::from_millis(200));
-            }
-            outcome => return outcome,
-        }
-    }
+/// Opens the files of the project at `root`.
+pub(crate) fn open_project_files(root: &Path) -> Result<DiskFiles, Failure> {
+    DiskFiles::open(root).map_err(|error| {
+        Failure::new(
+            FailureKind::Unavailable,
+            format!("cannot open `{}`: {error}", root.display()),
+        )
+    })
 }
 
 thread_local! {
@@ -408,12 +362,12 @@ pub(crate) fn write_acknowledgement() {
 
 /// Warns of a history that differs from the one this user knows, and of a looser policy that waits
 /// for acceptance: on every command, until a person decides.
-fn warn_about_trust(ui: Ui, store: &dyn Store, trusted: &ResolvedPolicy) {
-    if let Some(problem) = store.history_state().describe_problem() {
+fn warn_about_trust(ui: Ui, history: HistoryState, waiting: &[PolicyChange]) {
+    if let Some(problem) = history.describe_problem() {
         let next = HistoryState::NEXT_STEPS[1];
         print_warning_once(ui, &format!("{problem}; next: {next}"));
     }
-    if let Some(notice) = pending_policy_notice(&trusted.waiting) {
+    if let Some(notice) = pending_policy_notice(waiting) {
         print_warning_once(ui, &notice);
     }
 }
@@ -520,5 +474,5 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
 
 /// Whether a person runs this command, by the environment and the terminal.
 pub(crate) fn is_called_by_person() -> bool {
-    settings::acting_principal().is_human()
+    acting_principal().is_human()
 }

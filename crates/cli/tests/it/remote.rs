@@ -581,9 +581,9 @@ fn what_belongs_to_the_server_is_not_done_here() {
     let team = Team::start();
     let laptop = team.laptop();
     for arguments in [
-        vec!["move", "--to", "json"],
-        vec!["rebuild"],
-        vec!["adopt", "--yes"],
+        vec!["state", "move", "--to", "json"],
+        vec!["state", "rebuild"],
+        vec!["state", "adopt", "--yes"],
     ] {
         let refused: Output = laptop.refused(&arguments);
         assert!(
@@ -592,7 +592,7 @@ fn what_belongs_to_the_server_is_not_done_here() {
             refused.stderr
         );
     }
-    laptop.ok(&["backup", "../copy.tlbackup"]);
+    laptop.ok(&["state", "backup", "../copy.tlbackup"]);
     assert!(Path::new(&laptop.root().join("../copy.tlbackup")).exists());
 }
 
@@ -615,6 +615,38 @@ fn an_undo_that_is_not_kept_leaves_the_files_as_they_were() {
     team.again();
     laptop.ok(&["undo", &edited]);
     assert_eq!(laptop.read(Project::ACT), ACT_TEXT);
+}
+
+#[test]
+fn a_decision_that_the_server_rejects_leaves_no_backup() {
+    let team = Team::start();
+    let words = [
+        "team",
+        "token",
+        "create",
+        "ci",
+        "--as",
+        "agent:ci/1",
+        "--scope",
+        "agent",
+    ];
+    let token = team.project.json(&words);
+    let laptop = team.laptop_with(&team.url(), text(&token, "secret"));
+    // Overwriting an approved plan writes a readable backup before the operation is sent.
+    laptop.write(Project::ACT, ACT_EDITED);
+    let refused = laptop.run(&["approve", "act-1"]);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("only a person may decide this"),
+        "{}",
+        refused.stderr
+    );
+    let backups = || {
+        let folder = Path::new(Project::ACT).with_file_name("backups");
+        std::fs::read_dir(laptop.root().join(folder)).map_or(0, Iterator::count)
+    };
+    assert_eq!(backups(), 0);
+    assert_eq!(laptop.status("act-1"), "draft");
+    assert_eq!(backups(), 1, "the edit itself is recorded");
 }
 
 #[test]
