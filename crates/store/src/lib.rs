@@ -30,7 +30,6 @@ mod recovery;
 mod relocation;
 mod remote;
 mod replacement;
-mod revertible_files;
 mod run_command;
 mod scan_cache;
 mod secret_files;
@@ -68,7 +67,6 @@ pub use quarantine::{
 pub use relocation::{Relocation, RelocationFault, StateLocation};
 pub use remote::{FetchOutcome, ServerFault, TeamServer, open_replica_with, quarantine_replica};
 pub use replacement::{ReplacementCause, finish_interrupted_swap, replace_state};
-pub use revertible_files::RevertibleFiles;
 pub use run_command::ProcessRunner;
 pub use secret_purge::{PurgeOutcome, SecretPlace, purge_secrets, scan_secrets};
 pub use store_dump::{StoreDump, dump_store};
