@@ -426,7 +426,7 @@ fn a_history_that_is_not_the_servers_is_refused_with_the_way_out() {
     };
     assert!(why.contains("diverged at operation 2"), "{why}");
     assert!(
-        next_steps[0].starts_with("tl join next door"),
+        next_steps[0].starts_with("tl team join next door"),
         "{next_steps:?}"
     );
     assert!(
@@ -434,7 +434,7 @@ fn a_history_that_is_not_the_servers_is_refused_with_the_way_out() {
             .verify_integrity()
             .unwrap()
             .iter()
-            .any(|found| found.message.contains("different ways"))
+            .any(|found| found.message.contains("diverged at operation 2"))
     );
 }
 
