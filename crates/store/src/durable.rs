@@ -69,7 +69,8 @@ pub(crate) fn quarantine_file(path: &Path, aside: &Path) -> io::Result<std::path
     Err(io::Error::other("no free file name"))
 }
 
-fn parent_folder(path: &Path) -> &Path {
+/// Returns the folder of a file; the current one for a bare file name.
+pub(crate) fn parent_folder(path: &Path) -> &Path {
     path.parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."))

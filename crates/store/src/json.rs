@@ -3,15 +3,14 @@
 //! For file systems on which SQLite's WAL mode is not safe. Every command replays the whole
 //! journal, so it slows down as the history grows; durability and atomicity are the same.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fs::File;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
 use domain::ports::{
-    HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
-    Transaction,
+    HistoryState, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };
 use domain::tree::FactMismatch;
 use rustix::fs::{FlockOperation, flock};
@@ -29,7 +28,6 @@ pub(crate) struct JsonStore {
     journal: Journal,
     mirror: Mirror,
     settings: EngineSettings,
-    recoveries: RefCell<Vec<Recovery>>,
     /// Result of the rollback check against this user's known head.
     history: Cell<HistoryState>,
     warnings: Mutex<Vec<String>>,
@@ -43,7 +41,6 @@ impl JsonStore {
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
             settings: settings.clone(),
-            recoveries: RefCell::new(Vec::new()),
             history: Cell::default(),
             warnings: Mutex::default(),
         };
@@ -253,10 +250,6 @@ impl Store for JsonStore {
         self.mirror
             .sync_all(&state)
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
-    }
-
-    fn take_recoveries(&self) -> Vec<Recovery> {
-        self.recoveries.take()
     }
 
     fn history_state(&self) -> HistoryState {

@@ -13,8 +13,7 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::{Operation, OperationHead};
 use domain::ports::{
-    ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding,
-    Transaction,
+    ChildName, FileStamp, NewOperation, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::record::RecordKey;
 use domain::search::{self, MatchMode, SEARCHED_KINDS, SearchQuery};
@@ -599,10 +598,6 @@ impl Store for MemoryStore {
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
         Ok(0)
-    }
-
-    fn take_recoveries(&self) -> Vec<Recovery> {
-        Vec::new()
     }
 
     fn take_warnings(&self) -> Vec<String> {

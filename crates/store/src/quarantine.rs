@@ -19,6 +19,7 @@ use crate::durable::{Durability, replace_file, sync_folder};
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal::{Journal, JournalDamage, JournalEntry, chain_start_hash};
 use crate::layout::Layout;
+use crate::private_files::create_private_directory;
 use crate::replacement::{DATABASE_SUFFIXES, with_suffix};
 use crate::sqlite::SqliteStore;
 use crate::store_dump::StoreDump;
@@ -106,7 +107,7 @@ impl QuarantineSet {
         manifest: &QuarantineManifest,
     ) -> Result<Self, StoreFault> {
         let cannot = |error| io_fault("cannot write in", &layout.damaged, error);
-        make_private_folder(&layout.damaged).map_err(cannot)?;
+        create_private_directory(&layout.damaged).map_err(cannot)?;
         let newest = list_set_numbers(layout)
             .map_err(cannot)?
             .last()
@@ -453,9 +454,4 @@ pub(crate) fn quarantine_files(
     }
     set.sync_to_disk()?;
     Ok(Some(layout.relative_display(&set.folder)))
-}
-
-/// Creates a folder with mode 0700.
-pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -6,9 +6,7 @@ use application::handle_host_event::{EventContext, handle_host_event};
 use application::move_focus::{FocusMove, move_focus};
 use domain::host_event::{Happening, Host, HostEvent, ToolCall, ToolKind};
 use domain::ids::{Digest32, Principal, StoreId};
-use domain::ports::{
-    Clock, NoRepository, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
-};
+use domain::ports::{Clock, NoRepository, Snapshot, Store, StoreFault, StoreFinding, Transaction};
 use domain::session_memory::WorkMemory;
 use store::MemoryStore;
 use testkit::FakeClock;
@@ -43,10 +41,6 @@ impl Store for Interleaved {
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
         self.inner.sync_mirror()
-    }
-
-    fn take_recoveries(&self) -> Vec<Recovery> {
-        Vec::new()
     }
 }
 

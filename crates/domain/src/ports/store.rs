@@ -477,8 +477,12 @@ pub trait Store: Send {
     /// [`StoreFault`].
     fn sync_mirror(&self) -> Result<usize, StoreFault>;
 
-    /// Returns the repairs made when the store was opened, and clears them.
-    fn take_recoveries(&self) -> Vec<Recovery>;
+    /// Returns the repairs made since the store was opened, and clears them.
+    ///
+    /// Only engines that repair while they run have any; those of opening are returned by it.
+    fn take_recoveries(&self) -> Vec<Recovery> {
+        Vec::new()
+    }
 
     /// Returns the token store, if the engine has one.
     fn token_store(&self) -> Option<Box<dyn TokenStore + '_>> {

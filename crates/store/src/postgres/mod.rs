@@ -19,7 +19,7 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    ChildName, FileStamp, HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding,
+    ChildName, FileStamp, HistoryState, Snapshot, Store, StoreFault, StoreFinding,
     StoreFindingKind, TokenStore, Transaction,
 };
 use domain::status::StatusInputs;
@@ -57,7 +57,6 @@ pub(crate) struct PostgresStore {
     settings: EngineSettings,
     project: i64,
     format: i64,
-    recoveries: RefCell<Vec<Recovery>>,
     /// How the history compares with the head this user saw last.
     history: Cell<HistoryState>,
     warnings: RefCell<Vec<String>>,
@@ -84,7 +83,6 @@ impl PostgresStore {
             settings: settings.clone(),
             project,
             format: found.format,
-            recoveries: RefCell::default(),
             history: Cell::default(),
             warnings: RefCell::default(),
         };
@@ -793,10 +791,6 @@ impl Store for PostgresStore {
         self.mirror
             .sync_all(&reading.view)
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
-    }
-
-    fn take_recoveries(&self) -> Vec<Recovery> {
-        self.recoveries.take()
     }
 
     fn history_state(&self) -> HistoryState {

@@ -8,12 +8,11 @@ use domain::ids::StoreId;
 use domain::ports::StoreFault;
 use domain::settings::Storage;
 
-use super::swap::parent_folder;
-use crate::durable::sync_folder;
+use crate::durable::{parent_folder, sync_folder};
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal::Journal;
 use crate::layout::Layout;
-use crate::quarantine::make_private_folder;
+use crate::private_files::create_private_directory;
 use crate::recovery::write_token_store;
 use crate::sqlite::SqliteStore;
 use crate::store_dump::{StoreDump, verify_built_state};
@@ -47,7 +46,7 @@ pub(crate) fn build_staged_state(
     let folder = staging_folder(layout);
     // Leftovers of a killed process: without a note nothing refers to them.
     remove_staging_folder(layout);
-    make_private_folder(&folder).map_err(|error| io_fault("cannot create", &folder, error))?;
+    create_private_directory(&folder).map_err(|error| io_fault("cannot create", &folder, error))?;
     let mut place = staged_layout(layout);
     let size = match with_journal {
         true => write_staged_journal(&place.journal, &cargo.store, &cargo.recorded)?,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::interrupted::unseal_if_sealed;
 use super::staging::{remove_staging_folder, staged_layout};
 use super::{RECOVERY_COMMAND, record_known_head, revert_known_head};
-use crate::durable::{Durability, replace_file, sync_folder};
+use crate::durable::{Durability, parent_folder, replace_file, sync_folder};
 use crate::engine::{EngineSettings, io_fault};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
@@ -296,10 +296,4 @@ fn remove_file_if_present(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-pub(super) fn parent_folder(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
 }
