@@ -12,6 +12,8 @@ use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse_config};
 use store::{ChosenDatabases, ChosenServers};
 
+use crate::project_file::{CONFIG_FILE, read_config_text};
+
 /// Reads one environment variable; an empty one counts as unset.
 #[expect(
     clippy::disallowed_methods,
@@ -50,9 +52,9 @@ pub(crate) fn load_settings_for_hook(root: &Path) -> Result<Settings, Failure> {
     )
 }
 
-fn settings_failure(problem: &domain::settings::SettingsProblem) -> Failure {
+pub(crate) fn settings_failure(problem: &domain::settings::SettingsProblem) -> Failure {
     Failure::new(FailureKind::Invalid, problem.to_string())
-        .with_step("see docs/reference/configuration.md")
+        .with_step("tl config check")
 }
 
 /// Applies the team server, which the environment or the user's choice names, never `config.toml`.
@@ -91,7 +93,7 @@ pub(crate) fn parse_server_address(
     let token = token.ok_or_else(|| {
         Failure::new(FailureKind::Invalid, "the server's token is not known")
             .with_step("export THROUGHLINE_TOKEN=…")
-            .with_step("tl join URL --token-file FILE")
+            .with_step("tl team join URL --token-file FILE")
     })?;
     ServerAddress::new(url, &token).map_err(|problem| Failure::new(FailureKind::Invalid, problem))
 }
@@ -149,7 +151,7 @@ fn apply_database_choice(root: &Path, mut settings: Settings) -> Result<Settings
             ".throughline/config.toml names the database {}, which this user has not chosen",
             settings.database_url
         ))
-        .with_step("tl adopt     # use it; a person has to decide this")
+        .with_step("tl state adopt     # use it; a person has to decide this")
         .with_step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another one"),
         false => refuse("the state is in a shared database, but no database URL is set".to_owned())
             .with_step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE"),
@@ -159,7 +161,7 @@ fn apply_database_choice(root: &Path, mut settings: Settings) -> Result<Settings
 /// Stores the database in `config.toml` as this user's choice, unless the environment names one.
 pub(crate) fn store_named_database_choice(root: &Path) -> Result<(), Failure> {
     let settings = read_config_file(root)?;
-    // `tl adopt` is the person's decision that makes the URL of a cloned file usable.
+    // `tl state adopt` is the person's decision that makes the URL of a cloned file usable.
     let by_file = settings.storage == Storage::Postgres
         && environment_variable("THROUGHLINE_DATABASE_URL").is_none();
     match by_file && settings.database_url.is_set() {
@@ -182,21 +184,13 @@ pub(crate) fn store_database_choice(root: &Path, url: Option<&DatabaseUrl>) -> R
 }
 
 /// Parses `config.toml`; a missing file means default settings.
-fn read_config_file(root: &Path) -> Result<Settings, Failure> {
-    let file = root.join(".throughline/config.toml");
-    match std::fs::read_to_string(&file) {
-        Ok(text) => parse_config(".throughline/config.toml", &text)
-            .map_err(|problem| settings_failure(&problem)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Settings::default()),
-        Err(error) => Err(Failure::new(
-            FailureKind::Unavailable,
-            format!("cannot read .throughline/config.toml: {error}"),
-        )),
-    }
+pub(crate) fn read_config_file(root: &Path) -> Result<Settings, Failure> {
+    parse_config(CONFIG_FILE, &read_config_text(root)?)
+        .map_err(|problem| settings_failure(&problem))
 }
 
 /// Rejects settings with paths outside of the project.
-fn check_setting_paths(settings: Settings) -> Result<Settings, Failure> {
+pub(crate) fn check_setting_paths(settings: Settings) -> Result<Settings, Failure> {
     // Checked after the environment was applied, because variables can set these paths too.
     for path in [
         &settings.database,
@@ -296,11 +290,6 @@ pub(crate) fn read_yes_or_no() -> bool {
     let mut answer = String::new();
     let _ = std::io::stdin().read_line(&mut answer);
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
-}
-
-/// Returns the acting principal: a person at a terminal, or an agent.
-pub(crate) fn acting_principal() -> Principal {
-    crate::caller::acting_principal()
 }
 
 /// Returns the effective principal, from the one the server authenticated and the local one.

@@ -11,15 +11,15 @@ use domain::host_event::Host;
 use domain::ids::OperationId;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
-use domain::settings::{Storage, list_setting_keys};
+use domain::settings::{SCHEMA_FILE, Storage};
 use domain::work::guides;
 use hosts::install::{HookSetup, is_program_name};
 use serde::Serialize;
 use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 
 use crate::commands::host_choice::{
-    FoundHost, HostChoice, detect_hosts, find_on_path, is_same_file, missing_on_path_note,
-    parse_host_choice,
+    FoundHost, HostChoice, detect_hosts, find_on_path, is_same_file, list_host_names,
+    missing_on_path_note, parse_host_choice,
 };
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
@@ -34,7 +34,7 @@ use crate::wiring::{App, Project};
 ///
 /// With `--host` it also installs hooks and commands into the settings of agent hosts in this
 /// directory. Entries of other tools stay as they are, and each changed file is backed up.
-/// `tl uninstall --host` removes them again.
+/// `tl host uninstall` removes them again.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl init\n  tl init --profile story,tickets\n  tl --project ~/novel init\n  tl init --host claude-code,codex\n  tl init --host auto              the hosts that are found here\n  tl init --host all --program tl  entries that work on every machine"
@@ -44,9 +44,12 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     profile: Vec<String>,
 
-    /// Agent hosts to install into: claude-code, cursor, opencode, codex, gemini, copilot, all, or
-    /// auto
-    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "HOSTS",
+        value_delimiter = ',',
+        help = format!("Agent hosts to install into: {}, all, or auto", list_host_names())
+    )]
     host: Vec<String>,
 
     /// Block the agent if the hook cannot run, also in hosts without a setting for it
@@ -122,6 +125,16 @@ impl InitArgs {
         }
     }
 
+    /// Returns the arguments for installing into hosts, in a project that exists.
+    pub(crate) fn for_hosts(host: Vec<String>, strict: bool, program: Option<String>) -> Self {
+        Self {
+            host,
+            strict,
+            program,
+            ..Self::story_project()
+        }
+    }
+
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = &self.resolve_root(app);
         let cannot = |error: std::io::Error| {
@@ -179,6 +192,12 @@ impl InitArgs {
             ".throughline/config.toml",
             &render_config_file(&names, &start),
         )
+        .and_then(|()| {
+            lay(
+                &format!(".throughline/{SCHEMA_FILE}"),
+                &project_file::render_schema(),
+            )
+        })
         .and_then(|()| lay(".throughline/.gitignore", GITIGNORE));
         let project = match written.and_then(|()| self.resolve_shared_project(root)) {
             Ok(project) => project,
@@ -204,7 +223,7 @@ impl InitArgs {
         // `--profile` is only checked against it.
         outcome.profiles = project.settings.profiles.clone();
         // Adding the profile here would need an edit of a file the user may have changed; a step
-        // with the exact key is safer.
+        // with the exact command is safer.
         let missing: Vec<&String> = self
             .profile
             .iter()
@@ -219,7 +238,8 @@ impl InitArgs {
                 ),
             )
             .with_step(format!(
-                "add \"{name}\" to `profiles` in .throughline/config.toml"
+                "tl config set profiles {},{name}",
+                outcome.profiles.join(",")
             )));
         }
         if project
@@ -405,11 +425,11 @@ impl InitArgs {
                 })?
             }
         };
-        // Entries are recognised as ours by the program's name, for updates and for `tl uninstall`.
+        // Entries are recognised as ours by the program's name, for updates and for `tl host uninstall`.
         if !is_program_name(&program) {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("`{program}` is not named `tl`: entries with another name could not be recognised by `tl uninstall`"),
+                format!("`{program}` is not named `tl`: entries with another name could not be recognised by `tl host uninstall`"),
             )
             .with_step("tl init --host … --program tl"));
         }
@@ -442,7 +462,7 @@ fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
                 layout.relative_display(file)
             ),
         )
-        .with_step("unset THROUGHLINE_STORAGE && tl move --to postgres://…")),
+        .with_step("unset THROUGHLINE_STORAGE && tl state move --to postgres://…")),
     }
 }
 
@@ -494,7 +514,7 @@ fn print_report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome
         app.ui.print_blank_line();
         app.ui.print_line(format_args!(
             "Next:  {}   check the installation",
-            styled(BOLD, "tl doctor")
+            styled(BOLD, "tl host doctor")
         ));
         return;
     }
@@ -518,33 +538,22 @@ struct StartSettings {
     has_host: bool,
 }
 
-/// Renders a configuration file that documents every key; defaults are commented out.
+/// Renders a configuration file with the settings that differ from the defaults.
 fn render_config_file(profiles: &[String], start: &StartSettings) -> String {
-    let mut text = String::from(
-        "# Settings of this project. Every key is here; what is commented out is the default.\n",
+    let mut text = format!(
+        "#:schema ./{SCHEMA_FILE}\n\
+         # Settings of this project. `tl config list` shows every setting with its default.\n\
+         project_id = {:?}\n\
+         profiles = {profiles:?}\n",
+        start.project_id
     );
-    let mut table = "";
-    for key in list_setting_keys() {
-        // Keys come grouped by table, so a heading is written whenever the table changes. Generated
-        // from the same list as the reference page, so the two cannot differ.
-        let (section, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
-        if section != table {
-            text.push_str(&format!("\n[{section}]\n"));
-            table = section;
-        }
-        text.push_str(&format!("\n# {}\n# Allowed: {}\n", key.text, key.allowed));
-        if key.name == "profiles" {
-            let names: Vec<String> = profiles.iter().map(|name| format!("{name:?}")).collect();
-            text.push_str(&format!("profiles = [{}]\n", names.join(", ")));
-        } else if key.name == "project_id" {
-            text.push_str(&format!("project_id = {:?}\n", start.project_id));
-        } else if key.name == "storage" && start.on_network {
-            text.push_str("storage = \"json\"\n");
-        } else if key.name == "policy.approval" && start.has_host {
-            text.push_str("approval = \"human\"\n");
-        } else {
-            text.push_str(&format!("# {name} = {}\n", key.default));
-        }
+    if start.on_network {
+        text.push_str("storage = \"json\"\n");
+    }
+    if start.has_host {
+        // A dotted key, so that there is no section yet and both `[policy.gates]` and further
+        // dotted keys can be appended.
+        text.push_str("policy.approval = \"human\"\n");
     }
     text
 }
