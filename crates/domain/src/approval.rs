@@ -132,24 +132,7 @@ pub fn decide_approval(
 ) -> Result<Approval, ApprovalRefused> {
     let node = request.node;
     let name = || node.alias.clone();
-    // An approval names the hash of a text, so there has to be one.
-    let (version, canonical) = match &node.content {
-        Content::Text {
-            version, canonical, ..
-        } => (*version, *canonical),
-        Content::Missing => {
-            return Err(ApprovalRefused::FileMissing {
-                node: name(),
-                path: node.path.clone().unwrap_or_default(),
-            });
-        }
-        Content::Unreadable { why } => {
-            return Err(ApprovalRefused::FileUnreadable {
-                node: name(),
-                why: why.clone(),
-            });
-        }
-    };
+    let (version, canonical) = require_text(node)?;
     // Before the parent is checked: an agent that may not approve at all should not be told to get
     // the parent approved first.
     if !policy.approval.accepts_approval_by(request.by) {
@@ -202,6 +185,23 @@ pub fn decide_approval(
         at: request.now,
         warnings: request.warnings,
     })
+}
+
+/// Returns the hashes of a node's text. An approval names them, so there has to be one.
+fn require_text(node: &Node) -> Result<(VersionHash, CanonicalHash), ApprovalRefused> {
+    match &node.content {
+        Content::Text {
+            version, canonical, ..
+        } => Ok((*version, *canonical)),
+        Content::Missing => Err(ApprovalRefused::FileMissing {
+            node: node.alias.clone(),
+            path: node.path.clone().unwrap_or_default(),
+        }),
+        Content::Unreadable { why } => Err(ApprovalRefused::FileUnreadable {
+            node: node.alias.clone(),
+            why: why.clone(),
+        }),
+    }
 }
 
 /// Returns the approval of a text that has no parent, such as an entity of a plan document.

@@ -3,6 +3,8 @@
 //! Having both values, a fact can be applied, inverted and checked. Tables, mirror and dashboard
 //! are projections of the facts; undo, rebuild and history read the facts themselves.
 
+use std::mem::swap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -82,99 +84,30 @@ impl Fact {
     /// Returns the inverse fact; `None` for facts that an undo does not revert.
     #[must_use]
     pub fn inverse_fact(&self) -> Option<Self> {
+        let mut inverse = self.clone();
         // Written out for each variant, without a wildcard: a new fact has to say here whether an
         // undo reverts it.
-        Some(match self.clone() {
-            Self::NodeAdded { node } => Self::NodeRemoved { node },
-            Self::NodeRemoved { node } => Self::NodeAdded { node },
-            Self::NodeMoved {
-                node,
-                before,
-                after,
-            } => Self::NodeMoved {
-                node,
-                before: after,
-                after: before,
-            },
-            Self::ContentChanged {
-                node,
-                before,
-                after,
-            } => Self::ContentChanged {
-                node,
-                before: after,
-                after: before,
-            },
-            Self::DescriptionChanged {
-                node,
-                before,
-                after,
-            } => Self::DescriptionChanged {
-                node,
-                before: after,
-                after: before,
-            },
-            Self::ApprovalChanged {
-                node,
-                before,
-                after,
-            } => Self::ApprovalChanged {
-                node,
-                before: after,
-                after: before,
-            },
-            Self::CondemnationChanged {
-                node,
-                before,
-                after,
-            } => Self::CondemnationChanged {
-                node,
-                before: after,
-                after: before,
-            },
-            Self::ProgressChanged {
-                node,
-                before,
-                after,
-            } => Self::ProgressChanged {
-                node,
-                before: after,
-                after: before,
-            },
-            Self::StandingsChanged { groups } => Self::StandingsChanged {
-                groups: groups
-                    .into_iter()
-                    .map(|group| StatusChangeGroup {
-                        before: group.after,
-                        after: group.before,
-                        nodes: group.nodes,
-                    })
-                    .collect(),
-            },
+        match &mut inverse {
+            Self::NodeAdded { node } => return Some(Self::NodeRemoved { node: node.clone() }),
+            Self::NodeRemoved { node } => return Some(Self::NodeAdded { node: node.clone() }),
+            Self::NodeMoved { before, after, .. } => swap(before, after),
+            Self::ContentChanged { before, after, .. } => swap(before, after),
+            Self::DescriptionChanged { before, after, .. } => swap(before, after),
+            Self::ApprovalChanged { before, after, .. } => swap(before, after),
+            Self::CondemnationChanged { before, after, .. } => swap(before, after),
+            Self::ProgressChanged { before, after, .. } => swap(before, after),
+            Self::StandingsChanged { groups } => groups
+                .iter_mut()
+                .for_each(|group| swap(&mut group.before, &mut group.after)),
             // Texts are never deleted by an undo, and this record is how a version with a secret
             // finds its masked text.
-            Self::RecordChanged { record, .. } if secrets::is_masked_text(&record) => return None,
-            Self::RecordChanged {
-                record,
-                before,
-                after,
-            } => Self::RecordChanged {
-                record,
-                before: after,
-                after: before,
-            },
-            Self::UndoneChanged {
-                operation,
-                before,
-                after,
-            } => Self::UndoneChanged {
-                operation,
-                before: after,
-                after: before,
-            },
+            Self::RecordChanged { record, .. } if secrets::is_masked_text(record) => return None,
+            Self::RecordChanged { before, after, .. } => swap(before, after),
+            Self::UndoneChanged { before, after, .. } => swap(before, after),
             // The backup file stays on disk as well: it is a safety copy for people.
             Self::BackupWritten { .. } => return None,
-        })
+        }
+        Some(inverse)
     }
 
     /// Returns the ids of the nodes this fact changes.
@@ -304,15 +237,7 @@ pub fn apply_fact<T: NodeTable + ?Sized>(
     // Every fact is checked against the current value before it is written. A mismatch means that
     // the history and the tables have diverged, and applying it anyway would hide that.
     match fact {
-        Fact::NodeAdded { node } => {
-            if table.get_node(node.id)?.is_some() {
-                return Err(table.mismatch_fault(format!("node {} added twice", node.id)));
-            }
-            // Node and first version belong together: a node without its version has no text to
-            // show or to restore.
-            table.insert_node(node.as_ref().clone())?;
-            table.add_version(node.id, &node.content)
-        }
+        Fact::NodeAdded { node } => add_node(table, node),
         Fact::NodeRemoved { node } => {
             // The approval and status of the removed node are in the fact, so an undo restores
             // them.
@@ -325,20 +250,7 @@ pub fn apply_fact<T: NodeTable + ?Sized>(
             node,
             before,
             after,
-        } => {
-            let Some(there) = table.get_node(*node)? else {
-                return Err(
-                    table.mismatch_fault(format!("node {node} moved, but there is no such node"))
-                );
-            };
-            if there.parent != *before {
-                return Err(table.mismatch_fault(format!(
-                    "the parent of `{}` is not what the fact says it was",
-                    there.alias
-                )));
-            }
-            table.move_node_below(&there, *after, at)
-        }
+        } => move_node(table, *node, *before, *after, at),
         Fact::ContentChanged {
             node,
             before,
@@ -403,6 +315,35 @@ pub fn apply_fact<T: NodeTable + ?Sized>(
             operation, after, ..
         } => table.set_undone_by(*operation, *after),
     }
+}
+
+/// Adds a node with its first version: a node without it has no text to show or to restore.
+fn add_node<T: NodeTable + ?Sized>(table: &mut T, node: &Node) -> Result<(), T::Fault> {
+    if table.get_node(node.id)?.is_some() {
+        return Err(table.mismatch_fault(format!("node {} added twice", node.id)));
+    }
+    table.insert_node(node.clone())?;
+    table.add_version(node.id, &node.content)
+}
+
+/// Moves a node below another parent.
+fn move_node<T: NodeTable + ?Sized>(
+    table: &mut T,
+    node: NodeId,
+    before: Option<NodeId>,
+    after: Option<NodeId>,
+    at: Timestamp,
+) -> Result<(), T::Fault> {
+    let Some(there) = table.get_node(node)? else {
+        return Err(table.mismatch_fault(format!("node {node} moved, but there is no such node")));
+    };
+    if there.parent != before {
+        return Err(table.mismatch_fault(format!(
+            "the parent of `{}` is not what the fact says it was",
+            there.alias
+        )));
+    }
+    table.move_node_below(&there, after, at)
 }
 
 /// Loads a node, edits it and writes it back; `edit` returns false when `before` does not match.

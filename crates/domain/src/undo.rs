@@ -90,28 +90,17 @@ pub fn decide_undo(
     operations: &[Operation],
     by: OperationId,
     tree: &Tree,
-    mut records: BTreeMap<RecordKey, Value>,
+    records: BTreeMap<RecordKey, Value>,
 ) -> Result<UndoPlan, UndoRefused> {
     let mut undo = UndoPlan::default();
     // The inverse facts are applied to a copy as they are collected. That checks each against the
     // state the previous ones leave behind, exactly as the store will see them.
-    let mut after = tree.clone();
+    let mut state = UndoneState {
+        tree: tree.clone(),
+        records,
+    };
     for operation in operations {
-        if matches!(
-            operation.verb,
-            Verb::Init | Verb::Rebuild | Verb::Adopt | Verb::Override
-        ) {
-            return Err(UndoRefused::Beginning {
-                operation: operation.id,
-                verb: operation.verb,
-            });
-        }
-        // An undo could loosen the policy without the confirmation of a person.
-        if operation.verb == Verb::Policy {
-            return Err(UndoRefused::Policy {
-                operation: operation.id,
-            });
-        }
+        refuse_verb(operation)?;
         let mut plan_files = BTreeSet::new();
         for fact in operation.facts.iter().rev() {
             // The files are still there: the next observation would only add the nodes again.
@@ -120,75 +109,21 @@ pub fn decide_undo(
                     operation: operation.id,
                 });
             }
-            // The redo record of file writes is not restored; the files themselves are reverted
-            // one by one below.
-            if matches!(fact, Fact::RecordChanged { record, .. } if record.kind == FileWrites::KIND)
-            {
+            if let Some(path) = state.find_edited_file(fact) {
+                undo.kept.push(path);
                 continue;
             }
-            // A created file that was edited since belongs to its editor: removing it would lose
-            // work, so the file and its node are kept.
-            if let Fact::NodeAdded { node } = fact
-                && let Some(there) = after.get(node.id)
-                && let (Some(path), true) = (
-                    &there.path,
-                    there.content.version_hash() != node.content.version_hash(),
-                )
-                && node.content.version_hash().is_some()
-            {
-                undo.kept.push(path.clone());
-                continue;
-            }
-            let Some(reversed) = fact.inverse_fact() else {
+            let Some(reversed) = state.revert_fact(operation, fact)? else {
                 continue;
             };
-            // Statuses are derived, so a later change of one is no reason to refuse. The caller
-            // runs a cascade afterwards, which sets the nodes left out here.
-            let reversed = match reversed {
-                Fact::StandingsChanged { groups } => Fact::StandingsChanged {
-                    groups: retain_unchanged_nodes(&after, groups),
-                },
-                other => other,
-            };
-            let changed_since = |why: String| UndoRefused::ChangedSince {
-                operation: operation.id,
-                why: format!("{why}; a later operation changed it"),
-            };
-            after
-                .apply_facts([&reversed], operation.at)
-                .map_err(|FactMismatch(why)| changed_since(why))?;
-            if let Fact::RecordChanged {
-                record,
-                before,
-                after,
-            } = &reversed
-            {
-                if would_unfreeze(record, before.as_ref(), after.as_ref()) {
-                    return Err(UndoRefused::Frozen {
-                        operation: operation.id,
-                        document: record.key.clone(),
-                    });
-                }
-                let there = match after {
-                    Some(after) => records.insert(record.clone(), after.clone()),
-                    None => records.remove(record),
-                };
-                if there != *before {
-                    return Err(changed_since(format!(
-                        "record `{}` of kind {} has another value",
-                        record.key, record.kind
-                    )));
-                }
-            }
             // Nodes without a file have their text in the store only, so there is nothing to write.
-            let files = &after;
             if let Fact::ContentChanged {
                 node,
                 before,
                 after,
             } = &reversed
                 && before.version_hash() != after.version_hash()
-                && let Some(path) = files.get(*node).and_then(|node| node.path.clone())
+                && let Some(path) = state.tree.get(*node).and_then(|node| node.path.clone())
             {
                 plan_files.insert(path);
                 undo.files.push(FileChange {
@@ -212,6 +147,96 @@ pub fn decide_undo(
     undo.files = merge_file_changes(undo.files);
     undo.writes.retain(|write| !undo.kept.contains(&write.path));
     Ok(undo)
+}
+
+/// Refuses operations of a kind that cannot be undone.
+fn refuse_verb(operation: &Operation) -> Result<(), UndoRefused> {
+    match operation.verb {
+        Verb::Init | Verb::Rebuild | Verb::Adopt | Verb::Override => Err(UndoRefused::Beginning {
+            operation: operation.id,
+            verb: operation.verb,
+        }),
+        // An undo could loosen the policy without the confirmation of a person.
+        Verb::Policy => Err(UndoRefused::Policy {
+            operation: operation.id,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The state as the inverse facts collected so far leave it.
+struct UndoneState {
+    tree: Tree,
+    records: BTreeMap<RecordKey, Value>,
+}
+
+impl UndoneState {
+    /// Returns the file that a fact created and somebody edited since. It belongs to its editor:
+    /// removing it would lose work, so the file and its node are kept.
+    fn find_edited_file(&self, fact: &Fact) -> Option<String> {
+        let Fact::NodeAdded { node } = fact else {
+            return None;
+        };
+        let created = node.content.version_hash()?;
+        let there = self.tree.get(node.id)?;
+        there
+            .path
+            .clone()
+            .filter(|_| there.content.version_hash() != Some(created))
+    }
+
+    /// Applies the inverse of a fact and returns it; `None` for facts that an undo does not revert.
+    fn revert_fact(
+        &mut self,
+        operation: &Operation,
+        fact: &Fact,
+    ) -> Result<Option<Fact>, UndoRefused> {
+        // The redo record of file writes is not restored; the files themselves are reverted one by
+        // one.
+        if matches!(fact, Fact::RecordChanged { record, .. } if record.kind == FileWrites::KIND) {
+            return Ok(None);
+        }
+        // Statuses are derived, so a later change of one is no reason to refuse. The caller runs a
+        // cascade afterwards, which sets the nodes left out here.
+        let reversed = match fact.inverse_fact() {
+            None => return Ok(None),
+            Some(Fact::StandingsChanged { groups }) => Fact::StandingsChanged {
+                groups: retain_unchanged_nodes(&self.tree, groups),
+            },
+            Some(other) => other,
+        };
+        let changed_since = |why: String| UndoRefused::ChangedSince {
+            operation: operation.id,
+            why: format!("{why}; a later operation changed it"),
+        };
+        self.tree
+            .apply_facts([&reversed], operation.at)
+            .map_err(|FactMismatch(why)| changed_since(why))?;
+        if let Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } = &reversed
+        {
+            if would_unfreeze(record, before.as_ref(), after.as_ref()) {
+                return Err(UndoRefused::Frozen {
+                    operation: operation.id,
+                    document: record.key.clone(),
+                });
+            }
+            let there = match after {
+                Some(after) => self.records.insert(record.clone(), after.clone()),
+                None => self.records.remove(record),
+            };
+            if there != *before {
+                return Err(changed_since(format!(
+                    "record `{}` of kind {} has another value",
+                    record.key, record.kind
+                )));
+            }
+        }
+        Ok(Some(reversed))
+    }
 }
 
 /// Merges the inverse writes of an older operation into those of newer ones.

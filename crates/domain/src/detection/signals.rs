@@ -123,8 +123,6 @@ fn detect_kind(
     around: &SignalContext<'_>,
     policy: &SignalPolicy,
 ) -> Option<Signal> {
-    // A threshold of 0 means off, not "always".
-    let reached = |count: u32, threshold: u32| threshold > 0 && count >= threshold;
     let (text, next_step) = match kind {
         SignalKind::Failures => {
             // Consecutive only: a single failure is normal work, such as a test that is meant to
@@ -137,29 +135,7 @@ fn detect_kind(
                 )
             })?
         }
-        SignalKind::UndeclaredWrites => {
-            let writes = counters.undeclared_writes;
-            reached(writes, policy.undeclared_writes).then(|| {
-                // Without an intent there is no trajectory yet that an action could be added to, so
-                // the next step differs.
-                let what = if around.section.is_none() {
-                    "no intent is declared"
-                } else {
-                    "no action is declared"
-                };
-                let times = if writes == 1 {
-                    "a file was written".to_owned()
-                } else {
-                    format!("{writes} writes")
-                };
-                let next = if around.section.is_none() {
-                    "tl intent \"what this is for\""
-                } else {
-                    "tl map action \"what is being done\""
-                };
-                (format!("{times}, but {what} on the trail"), next)
-            })?
-        }
+        SignalKind::UndeclaredWrites => detect_undeclared_writes(counters, around, policy)?,
         SignalKind::Repetition => {
             let times = counters.consecutive_same_section;
             reached(times, policy.repetitions).then(|| {
@@ -172,18 +148,7 @@ fn detect_kind(
                 )
             })?
         }
-        SignalKind::StuckWords => {
-            // Summed over all meanings: "stuck", "retry" and "same error" once each are as telling
-            // as one thrice.
-            let times: u32 = counters.keyword_flags.values().sum();
-            reached(times, policy.stuck_words_seen).then(|| {
-                let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
-                (
-                    format!("{times} calls mentioned being stuck ({})", flags.join(", ")),
-                    "refocus: tl think-back",
-                )
-            })?
-        }
+        SignalKind::StuckWords => detect_stuck_words(counters, policy)?,
         SignalKind::TimeGap => {
             format_gap_of_severity(around, policy, GapSeverity::Stale).map(|span| {
                 (
@@ -200,31 +165,8 @@ fn detect_kind(
                 )
             })?
         }
-        SignalKind::SectionTurns => {
-            let turns = counters.section_turns;
-            reached(turns, policy.section_turns).then(|| {
-                let place = around
-                    .section
-                    .map(|section| format!(" on “{}”", shorten_quote(section)))
-                    .unwrap_or_default();
-                (
-                    format!("{turns} turns{place} since the last checkpoint"),
-                    "keep what was decided: tl map, or tl anchor add",
-                )
-            })?
-        }
-        SignalKind::ReadsWithoutWrites => {
-            // A single write in the section ends the suspicion: reading is then preparation for it.
-            let looks = counters.section.read.saturating_add(counters.section.query);
-            (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(
-                || {
-                    (
-                        format!("{looks} reads and searches, 0 writes"),
-                        "still exploring, or stuck? tl map says which",
-                    )
-                },
-            )?
-        }
+        SignalKind::SectionTurns => detect_section_turns(counters, around, policy)?,
+        SignalKind::ReadsWithoutWrites => detect_reads_without_writes(counters, policy)?,
         SignalKind::MissingTree => around.older_trail.then(|| {
             (
                 "there is a trail in an older format that was not migrated yet".to_owned(),
@@ -245,6 +187,91 @@ fn detect_kind(
         kind,
         text,
         next_step,
+    })
+}
+
+/// Whether a count reaches its threshold; 0 means off, not "always".
+fn reached(count: u32, threshold: u32) -> bool {
+    threshold > 0 && count >= threshold
+}
+
+/// Returns text and next step of the signal, if its threshold is reached.
+fn detect_undeclared_writes(
+    counters: &SessionCounters,
+    around: &SignalContext<'_>,
+    policy: &SignalPolicy,
+) -> Option<(String, &'static str)> {
+    let writes = counters.undeclared_writes;
+    reached(writes, policy.undeclared_writes).then(|| {
+        // Without an intent there is no trajectory yet that an action could be added to, so
+        // the next step differs.
+        let what = if around.section.is_none() {
+            "no intent is declared"
+        } else {
+            "no action is declared"
+        };
+        let times = if writes == 1 {
+            "a file was written".to_owned()
+        } else {
+            format!("{writes} writes")
+        };
+        let next = if around.section.is_none() {
+            "tl intent \"what this is for\""
+        } else {
+            "tl map action \"what is being done\""
+        };
+        (format!("{times}, but {what} on the trail"), next)
+    })
+}
+
+/// Returns text and next step of the signal, if its threshold is reached.
+fn detect_stuck_words(
+    counters: &SessionCounters,
+    policy: &SignalPolicy,
+) -> Option<(String, &'static str)> {
+    // Summed over all meanings: "stuck", "retry" and "same error" once each are as telling
+    // as one thrice.
+    let times: u32 = counters.keyword_flags.values().sum();
+    reached(times, policy.stuck_words_seen).then(|| {
+        let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
+        (
+            format!("{times} calls mentioned being stuck ({})", flags.join(", ")),
+            "refocus: tl think-back",
+        )
+    })
+}
+
+/// Returns text and next step of the signal, if its threshold is reached.
+fn detect_section_turns(
+    counters: &SessionCounters,
+    around: &SignalContext<'_>,
+    policy: &SignalPolicy,
+) -> Option<(String, &'static str)> {
+    let turns = counters.section_turns;
+    reached(turns, policy.section_turns).then(|| {
+        let place = around
+            .section
+            .map(|section| format!(" on “{}”", shorten_quote(section)))
+            .unwrap_or_default();
+        (
+            format!("{turns} turns{place} since the last checkpoint"),
+            "keep what was decided: tl map, or tl anchor add",
+        )
+    })
+}
+
+/// Returns text and next step of the signal, if its threshold is reached.
+fn detect_reads_without_writes(
+    counters: &SessionCounters,
+    policy: &SignalPolicy,
+) -> Option<(String, &'static str)> {
+    // A single write in the section ends the suspicion: reading is then preparation for it.
+    let looks = counters.section.read.saturating_add(counters.section.query);
+    (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(|| {
+        (
+            format!("{looks} reads and searches, 0 writes"),
+            "still exploring, or stuck? tl map says which",
+        )
     })
 }
 

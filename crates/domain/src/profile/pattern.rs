@@ -54,6 +54,18 @@ pub enum NotAnAlias {
 
 const ALIAS_PLACEHOLDERS: &str = "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
 
+/// Splits a placeholder into its name and its width, as in `n:2`.
+fn split_width(placeholder: &str) -> Result<(&str, Option<usize>), String> {
+    let Some((name, width)) = placeholder.split_once(':') else {
+        return Ok((placeholder, None));
+    };
+    let width: usize = width
+        .parse()
+        .map_err(|_| format!("`{width}` is not a width: expected a number of digits"))?;
+    // Nine digits always fit a `u32`.
+    Ok((name, Some(width).filter(|width| (1..=9).contains(width))))
+}
+
 impl AliasPattern {
     /// Parses a pattern.
     ///
@@ -84,20 +96,8 @@ impl AliasPattern {
                     }
                 }
                 PatternPiece::Placeholder(name) => {
-                    let (name, width) = match name.split_once(':') {
-                        Some((name, width)) => {
-                            let width: usize = width.parse().map_err(|_| {
-                                format!("`{width}` is not a width: expected a number of digits")
-                            })?;
-                            (
-                                name.to_owned(),
-                                // Nine digits always fit a `u32`.
-                                Some(width).filter(|width| (1..=9).contains(width)),
-                            )
-                        }
-                        None => (name, None),
-                    };
-                    match name.as_str() {
+                    let (name, width) = split_width(&name)?;
+                    match name {
                         "parent.n" if !own_seen && pattern.parent_width.is_none() => {
                             pattern.parent_width = Some(
                                 // Without widths `scene-112` could be scene 12 of chapter 1 or
@@ -107,7 +107,7 @@ impl AliasPattern {
                         }
                         "n" | "id" | "name" if !own_seen => {
                             own_seen = true;
-                            pattern.own = match name.as_str() {
+                            pattern.own = match name {
                                 "n" => OwnPart::Number {
                                     width: width.unwrap_or(0),
                                 },
@@ -181,76 +181,76 @@ impl AliasPattern {
         range: &RangeInclusive<u32>,
     ) -> Result<ReadAlias, NotAnAlias> {
         let bare = strip_ignoring_case(text, &self.prefix, &self.suffix).unwrap_or(text);
-        let shape = || NotAnAlias::Shape {
+        let read = match self.own {
+            OwnPart::Number { width } => self.parse_numbered(bare, width),
+            OwnPart::Id | OwnPart::Name => self.parse_named(bare),
+        };
+        let read = read.ok_or_else(|| NotAnAlias::Shape {
             level: level.to_owned(),
             text: text.to_owned(),
             expected: self.example_alias(),
-        };
-        match self.own {
-            OwnPart::Number { width } => {
-                // ASCII only: `char::is_numeric` accepts full-width digits, which `parse` then
-                // rejects.
-                if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
-                    return Err(shape());
-                }
-                let (parent_digits, own_digits) = match self.parent_width {
-                    Some(parent_width) => {
-                        let total = parent_width + width;
-                        // A surplus digit would silently name another parent, and too few would
-                        // leave none.
-                        if bare.len() > total || bare.len() <= width {
-                            return Err(shape());
-                        }
-                        let (parent, own) = bare.split_at(bare.len() - width);
-                        (Some(parent), own)
-                    }
-                    None => (None, bare),
-                };
-                let number = |digits: &str| digits.parse::<u32>().map_err(|_| shape());
-                let own = number(own_digits)?;
-                let parent = parent_digits.map(number).transpose()?;
-                if !range.contains(&own) {
-                    return Err(NotAnAlias::OutOfRange {
-                        level: level.to_owned(),
-                        text: text.to_owned(),
-                        range: range.clone(),
-                    });
-                }
-                // Formatted again, so that every short form gives the same alias.
-                let alias = self.format_alias(own, parent).ok_or_else(shape)?;
-                Ok(ReadAlias {
-                    alias,
-                    number: Some(own),
-                    parent_number: parent,
-                })
-            }
-            OwnPart::Id | OwnPart::Name => {
-                let fits = |c: char| match self.own {
-                    OwnPart::Id => c.is_alphanumeric() || c == '_',
-                    OwnPart::Number { .. } | OwnPart::Name => {
-                        c != '/' && !c.is_whitespace() && !c.is_control()
-                    }
-                };
-                if bare.is_empty()
-                    // The alias becomes a file name; 96 bytes leave room for prefix, suffix and
-                    // backup names
-                    // below the 255 that file systems allow.
-                    || bare.len() > 96
-                    || bare == "."
-                    || bare == ".."
-                    || !bare.chars().all(fits)
-                {
-                    return Err(shape());
-                }
-                let alias = format!("{}{bare}{}", self.prefix, self.suffix);
-                Ok(ReadAlias {
-                    alias,
-                    // Only for sorting: `9a` comes before `10b`.
-                    number: leading_number(bare),
-                    parent_number: None,
-                })
-            }
+        })?;
+        match read.number.filter(|_| self.is_numbered()) {
+            Some(own) if !range.contains(&own) => Err(NotAnAlias::OutOfRange {
+                level: level.to_owned(),
+                text: text.to_owned(),
+                range: range.clone(),
+            }),
+            _ => Ok(read),
         }
+    }
+
+    /// Parses the digits of an alias: the parent's, where the pattern has them, and its own.
+    fn parse_numbered(&self, bare: &str, width: usize) -> Option<ReadAlias> {
+        // ASCII only: `char::is_numeric` accepts full-width digits, which `parse` then rejects.
+        if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let (parent_digits, own_digits) = match self.parent_width {
+            // A surplus digit would silently name another parent, and too few would leave none.
+            Some(parent_width) if bare.len() > parent_width + width || bare.len() <= width => {
+                return None;
+            }
+            Some(_) => {
+                let (parent, own) = bare.split_at(bare.len() - width);
+                (Some(parent), own)
+            }
+            None => (None, bare),
+        };
+        let own = own_digits.parse().ok()?;
+        let parent_number = match parent_digits {
+            Some(digits) => Some(digits.parse().ok()?),
+            None => None,
+        };
+        Some(ReadAlias {
+            // Formatted again, so that every short form gives the same alias.
+            alias: self.format_alias(own, parent_number)?,
+            number: Some(own),
+            parent_number,
+        })
+    }
+
+    /// Parses the name of an alias.
+    fn parse_named(&self, bare: &str) -> Option<ReadAlias> {
+        let fits = |c: char| match self.own {
+            OwnPart::Id => c.is_alphanumeric() || c == '_',
+            OwnPart::Number { .. } | OwnPart::Name => {
+                c != '/' && !c.is_whitespace() && !c.is_control()
+            }
+        };
+        let is_name = !bare.is_empty()
+            // The alias becomes a file name; 96 bytes leave room for prefix, suffix and backup
+            // names below the 255 that file systems allow.
+            && bare.len() <= 96
+            && bare != "."
+            && bare != ".."
+            && bare.chars().all(fits);
+        is_name.then(|| ReadAlias {
+            alias: format!("{}{bare}{}", self.prefix, self.suffix),
+            // Only for sorting: `9a` comes before `10b`.
+            number: leading_number(bare),
+            parent_number: None,
+        })
     }
 
     /// Whether a text has this pattern's prefix and suffix: a cheap pre-check without an error

@@ -421,6 +421,45 @@ impl Review {
         said: ReviewActor<'_>,
         policy: &ReviewPolicy,
     ) -> Result<IterationOutcome, ReviewRefused> {
+        self.require_judged()?;
+        // Resolved before blockers are counted: what is escalated or accepted here no longer
+        // blocks, and that is what makes the loop terminate.
+        self.resolve_exhausted_items(said.at, policy);
+        let ids = |items: Vec<&ReviewItem>| -> Vec<String> {
+            items.into_iter().map(|item| item.id.clone()).collect()
+        };
+        let blocking = ids(self.blocking_items());
+        if !blocking.is_empty() {
+            self.state = LoopState::Retry;
+            self.iteration += 1;
+            for item in self
+                .items
+                .iter_mut()
+                .filter(|item| blocking.contains(&item.id))
+            {
+                // Back to TODO, so that the next conclusion needs a new verdict on it. Passed
+                // checks keep theirs: judging them again would cost as much as the first time.
+                item.status = ItemStatus::Todo;
+                item.version += 1;
+            }
+            return Ok(IterationOutcome::Retry {
+                iteration: self.iteration,
+                blocking,
+            });
+        }
+        let escalated = ids(self.escalated_items());
+        // The iteration stays the same: waiting for a person uses none up.
+        if !escalated.is_empty() {
+            self.state = LoopState::Retry;
+            return Ok(IterationOutcome::NeedsPerson { escalated });
+        }
+        let accepted = self.accept_failed_items(said.at);
+        self.state = LoopState::Complete;
+        Ok(IterationOutcome::Complete { accepted })
+    }
+
+    /// Refuses to conclude a review that is complete, has no checks, or some without a verdict.
+    fn require_judged(&self) -> Result<(), ReviewRefused> {
         self.require_running()?;
         // An empty review would complete at once, and with it the gate that waits for it.
         if self.items.is_empty() {
@@ -428,21 +467,19 @@ impl Review {
                 subject: self.subject.clone(),
             });
         }
-        let waiting: Vec<String> = self
-            .unjudged_items()
-            .iter()
-            .map(|item| item.id.clone())
-            .collect();
+        let waiting = self.unjudged_items();
         if !waiting.is_empty() {
             return Err(ReviewRefused::NotJudged {
                 subject: self.subject.clone(),
-                items: waiting,
+                items: waiting.iter().map(|item| item.id.clone()).collect(),
             });
         }
+        Ok(())
+    }
+
+    /// Escalates or accepts the findings that may not be tried again.
+    fn resolve_exhausted_items(&mut self, at: Timestamp, policy: &ReviewPolicy) {
         let iteration = self.iteration;
-        // Resolved before blockers are counted: what is escalated or accepted here no longer
-        // blocks,
-        // and that is what makes the loop terminate.
         let ending = self.termination_reason(policy);
         let cap = policy.cap.max(1);
         for item in self.items.iter_mut().filter(|item| item.is_open()) {
@@ -457,76 +494,42 @@ impl Review {
                 None => continue,
             };
             // People are asked only about MUST findings; a question about each COULD would teach
-            // them
-            // to accept without reading.
+            // them to accept without reading.
             let kind = match item.severity {
                 CheckSeverity::Must => ResolutionKind::Escalated,
                 CheckSeverity::Should | CheckSeverity::Could => ResolutionKind::Accepted,
             };
-            let (by, at) = (Principal::System, said.at);
             item.resolution = Some(Resolution {
                 kind,
                 reason,
-                by,
+                by: Principal::System,
                 at,
                 iteration,
             });
             item.version += 1;
         }
-        let blocking: Vec<String> = self
-            .blocking_items()
-            .iter()
-            .map(|item| item.id.clone())
-            .collect();
-        if !blocking.is_empty() {
-            self.state = LoopState::Retry;
-            self.iteration += 1;
-            for item in self
-                .items
-                .iter_mut()
-                .filter(|item| blocking.contains(&item.id))
-            {
-                // Back to TODO, so that the next conclusion needs a new verdict on it. Passed
-                // checks keep
-                // theirs: judging them again would cost as much as the first time.
-                item.status = ItemStatus::Todo;
-                item.version += 1;
-            }
-            return Ok(IterationOutcome::Retry {
-                iteration: self.iteration,
-                blocking,
-            });
-        }
-        let escalated: Vec<String> = self
-            .escalated_items()
-            .iter()
-            .map(|item| item.id.clone())
-            .collect();
-        // The iteration stays the same: waiting for a person uses none up.
-        if !escalated.is_empty() {
-            self.state = LoopState::Retry;
-            return Ok(IterationOutcome::NeedsPerson { escalated });
-        }
+    }
+
+    /// Accepts the findings below the bar of this iteration, and returns their ids. A complete
+    /// review would otherwise still show open findings.
+    fn accept_failed_items(&mut self, at: Timestamp) -> Vec<String> {
+        let iteration = self.iteration;
         let mut accepted = Vec::new();
         for item in self
             .items
             .iter_mut()
             .filter(|item| item.status == ItemStatus::Fail)
         {
-            // Failed but below the bar of this iteration. Recorded as accepted, or a complete
-            // review
-            // would still show open findings.
             item.resolution.get_or_insert_with(|| Resolution {
                 kind: ResolutionKind::Accepted,
                 reason: format!("{} does not block in iteration {iteration}", item.severity),
                 by: Principal::System,
-                at: said.at,
+                at,
                 iteration,
             });
             accepted.push(item.id.clone());
         }
-        self.state = LoopState::Complete;
-        Ok(IterationOutcome::Complete { accepted })
+        accepted
     }
 
     /// Returns why no further iteration may follow, if so.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::masked_text::{MaskedText, is_masked_text};
 use super::{SecretCount, find_secrets, mask_string, mask_text, mask_value};
 use crate::approval::{Approval, Condemnation};
+use crate::cascade::StatusChangeGroup;
 use crate::fact::Fact;
 use crate::ids::{NodeId, VersionHash};
 use crate::node::{Content, Description, Node, NodeStatus};
@@ -226,58 +227,74 @@ fn mask_fact(
                 found,
             )?;
         }
-        Fact::StandingsChanged { groups } => {
-            for group in groups {
-                mask_standing(&mut group.after, masked);
-                let note = group
-                    .before
-                    .cause
-                    .as_ref()
-                    .and_then(|cause| cause.note.as_deref());
-                let found = note.is_some_and(has_secret);
-                // The nodes of a group share one value before and after, so any of them can be
-                // compared.
-                let Some(id) = group.nodes.first().copied() else {
-                    continue;
-                };
-                let get = |node: Node| node.standing;
-                let place = FactTarget::Node(id, "standing");
-                was.mask_before(
-                    place,
-                    &mut group.before,
-                    |state| current_value(state, id, get),
-                    mask_standing,
-                    found,
-                )?;
-            }
-        }
+        Fact::StandingsChanged { groups } => mask_status_groups(groups, was, masked)?,
         Fact::BackupWritten { reason, .. } => mask_string(reason, masked),
         Fact::RecordChanged {
             record,
             before,
             after,
-        } => {
-            if let Some(after) = after {
-                mask_value(after, masked);
-            }
-            if let Some(before) = before {
-                let found = value_has_secret(before);
-                let mask = |value: &mut Value, count: &mut SecretCount| mask_value(value, count);
-                let body = |state: &dyn Snapshot| state.record_body(&record.kind, &record.key);
-                was.mask_before(
-                    FactTarget::Record(record.clone()),
-                    before,
-                    body,
-                    mask,
-                    found,
-                )?;
-            } else if let BeforeSource::InState { changed, .. } = was {
-                // A new record: what a later fact of this operation names as its `before` is
-                // masked.
-                changed.insert(FactTarget::Record(record.clone()));
-            }
-        }
+        } => mask_record(record, before, after, was, masked)?,
         Fact::NodeMoved { .. } | Fact::ProgressChanged { .. } | Fact::UndoneChanged { .. } => {}
+    }
+    Ok(())
+}
+
+fn mask_status_groups(
+    groups: &mut [StatusChangeGroup],
+    was: &mut BeforeSource<'_>,
+    masked: &mut SecretCount,
+) -> Result<(), StoreFault> {
+    for group in groups {
+        mask_standing(&mut group.after, masked);
+        let note = group
+            .before
+            .cause
+            .as_ref()
+            .and_then(|cause| cause.note.as_deref());
+        let found = note.is_some_and(has_secret);
+        // The nodes of a group share one value before and after, so any of them can be
+        // compared.
+        let Some(id) = group.nodes.first().copied() else {
+            continue;
+        };
+        let get = |node: Node| node.standing;
+        let place = FactTarget::Node(id, "standing");
+        was.mask_before(
+            place,
+            &mut group.before,
+            |state| current_value(state, id, get),
+            mask_standing,
+            found,
+        )?;
+    }
+    Ok(())
+}
+
+fn mask_record(
+    record: &RecordKey,
+    before: &mut Option<Value>,
+    after: &mut Option<Value>,
+    was: &mut BeforeSource<'_>,
+    masked: &mut SecretCount,
+) -> Result<(), StoreFault> {
+    if let Some(after) = after {
+        mask_value(after, masked);
+    }
+    if let Some(before) = before {
+        let found = value_has_secret(before);
+        let mask = |value: &mut Value, count: &mut SecretCount| mask_value(value, count);
+        let body = |state: &dyn Snapshot| state.record_body(&record.kind, &record.key);
+        was.mask_before(
+            FactTarget::Record(record.clone()),
+            before,
+            body,
+            mask,
+            found,
+        )?;
+    } else if let BeforeSource::InState { changed, .. } = was {
+        // A new record: what a later fact of this operation names as its `before` is
+        // masked.
+        changed.insert(FactTarget::Record(record.clone()));
     }
     Ok(())
 }
