@@ -97,6 +97,22 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
             text,
         ));
     }
+    lines.extend(attention_lines(briefing));
+    if briefing.has_plans {
+        lines.push(BriefingLine::new(
+            "rules",
+            LineSeverity::Normal,
+            "how plans are written here",
+            "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with the parent's \
+             text. A changed parent makes what is below stale; `tl why NODE` says why, `tl next` what is ready.",
+        ));
+    }
+    lines
+}
+
+/// Returns the plans that need a decision, and how many are left out.
+fn attention_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
+    let mut lines = Vec::new();
     for one in briefing.attention.iter().take(MAX_LISTED_ITEMS) {
         let reason = one
             .reason
@@ -123,15 +139,6 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
             LineSeverity::High,
             "they need attention",
             text,
-        ));
-    }
-    if briefing.has_plans {
-        lines.push(BriefingLine::new(
-            "rules",
-            LineSeverity::Normal,
-            "how plans are written here",
-            "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with the parent's \
-             text. A changed parent makes what is below stale; `tl why NODE` says why, `tl next` what is ready.",
         ));
     }
     lines

@@ -48,82 +48,96 @@ const MAX_QUOTE_CHARS: usize = 240;
 
 /// Returns the lines about a trail.
 pub(super) fn collect_trail_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
-    use LineSeverity::{High, Low, Must, Normal};
-    let mut lines = Vec::new();
-    let mut say = |severity, why: &str, text: String| {
-        lines.push(BriefingLine::new("trail", severity, why, text))
+    let mut lines = match trail.path.is_empty() {
+        true => vec![undeclared_line(trail)],
+        false => position_lines(trail),
     };
-    match (trail.path.first(), trail.path.last()) {
-        (Some(root), Some(cursor)) => {
-            // These lines are `Must`: after a compaction they are all an agent has to find its way
-            // back.
-            let which = if trail.own {
-                "Trajectory"
-            } else {
-                "Last trajectory"
-            };
-            say(
-                Must,
-                "what the work is for",
-                format!("{which}: {} — {}", root.stamp, quote_line(&root.content)),
-            );
-            let steps: Vec<String> = trail
-                .path
-                .iter()
-                .skip(1)
-                .map(|place| quote_line(&place.content))
-                .collect();
-            // The trajectory has its own line above, so the path starts below it.
-            let place = if steps.is_empty() {
-                quote_line(&cursor.content)
-            } else {
-                steps.join(" → ")
-            };
-            let (level, status) = (&cursor.level, &cursor.status);
-            say(
-                Must,
-                "the current position",
-                format!("Cursor: {} — {place} ({level}, {status})", cursor.stamp),
-            );
-            if let Some(next) = &trail.next_action {
-                say(
-                    Must,
-                    "what comes next",
-                    format!("Next action: {}", clean_line(next)),
-                );
-            }
-            if let Some(gap) = trail.gap_ms {
-                say(
-                    Must,
-                    "how fresh it is",
-                    format!("Gap since last activity: {}", format_duration(gap)),
-                );
-            }
-            say(
-                Must,
-                "the command that shows the full trace",
-                format!("Trace: tl trace {}", root.stamp),
-            );
-        }
-        _ => {
-            let demand = if trail.strict {
-                " No file may be written before that."
-            } else {
-                ""
-            };
-            let text = format!(
-                "No trajectory is active. Declare what this session is for: tl intent \"…\".{demand}"
-            );
-            say(
-                if trail.strict { Must } else { High },
-                "nothing is declared",
-                text,
-            );
-        }
+    lines.extend(decision_lines(trail));
+    lines.extend(material_lines(trail));
+    lines
+}
+
+fn trail_line(severity: LineSeverity, why: &str, text: String) -> BriefingLine {
+    BriefingLine::new("trail", severity, why, text)
+}
+
+/// Returns the lines about the session's position. They are `Must`: after a compaction they are all
+/// an agent has to find its way back.
+fn position_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
+    let (Some(root), Some(cursor)) = (trail.path.first(), trail.path.last()) else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    let mut say = |why: &str, text: String| lines.push(trail_line(LineSeverity::Must, why, text));
+    let which = if trail.own {
+        "Trajectory"
+    } else {
+        "Last trajectory"
+    };
+    say(
+        "what the work is for",
+        format!("{which}: {} — {}", root.stamp, quote_line(&root.content)),
+    );
+    let steps: Vec<String> = trail
+        .path
+        .iter()
+        .skip(1)
+        .map(|place| quote_line(&place.content))
+        .collect();
+    // The trajectory has its own line above, so the path starts below it.
+    let place = if steps.is_empty() {
+        quote_line(&cursor.content)
+    } else {
+        steps.join(" → ")
+    };
+    let (level, status) = (&cursor.level, &cursor.status);
+    say(
+        "the current position",
+        format!("Cursor: {} — {place} ({level}, {status})", cursor.stamp),
+    );
+    if let Some(next) = &trail.next_action {
+        say(
+            "what comes next",
+            format!("Next action: {}", clean_line(next)),
+        );
     }
+    if let Some(gap) = trail.gap_ms {
+        say(
+            "how fresh it is",
+            format!("Gap since last activity: {}", format_duration(gap)),
+        );
+    }
+    say(
+        "the command that shows the full trace",
+        format!("Trace: tl trace {}", root.stamp),
+    );
+    lines
+}
+
+/// Returns the request to declare an intent.
+fn undeclared_line(trail: &TrailBriefing) -> BriefingLine {
+    let demand = if trail.strict {
+        " No file may be written before that."
+    } else {
+        ""
+    };
+    let text = format!(
+        "No trajectory is active. Declare what this session is for: tl intent \"…\".{demand}"
+    );
+    let severity = if trail.strict {
+        LineSeverity::Must
+    } else {
+        LineSeverity::High
+    };
+    trail_line(severity, "nothing is declared", text)
+}
+
+/// Returns what waits for a decision or must not be forgotten.
+fn decision_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
+    let mut lines = Vec::new();
+    let mut say = |why: &str, text: String| lines.push(trail_line(LineSeverity::High, why, text));
     for blocked in trail.blocked.iter().take(MAX_LINES_PER_KIND) {
         say(
-            High,
             "it waits for a decision",
             format!("Blocked: {}", quote_line(blocked)),
         );
@@ -131,7 +145,6 @@ pub(super) fn collect_trail_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
     // Signals are not limited in number: there are ten kinds, each at most once.
     for signal in &trail.signals {
         say(
-            High,
             signal.kind.as_str(),
             format!(
                 "Signal: {}. {}",
@@ -144,11 +157,18 @@ pub(super) fn collect_trail_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
     // costs more than a long briefing.
     for anchor in trail.anchors.iter().take(MAX_LINES_PER_KIND * 2) {
         say(
-            High,
             "an anchor holds until it is removed",
             format!("Anchor: {}", quote_line(anchor)),
         );
     }
+    lines
+}
+
+/// Returns what the work has left behind: turning points, the tree, notes.
+fn material_lines(trail: &TrailBriefing) -> Vec<BriefingLine> {
+    use LineSeverity::{Low, Normal};
+    let mut lines = Vec::new();
+    let mut say = |severity, why: &str, text: String| lines.push(trail_line(severity, why, text));
     if !trail.turning_points.is_empty() {
         let points: Vec<String> = trail
             .turning_points

@@ -2,6 +2,7 @@
 
 use super::continuity;
 use super::record::Generation;
+use super::verdict::{AdvancedLoop, NewFact, NewLoop};
 use crate::memory::{
     Entry, EntryKind, Importance, LoopStatus, OpenLoop, Scene, StoryFact, StoryMemory, Truth,
 };
@@ -55,8 +56,23 @@ pub fn record_committed_scene(
     } else {
         memory.add_entry(Entry::Scene(scene))
     };
+    let learnt = record_facts(memory, verdict.facts, &id);
+    // Only the characters who were present know the new facts from now on.
+    for id in &characters {
+        if let Some(Entry::Character(mut it)) = memory.get(id).cloned() {
+            it.knows.extend(learnt.iter().cloned());
+            memory.put_entry(Entry::Character(it));
+        }
+    }
+    advance_loops(memory, verdict.loops, &id);
+    add_loops(memory, verdict.new_loops, &id, tick);
+    id
+}
+
+/// Adds the facts of a scene, and returns the ids of the new ones.
+fn record_facts(memory: &mut StoryMemory, facts: Vec<NewFact>, scene: &str) -> Vec<String> {
     let mut learnt = Vec::new();
-    for new in verdict.facts {
+    for new in facts {
         // A judge writes names or ids. A subject that is no character, such as a ship, keeps its
         // words.
         let subject = memory
@@ -85,21 +101,19 @@ pub fn record_committed_scene(
             subject,
             predicate: new.predicate,
             object: new.object,
-            valid_from: Some(id.clone()),
+            valid_from: Some(scene.to_owned()),
             truth,
             quote: Some(new.quote),
             ..StoryFact::default()
         }));
         learnt.push(fact);
     }
-    // Only the characters who were present know the new facts from now on.
-    for id in &characters {
-        if let Some(Entry::Character(mut it)) = memory.get(id).cloned() {
-            it.knows.extend(learnt.iter().cloned());
-            memory.put_entry(Entry::Character(it));
-        }
-    }
-    for moved in verdict.loops {
+    learnt
+}
+
+/// Advances or resolves the loops that a scene moved.
+fn advance_loops(memory: &mut StoryMemory, moves: Vec<AdvancedLoop>, scene: &str) {
+    for moved in moves {
         let Some(Entry::Loop(mut it)) = memory.get(&moved.loop_id).cloned() else {
             continue;
         };
@@ -112,11 +126,15 @@ pub fn record_committed_scene(
         it.reason = Some(moved.reason);
         if moved.outcome == "resolved" {
             it.status = LoopStatus::Resolved;
-            it.closed_in_scene = Some(id.clone());
+            it.closed_in_scene = Some(scene.to_owned());
         }
         memory.put_entry(Entry::Loop(it));
     }
-    for new in verdict.new_loops {
+}
+
+/// Adds the loops that a scene opened.
+fn add_loops(memory: &mut StoryMemory, loops: Vec<NewLoop>, scene: &str, tick: u64) {
+    for new in loops {
         // A resumed or repeated commit must not add the same loop twice.
         if memory.loops().any(|it| it.text == new.description) {
             continue;
@@ -128,7 +146,7 @@ pub fn record_committed_scene(
             _ => Importance::Medium,
         };
         let text = new.description;
-        let created_in_scene = Some(id.clone());
+        let created_in_scene = Some(scene.to_owned());
         memory.add_entry(Entry::Loop(OpenLoop {
             importance,
             text,
@@ -137,5 +155,4 @@ pub fn record_committed_scene(
             ..OpenLoop::default()
         }));
     }
-    id
 }

@@ -425,6 +425,21 @@ impl<'p> PlanChecker<'p> {
             .iter()
             .map(|milestone| milestone.id.as_str())
             .collect();
+        let early = self.check_dependencies(&known);
+        // Without waves in the file the computed ones are used, which cannot contradict the
+        // dependencies.
+        if plan.milestone_dependencies.waves.is_empty() {
+            self.hint_shared_files(&early);
+            return;
+        }
+        let place = self.check_given_waves(&known);
+        self.check_wave_order(&place);
+        self.hint_shared_files(&place);
+    }
+
+    /// Checks the dependencies, and returns the earliest wave of each milestone.
+    fn check_dependencies(&mut self, known: &HashSet<&str>) -> HashMap<String, u32> {
+        let plan = self.plan;
         for (at, milestone) in plan.milestones.iter().enumerate() {
             for (index, id) in milestone.depends_on.iter().enumerate() {
                 if !known.contains(id.as_str()) {
@@ -451,13 +466,12 @@ impl<'p> PlanChecker<'p> {
                 }
             }
         }
-        let given = &plan.milestone_dependencies.waves;
-        // Without waves in the file the computed ones are used, which cannot contradict the
-        // dependencies.
-        if given.is_empty() {
-            self.hint_shared_files(&early);
-            return;
-        }
+        early
+    }
+
+    /// Checks the waves in the file, and returns the wave of each milestone.
+    fn check_given_waves(&mut self, known: &HashSet<&str>) -> HashMap<String, u32> {
+        let given = &self.plan.milestone_dependencies.waves;
         let mut place: HashMap<String, u32> = HashMap::new();
         for (at, wave) in given.iter().enumerate() {
             // The position counts, whatever number is written: one misnumbered wave would otherwise
@@ -482,6 +496,12 @@ impl<'p> PlanChecker<'p> {
                 }
             }
         }
+        place
+    }
+
+    /// Checks that every milestone is in a wave after those it needs.
+    fn check_wave_order(&mut self, place: &HashMap<String, u32>) {
+        let plan = self.plan;
         for milestone in &plan.milestones {
             let Some(own) = place.get(&milestone.id) else {
                 let message = format!("`{}` is in no wave", milestone.id);
@@ -506,7 +526,6 @@ impl<'p> PlanChecker<'p> {
                 self.push_broken(format!("/milestone_dependencies/waves/{at}"), message);
             }
         }
-        self.hint_shared_files(&place);
     }
 
     /// Hints at files that two milestones of one wave touch, since they will conflict in parallel

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::model::{Architecture, DocComment, Milestone, Plan, Wave};
+use super::model::{Architecture, CodeIntent, DocComment, Milestone, Plan, Wave};
 use super::waves::compute_waves;
 
 /// Renders a plan as Markdown; `version` names the `plan.json` it was made from.
@@ -240,43 +240,47 @@ fn render_milestone(page: &mut MarkdownPage, milestone: &Milestone) {
         page.push_line("\n### Intents");
     }
     for intent in &milestone.code_intents {
-        let function = intent
-            .function
-            .as_ref()
-            .map(|name| format!(", `{name}`"))
-            .unwrap_or_default();
-        page.push_line(&format!(
-            "\n#### {}: `{}`{function}",
-            intent.id, intent.file
-        ));
-        page.push_line(&format!("\n{}", intent.behavior.trim()));
-        if !intent.decision_refs.is_empty() {
-            let links: Vec<String> = intent
-                .decision_refs
-                .iter()
-                .map(|id| decision_link(id))
-                .collect();
-            page.push_line(&format!("\nBecause of {}", links.join(", ")));
-        }
-        for (name, value) in &intent.params {
-            page.push_line(&format!("- {name}: {value}"));
-        }
-        for change in milestone
-            .code_changes
-            .iter()
-            .filter(|change| change.intent_ref == intent.id)
-        {
-            page.push_line(&format!("\n{} in `{}`", change.id, change.file));
-            page.push_code_block("diff", &change.diff);
-            if !change.why_comments.is_empty() {
-                page.push_line("");
-                change.why_comments.iter().for_each(|why| {
-                    page.push_line(&format!("- why: {}", indent_continuation(why, "  ")))
-                });
-            }
-        }
+        render_intent(page, milestone, intent);
     }
     render_documentation(page, milestone);
+}
+
+fn render_intent(page: &mut MarkdownPage, milestone: &Milestone, intent: &CodeIntent) {
+    let function = intent
+        .function
+        .as_ref()
+        .map(|name| format!(", `{name}`"))
+        .unwrap_or_default();
+    page.push_line(&format!(
+        "\n#### {}: `{}`{function}",
+        intent.id, intent.file
+    ));
+    page.push_line(&format!("\n{}", intent.behavior.trim()));
+    if !intent.decision_refs.is_empty() {
+        let links: Vec<String> = intent
+            .decision_refs
+            .iter()
+            .map(|id| decision_link(id))
+            .collect();
+        page.push_line(&format!("\nBecause of {}", links.join(", ")));
+    }
+    for (name, value) in &intent.params {
+        page.push_line(&format!("- {name}: {value}"));
+    }
+    for change in milestone
+        .code_changes
+        .iter()
+        .filter(|change| change.intent_ref == intent.id)
+    {
+        page.push_line(&format!("\n{} in `{}`", change.id, change.file));
+        page.push_code_block("diff", &change.diff);
+        if !change.why_comments.is_empty() {
+            page.push_line("");
+            change.why_comments.iter().for_each(|why| {
+                page.push_line(&format!("- why: {}", indent_continuation(why, "  ")))
+            });
+        }
+    }
 }
 
 fn render_tests(page: &mut MarkdownPage, milestone: &Milestone) {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::model::Plan;
+use super::model::{CodeIntent, Milestone, Plan};
 
 /// State of the repository and of the evidence, to compare a plan with.
 #[derive(Clone, Debug, Default)]
@@ -136,17 +136,7 @@ pub fn compare_with_repository(plan: &Plan, reality: &RepositoryState) -> Reconc
         );
         for intent in &milestone.code_intents {
             meant.insert(&intent.file);
-            // A code change may implement its intent in another file than the intent names; either
-            // of
-            // the two counts.
-            let changes = milestone
-                .code_changes
-                .iter()
-                .filter(|change| change.intent_ref == intent.id);
-            let mut files = changes
-                .map(|change| change.file.as_str())
-                .chain([intent.file.as_str()]);
-            if files.any(|file| reality.changed.contains(file)) {
+            if is_carried_out(milestone, intent, reality) {
                 found.carried_out += 1;
             } else {
                 found.intents_without_changes.push(UnchangedIntent {
@@ -193,4 +183,17 @@ pub fn compare_with_repository(plan: &Plan, reality: &RepositoryState) -> Reconc
         .cloned()
         .collect();
     found
+}
+
+/// Whether a file of the intent changed. A code change may implement its intent in another file
+/// than the intent names; either of the two counts.
+fn is_carried_out(milestone: &Milestone, intent: &CodeIntent, reality: &RepositoryState) -> bool {
+    let changes = milestone
+        .code_changes
+        .iter()
+        .filter(|change| change.intent_ref == intent.id);
+    let mut files = changes
+        .map(|change| change.file.as_str())
+        .chain([intent.file.as_str()]);
+    files.any(|file| reality.changed.contains(file))
 }

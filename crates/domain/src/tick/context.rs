@@ -58,7 +58,6 @@ impl StoryView<'_> {
     #[must_use]
     pub fn planner_context(&self) -> PlannerContext {
         let active = self.active_character();
-        let open = self.memory.open_loops();
         let tool_lines = tools::ALL_TOOLS
             .iter()
             .map(|tool| tool.describe_tool())
@@ -73,61 +72,14 @@ impl StoryView<'_> {
                 .context_tokens
                 .saturating_sub(estimate_tokens(&tool_lines) + estimate_tokens(&details)),
         );
-        let error = self.last_error(tick);
-        let recent_count = self.policy.recent_scenes_count;
-        let recent: Vec<_> = self.memory.scenes().rev().take(recent_count).collect();
-        let scenes = recent.iter().map(|scene| {
-            let summary = scene
-                .summary
-                .iter()
-                .map(|line| format!("\n  - {line}"))
-                .collect::<String>();
-            format!(
-                "**{}** ({}, tick {}):{summary}",
-                scene.title, scene.id, scene.tick
-            )
-        });
         // In order of importance: each part takes a share of what the ones before it left over, so
-        // the
-        // last scenes win against the summary of the whole story.
-        let recent_scenes = room.render_part(
-            40,
-            scenes,
-            "No scene is written yet.",
-            LineOrder::NewestFirst,
-        );
-        let plans = self
-            .ticks
-            .iter()
-            .rev()
-            // Failed plans are left out: a planner would take them for things that happened.
-            .filter(|tick| tick.status == TickStatus::Done)
-            // At least three, even if scenes are switched off: without its last plans a planner
-            // repeats
-            // them.
-            .take(recent_count.max(3));
-        let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
-        let recent_plans = room.render_part(20, plans, "None.", LineOrder::NewestFirst);
+        // the last scenes win against the summary of the whole story.
+        let recent_scenes = self.render_recent_scenes(&mut room);
+        let recent_plans = self.render_recent_plans(&mut room);
+        let open = self.memory.open_loops();
         let loops = open.iter().map(|it| render_loop_line(it, tick));
         let open_loops = room.render_part(40, loops, "No open loops yet.", LineOrder::AsGiven);
-        let ties = self.memory.relationships().filter_map(|tie| {
-            let side = tie.perspective_of(&active?.id)?;
-            Some(format!(
-                "- {} ({}, {}): {} [intensity {}/10], own view: \"{}\"",
-                self.memory.display_name(side.other),
-                side.other,
-                tie.relationship_type,
-                tie.status,
-                tie.intensity,
-                side.view
-            ))
-        });
-        let relationships = room.render_part(
-            30,
-            ties,
-            "No established relationships yet.",
-            LineOrder::AsGiven,
-        );
+        let relationships = self.render_relationships(active, &mut room);
         let people = self
             .memory
             .characters()
@@ -138,36 +90,8 @@ impl StoryView<'_> {
             .locations()
             .map(|it| format!("- {}: {}", it.id, it.name));
         let locations = room.render_part(30, places, "None yet.", LineOrder::AsGiven);
-        let next = self
-            .nodes
-            .iter()
-            // Only nodes that prose is written from; their parents say nothing about the next
-            // scene.
-            .filter(|node| node.is_written && node.progress != "complete")
-            .take(5);
-        let next = next.map(|node| {
-            let title = node.title.as_deref().unwrap_or("without a title");
-            format!("- {}: {title} ({})", node.path, node.status)
-        });
-        let next_nodes = room.render_part(
-            50,
-            next,
-            "The plan has nothing that is open.",
-            LineOrder::AsGiven,
-        );
-        let summary = self
-            .memory
-            .scenes()
-            .rev()
-            .filter(|_| self.policy.include_overall_summary);
-        let summary = summary
-            .filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
-        let overall_summary = room.render_part(
-            100,
-            summary,
-            "The story has not begun.",
-            LineOrder::NewestFirst,
-        );
+        let next_nodes = self.render_next_nodes(&mut room);
+        let overall_summary = self.render_overall_summary(&mut room);
         let parts = vec![
             ("novel_name", clean_line(self.novel)),
             ("current_tick", tick.to_string()),
@@ -189,12 +113,101 @@ impl StoryView<'_> {
             ("locations", locations),
             ("next_nodes", next_nodes),
             ("available_tools_description", tool_lines),
-            ("last_error", error),
+            ("last_error", self.last_error(tick)),
         ];
         PlannerContext {
             parts,
             used: self.context_used(),
         }
+    }
+
+    /// Renders the last scenes with their summaries.
+    fn render_recent_scenes(&self, room: &mut TokenBudget) -> String {
+        let recent = self
+            .memory
+            .scenes()
+            .rev()
+            .take(self.policy.recent_scenes_count);
+        let scenes = recent.map(|scene| {
+            let summary: String = scene
+                .summary
+                .iter()
+                .map(|line| format!("\n  - {line}"))
+                .collect();
+            format!(
+                "**{}** ({}, tick {}):{summary}",
+                scene.title, scene.id, scene.tick
+            )
+        });
+        let none = "No scene is written yet.";
+        room.render_part(40, scenes, none, LineOrder::NewestFirst)
+    }
+
+    /// Renders the intentions of the last plans.
+    fn render_recent_plans(&self, room: &mut TokenBudget) -> String {
+        let plans = self
+            .ticks
+            .iter()
+            .rev()
+            // Failed plans are left out: a planner would take them for things that happened.
+            .filter(|tick| tick.status == TickStatus::Done)
+            // At least three, even if scenes are switched off: without its last plans a planner
+            // repeats them.
+            .take(self.policy.recent_scenes_count.max(3));
+        let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
+        room.render_part(20, plans, "None.", LineOrder::NewestFirst)
+    }
+
+    /// Renders the relationships of the active character, from their side.
+    fn render_relationships(&self, active: Option<&Character>, room: &mut TokenBudget) -> String {
+        let ties = self.memory.relationships().filter_map(|tie| {
+            let side = tie.perspective_of(&active?.id)?;
+            Some(format!(
+                "- {} ({}, {}): {} [intensity {}/10], own view: \"{}\"",
+                self.memory.display_name(side.other),
+                side.other,
+                tie.relationship_type,
+                tie.status,
+                tie.intensity,
+                side.view
+            ))
+        });
+        let none = "No established relationships yet.";
+        room.render_part(30, ties, none, LineOrder::AsGiven)
+    }
+
+    /// Renders the next open nodes of the plan.
+    fn render_next_nodes(&self, room: &mut TokenBudget) -> String {
+        let next = self
+            .nodes
+            .iter()
+            // Only nodes that prose is written from; their parents say nothing about the next
+            // scene.
+            .filter(|node| node.is_written && node.progress != "complete")
+            .take(5);
+        let next = next.map(|node| {
+            let title = node.title.as_deref().unwrap_or("without a title");
+            format!("- {}: {title} ({})", node.path, node.status)
+        });
+        let none = "The plan has nothing that is open.";
+        room.render_part(50, next, none, LineOrder::AsGiven)
+    }
+
+    /// Renders the first line of every scene's summary, where the policy asks for it.
+    fn render_overall_summary(&self, room: &mut TokenBudget) -> String {
+        let scenes = self
+            .memory
+            .scenes()
+            .rev()
+            .filter(|_| self.policy.include_overall_summary);
+        let lines = scenes
+            .filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
+        room.render_part(
+            100,
+            lines,
+            "The story has not begun.",
+            LineOrder::NewestFirst,
+        )
     }
 
     /// Summarises the context for the tick's record.

@@ -84,55 +84,10 @@ fn section_heading(given: Given) -> (&'static str, &'static str) {
 }
 
 fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
-    let context = &plan.planning_context;
     match given {
-        Given::Overview => {
-            let overview = &plan.overview;
-            let mut lines = vec![format!("title: {}", overview.title)];
-            lines.extend(
-                overview
-                    .problem
-                    .lines()
-                    .map(|line| format!("problem: {line}")),
-            );
-            lines.extend(
-                overview
-                    .approach
-                    .lines()
-                    .map(|line| format!("approach: {line}")),
-            );
-            lines
-        }
-        Given::Decisions => {
-            let mut lines = Vec::new();
-            for one in &context.decision_log {
-                // Ids first in every list, because roles have to name them in their commands.
-                lines.push(format!("{} {}", one.id, one.decision));
-                lines.extend(
-                    one.reasoning_chain
-                        .lines()
-                        .map(|line| format!("    {line}")),
-                );
-            }
-            lines.extend(context.rejected_alternatives.iter().map(|one| {
-                format!(
-                    "{} (not {}) {}: {}",
-                    one.id, one.decision_ref, one.alternative, one.rejection_reason
-                )
-            }));
-            lines
-        }
-        Given::Constraints => {
-            let constraints = context
-                .constraints
-                .iter()
-                .map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
-            let risks = context
-                .known_risks
-                .iter()
-                .map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
-            constraints.chain(risks).collect()
-        }
+        Given::Overview => overview_lines(plan),
+        Given::Decisions => decision_lines(plan),
+        Given::Constraints => constraint_lines(plan),
         // A default value is a page of empty fields.
         Given::Knowledge if plan.invisible_knowledge == InvisibleKnowledge::default() => Vec::new(),
         Given::Knowledge => {
@@ -155,45 +110,9 @@ fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
                 format!("{} {}{needs}: {}", one.id, one.name, one.files.join(", "))
             })
             .collect(),
-        Given::Intents => plan
-            .iter_intents()
-            .map(|(milestone, intent)| {
-                let function = intent
-                    .function
-                    .as_ref()
-                    .map(|name| format!(" {name}"))
-                    .unwrap_or_default();
-                let why = if intent.decision_refs.is_empty() {
-                    String::new()
-                } else {
-                    format!(" [{}]", intent.decision_refs.join(", "))
-                };
-                format!(
-                    "{} {} {}{function}: {}{why}",
-                    milestone.id, intent.id, intent.file, intent.behavior
-                )
-            })
-            .collect(),
-        Given::Changes => plan
-            .milestones
-            .iter()
-            .flat_map(|milestone| &milestone.code_changes)
-            .flat_map(|change| {
-                let head = format!("{} for {} in {}", change.id, change.intent_ref, change.file);
-                std::iter::once(head).chain(change.diff.lines().map(|line| format!("    {line}")))
-            })
-            .collect(),
-        Given::Documentation => plan
-            .milestones
-            .iter()
-            .filter(|milestone| !milestone.documentation.is_empty())
-            .flat_map(|milestone| {
-                let text =
-                    serde_json::to_string_pretty(&milestone.documentation).unwrap_or_default();
-                let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
-                std::iter::once(milestone.id.clone()).chain(lines)
-            })
-            .collect(),
+        Given::Intents => intent_lines(plan),
+        Given::Changes => change_lines(plan),
+        Given::Documentation => documentation_lines(plan),
         Given::Problems => check_plan(plan)
             .into_iter()
             .filter(|problem| problem.grade != ProblemGrade::Hint)
@@ -211,6 +130,108 @@ fn plan_lines(given: Given, plan: &Plan) -> Vec<String> {
             .collect(),
         Given::Context | Given::Findings | Given::Checks | Given::Wave | Given::Node => Vec::new(),
     }
+}
+
+/// Lists title, problem and approach.
+fn overview_lines(plan: &Plan) -> Vec<String> {
+    let overview = &plan.overview;
+    let mut lines = vec![format!("title: {}", overview.title)];
+    lines.extend(
+        overview
+            .problem
+            .lines()
+            .map(|line| format!("problem: {line}")),
+    );
+    lines.extend(
+        overview
+            .approach
+            .lines()
+            .map(|line| format!("approach: {line}")),
+    );
+    lines
+}
+
+/// Lists decisions with their reasons, then what was rejected for them.
+fn decision_lines(plan: &Plan) -> Vec<String> {
+    let context = &plan.planning_context;
+    let mut lines = Vec::new();
+    for one in &context.decision_log {
+        // Ids first in every list, because roles have to name them in their commands.
+        lines.push(format!("{} {}", one.id, one.decision));
+        lines.extend(
+            one.reasoning_chain
+                .lines()
+                .map(|line| format!("    {line}")),
+        );
+    }
+    lines.extend(context.rejected_alternatives.iter().map(|one| {
+        format!(
+            "{} (not {}) {}: {}",
+            one.id, one.decision_ref, one.alternative, one.rejection_reason
+        )
+    }));
+    lines
+}
+
+/// Lists constraints and risks.
+fn constraint_lines(plan: &Plan) -> Vec<String> {
+    let context = &plan.planning_context;
+    let constraints = context
+        .constraints
+        .iter()
+        .map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
+    let risks = context
+        .known_risks
+        .iter()
+        .map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
+    constraints.chain(risks).collect()
+}
+
+/// Lists the intents of every milestone.
+fn intent_lines(plan: &Plan) -> Vec<String> {
+    plan.iter_intents()
+        .map(|(milestone, intent)| {
+            let function = intent
+                .function
+                .as_ref()
+                .map(|name| format!(" {name}"))
+                .unwrap_or_default();
+            let why = if intent.decision_refs.is_empty() {
+                String::new()
+            } else {
+                format!(" [{}]", intent.decision_refs.join(", "))
+            };
+            format!(
+                "{} {} {}{function}: {}{why}",
+                milestone.id, intent.id, intent.file, intent.behavior
+            )
+        })
+        .collect()
+}
+
+/// Lists code changes with their diffs.
+fn change_lines(plan: &Plan) -> Vec<String> {
+    plan.milestones
+        .iter()
+        .flat_map(|milestone| &milestone.code_changes)
+        .flat_map(|change| {
+            let head = format!("{} for {} in {}", change.id, change.intent_ref, change.file);
+            std::iter::once(head).chain(change.diff.lines().map(|line| format!("    {line}")))
+        })
+        .collect()
+}
+
+/// Lists the documentation of every milestone that has some.
+fn documentation_lines(plan: &Plan) -> Vec<String> {
+    plan.milestones
+        .iter()
+        .filter(|milestone| !milestone.documentation.is_empty())
+        .flat_map(|milestone| {
+            let text = serde_json::to_string_pretty(&milestone.documentation).unwrap_or_default();
+            let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+            std::iter::once(milestone.id.clone()).chain(lines)
+        })
+        .collect()
 }
 
 /// Lists unfixed findings, including those that wait for a new verdict.

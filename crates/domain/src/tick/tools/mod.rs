@@ -275,16 +275,7 @@ impl ToolField {
         let name = self.name;
         let wrong = |expected: &str| Err(format!("`{name}` is {value}, expected {expected}"));
         if let Some(reference) = value.as_str().filter(|text| is_reference(text)) {
-            // The index is checked now, so that a plan which refers to its own future is refused
-            // before
-            // its first action has changed anything.
-            let of: usize = reference
-                .trim_start_matches('$')
-                .split('.')
-                .next()
-                .and_then(|it| it.parse().ok())
-                .unwrap_or(0);
-            return match of < index {
+            return match referenced_action(reference) < index {
                 true => Ok(value.clone()),
                 false => Err(format!(
                     "`{name}` is {value}: only results of earlier actions can be used"
@@ -350,6 +341,17 @@ impl ToolField {
             },
         }
     }
+}
+
+/// Returns the action a reference points to. Checked before the plan is run, so that a plan which
+/// refers to its own future is refused before its first action has changed anything.
+fn referenced_action(reference: &str) -> usize {
+    reference
+        .trim_start_matches('$')
+        .split('.')
+        .next()
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(0)
 }
 
 /// Returns a string argument, or an empty string.
