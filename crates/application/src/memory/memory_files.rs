@@ -389,6 +389,11 @@ fn compare_file(
         }
     };
     let found = Some(VersionHash::of_bytes(text.as_bytes()));
+    let seen = SeenFile {
+        text: found,
+        before: None,
+        stamp,
+    };
     if let Some(known) = known.filter(|known| known.text == found || known.before == found) {
         let stored = load_entry(state, kind, id)?;
         let wanted = stored
@@ -406,27 +411,12 @@ fn compare_file(
         if is_behind {
             look.behind.insert(id.to_owned());
         } else {
-            look.confirmed.push((
-                kind,
-                id.to_owned(),
-                SeenFile {
-                    text: found,
-                    before: None,
-                    stamp,
-                },
-            ));
+            look.confirmed.push((kind, id.to_owned(), seen));
         }
         return Ok(());
     }
     match entry_file::parse_entry(kind, id, &text) {
-        Ok(entry) => look.edited.push((
-            entry,
-            SeenFile {
-                text: found,
-                before: None,
-                stamp,
-            },
-        )),
+        Ok(entry) => look.edited.push((entry, seen)),
         Err(problem) => {
             look.broken.insert(id.to_owned(), problem.to_string());
         }

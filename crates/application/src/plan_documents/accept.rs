@@ -9,11 +9,13 @@ use domain::plan_document::{
     DocumentRecord, EntityKind, FreezeRecord, IdCounters, Plan, PlanProblem, changes_between,
     document_file_path, entity_value, plan_node, read_plan,
 };
-use domain::ports::{FileReadResult, StoreFault, Transaction};
+use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
+use domain::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::StagedDocument;
 use super::document_files::{
     broken_problems, load_document, make_current, read_document_file, refuse_frozen,
     resolve_document, run_with_files, stage_document, with_problems,
@@ -45,17 +47,7 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
     run_with_files(ctx, &("doc accept", document), |tx, planned| {
         let id = resolve_document(ctx, &*tx, document)?;
         let path = document_file_path(&id, "plan.json");
-        let text = match read_document_file(ctx, &id, "plan.json") {
-            FileReadResult::Text { text, .. } if !id.contains(['/', '\\']) => text,
-            // Opening it gives the precise error: deleted, unreadable, or never there.
-            _ => {
-                return Err(super::document_files::find_and_open(ctx, &*tx, Some(&id))
-                    .err()
-                    .unwrap_or_else(|| {
-                        Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))
-                    }));
-            }
-        };
+        let text = read_present_plan(ctx, &*tx, &id)?;
         let unusable = |problems: &[PlanProblem]| {
             with_problems(
                 Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")),
@@ -84,14 +76,11 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
                 });
             }
             Some(record) => {
-                let ours = tx
-                    .load_text(record.written)?
-                    .ok_or_else(|| missing_text("the plan as it was written last"))?;
-                let plan_before = read_plan(&ours).map_err(|_| missing_text("a readable plan"))?;
                 refuse_frozen(&id, record)?;
+                let before = load_written_plan(&*tx, record)?;
                 // A hand-set `frozen_at` would freeze the plan without approval, another `plan_id`
                 // would cut it off from its reviews.
-                let kept = changed_fixed_fields(&plan_before, &plan);
+                let kept = changed_fixed_fields(&before, &plan);
                 if !kept.is_empty() {
                     return Err(unusable(&domain::plan_document::locate_problems(
                         &text, kept,
@@ -99,8 +88,8 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
                 }
                 // By hand nobody raises them, and an agent with the old version would overwrite the
                 // edit.
-                raise_versions(&plan_before, &mut plan);
-                Some(plan_before)
+                raise_versions(&before, &mut plan);
+                Some(before)
             }
         };
         let mut record = known.clone().unwrap_or_else(|| DocumentRecord {
@@ -116,24 +105,7 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
         record.numbers = record.numbers.merge_max(&IdCounters::from_plan(&plan));
         let mut staged = stage_document(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
         if known.is_none() && plan.frozen_at.is_some() {
-            record.frozen = Some(FreezeRecord {
-                version: record.written,
-                at: now,
-                by: ctx.actor.clone(),
-                commit: None,
-            });
-            // It was approved in the state it was frozen in. Here the approval counts only if the
-            // actor may approve; otherwise a copied file would be a way around the policy.
-            let policy = resolve_deciding_policy(ctx, &*tx)?.approval;
-            if policy.accepts_approval_by(&ctx.actor) {
-                let nodes = staged.facts.iter().filter_map(|fact| match fact {
-                    Fact::NodeAdded { node } => Some(node.as_ref().clone()),
-                    _ => None,
-                });
-                let nodes: Vec<Node> = nodes.collect();
-                approve_all(ctx, policy, &nodes, &mut staged.facts, now);
-                staged.settles = true;
-            }
+            adopt_freeze(ctx, &*tx, &mut record, &mut staged, now)?;
         }
         if staged.settles {
             cascade_statuses(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
@@ -168,6 +140,57 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
             operation: Some(operation),
         })
     })
+}
+
+/// Reads the document's file as it is now.
+fn read_present_plan(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Result<String, Failure> {
+    match read_document_file(ctx, id, "plan.json") {
+        FileReadResult::Text { text, .. } if !id.contains(['/', '\\']) => Ok(text),
+        // Opening it gives the precise error: deleted, unreadable, or never there.
+        _ => Err(super::document_files::find_and_open(ctx, state, Some(id))
+            .err()
+            .unwrap_or_else(|| {
+                let path = document_file_path(id, "plan.json");
+                Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))
+            })),
+    }
+}
+
+/// Loads the plan as Throughline wrote it last.
+fn load_written_plan(state: &dyn Snapshot, record: &DocumentRecord) -> Result<Plan, Failure> {
+    let ours = state
+        .load_text(record.written)?
+        .ok_or_else(|| missing_text("the plan as it was written last"))?;
+    read_plan(&ours).map_err(|_| missing_text("a readable plan"))
+}
+
+/// Takes over a document that was frozen in another state.
+fn adopt_freeze(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    record: &mut DocumentRecord,
+    staged: &mut StagedDocument,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    record.frozen = Some(FreezeRecord {
+        version: record.written,
+        at: now,
+        by: ctx.actor.clone(),
+        commit: None,
+    });
+    // It was approved in the state it was frozen in. Here the approval counts only if the
+    // actor may approve; otherwise a copied file would be a way around the policy.
+    let policy = resolve_deciding_policy(ctx, state)?.approval;
+    if policy.accepts_approval_by(&ctx.actor) {
+        let nodes = staged.facts.iter().filter_map(|fact| match fact {
+            Fact::NodeAdded { node } => Some(node.as_ref().clone()),
+            _ => None,
+        });
+        let nodes: Vec<Node> = nodes.collect();
+        approve_all(ctx, policy, &nodes, &mut staged.facts, now);
+        staged.settles = true;
+    }
+    Ok(())
 }
 
 fn missing_text(what: &str) -> Failure {

@@ -174,9 +174,7 @@ pub(crate) fn open_document(
     record: DocumentRecord,
 ) -> Result<OpenedDocument, Failure> {
     let path = document_file_path(&id, "plan.json");
-    let restore = format!(
-        "tl doc restore --doc {id}   # put back what was written last; what is there now is kept"
-    );
+    let restore = restore_step(&id);
     let (text, stamp) = match read_document_file(ctx, &id, "plan.json") {
         FileReadResult::Text { text, stamp, .. } => (text, stamp),
         FileReadResult::Missing => {
@@ -211,41 +209,54 @@ pub(crate) fn open_document(
         return Err(Failure::new(FailureKind::Unavailable, what)
             .with_step("tl status   # tries again, and says why not"));
     }
-    let plan = match plan {
-        Ok(plan) if is_ours => {
-            return Ok(OpenedDocument {
-                id,
-                record,
-                plan,
-                text,
-                stamp,
-            });
-        }
-        Ok(plan) => plan,
-        Err(problems) => {
-            let what = format!(
-                "{path} was changed outside and is not a valid plan any more; nothing was done with it"
-            );
-            return Err(
-                with_problems(Failure::new(FailureKind::Invalid, what), &problems)
-                    .with_step(restore),
-            );
-        }
+    match plan {
+        Ok(plan) if is_ours => Ok(OpenedDocument {
+            id,
+            record,
+            plan,
+            text,
+            stamp,
+        }),
+        plan => Err(describe_external_edit(state, &id, &record, &text, plan)?),
+    }
+}
+
+/// Returns the command that restores a document's file.
+fn restore_step(id: &str) -> String {
+    format!(
+        "tl doc restore --doc {id}   # put back what was written last; what is there now is kept"
+    )
+}
+
+/// Describes an edit that Throughline did not make: what is wrong with it, or what it changed.
+fn describe_external_edit(
+    state: &dyn Snapshot,
+    id: &str,
+    record: &DocumentRecord,
+    text: &str,
+    plan: Result<Plan, Vec<PlanProblem>>,
+) -> Result<Failure, Failure> {
+    let path = document_file_path(id, "plan.json");
+    let restore = restore_step(id);
+    let invalid = |what: &str, problems: &[PlanProblem]| {
+        let what = format!("{path} was changed outside and {what}; nothing was done with it");
+        with_problems(Failure::new(FailureKind::Invalid, what), problems)
+            .with_step(restore.as_str())
     };
-    let problems = broken_problems(&text, &plan);
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(problems) => return Ok(invalid("is not a valid plan any more", &problems)),
+    };
+    let problems = broken_problems(text, &plan);
     if !problems.is_empty() {
-        let what =
-            format!("{path} was changed outside and contradicts itself; nothing was done with it");
-        return Err(
-            with_problems(Failure::new(FailureKind::Invalid, what), &problems).with_step(restore),
-        );
+        return Ok(invalid("contradicts itself", &problems));
     }
     // The differences are listed one by one, because the user has to choose between accepting and
     // restoring them.
     let ours = state.load_text(record.written)?.unwrap_or_default();
-    let places = diff_plan_texts(&ours, &text);
+    let places = diff_plan_texts(&ours, text);
     let changed: Vec<PlanProblem> = locate_problems(
-        &text,
+        text,
         places
             .iter()
             .map(|at| PlanProblem::broken(at, "was changed"))
@@ -253,7 +264,7 @@ pub(crate) fn open_document(
     );
     let what = format!("{path} was changed outside; nothing was done with it");
     let failure = with_problems(Failure::new(FailureKind::Conflict, what), &changed);
-    Err(match record.frozen {
+    Ok(match record.frozen {
         // A frozen document does not offer `--accept`: it cannot be changed by any way.
         Some(_) => failure.with_step(restore).with_step(format!(
             "tl doc revise --doc {id}   # then, to change it, a new revision"

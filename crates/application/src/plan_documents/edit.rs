@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use domain::fact::Fact;
 use domain::ids::OperationId;
 use domain::operation::Verb;
 use domain::plan_document::{
     AppliedChange, ChangeRefused, Plan, PlanChange, apply_changes, parse_batch,
 };
+use domain::ports::Snapshot;
 use domain::record;
 use domain::secrets::{SecretCount, mask_text};
 use domain::text::count_with_noun;
@@ -63,17 +65,7 @@ pub fn edit_document(
                 true,
             ),
         };
-        let mut commands: Vec<String> = changes
-            .iter()
-            .map(|change| format!("doc {}", change.command_name()))
-            .collect();
-        // A batch needs the permission of each command in it, or it would be a way around the
-        // roles.
-        commands.extend(is_batch.then(|| "doc apply".to_owned()));
-        commands.sort();
-        commands.dedup();
-        let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
-        let worked = check_allowed(ctx, &*tx, &opened.id, &commands)?;
+        let worked = check_commands(ctx, &*tx, &opened.id, &changes, is_batch)?;
         let now = ctx.clock.now();
         let (mut plan, mut record) = (opened.plan.clone(), opened.record.clone());
         let changed = apply_changes(&mut plan, &mut record.numbers, &changes, now).map_err(
@@ -129,6 +121,26 @@ pub fn edit_document(
             operation: Some(operation),
         })
     })
+}
+
+/// Checks that the role may use every command, and returns the facts of its work. A batch needs the
+/// permission of each command in it, or it would be a way around the roles.
+fn check_commands(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    document: &str,
+    changes: &[PlanChange],
+    is_batch: bool,
+) -> Result<Vec<Fact>, Failure> {
+    let mut commands: Vec<String> = changes
+        .iter()
+        .map(|change| format!("doc {}", change.command_name()))
+        .collect();
+    commands.extend(is_batch.then(|| "doc apply".to_owned()));
+    commands.sort();
+    commands.dedup();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    check_allowed(ctx, state, document, &commands)
 }
 
 fn unreadable_batch(problems: &[domain::plan_document::PlanProblem]) -> Failure {

@@ -92,33 +92,7 @@ pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Valida
             .changed_outside
             .push("/ (not known to this state)".to_owned()),
     }
-    match read_document_file(ctx, &id, "context.json") {
-        FileReadResult::Text { text, .. } => {
-            found.context_problems = check_context(&text);
-            let frozen = record.as_ref().and_then(|record| record.context);
-            if frozen.is_some_and(|frozen| frozen != VersionHash::of_bytes(text.as_bytes())) {
-                found.context_problems.push(PlanProblem::broken(
-                    "",
-                    "it was changed after it was frozen",
-                ));
-            }
-        }
-        FileReadResult::Missing
-            if record
-                .as_ref()
-                .is_some_and(|record| record.context.is_some()) =>
-        {
-            found
-                .context_problems
-                .push(PlanProblem::broken("", "the file does not exist"));
-        }
-        FileReadResult::Missing => {}
-        FileReadResult::Unreadable { why, .. } => {
-            found
-                .context_problems
-                .push(PlanProblem::broken("", format!("it cannot be read: {why}")));
-        }
-    }
+    found.context_problems = check_context_file(ctx, &id, record.as_ref());
     let is_free_of =
         |grade: ProblemGrade| found.problems.iter().all(|problem| problem.grade != grade);
     found.ok = is_free_of(ProblemGrade::Broken)
@@ -127,4 +101,30 @@ pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Valida
     // Hints do not count: they are advice and must not block a freeze.
     found.complete = found.ok && is_free_of(ProblemGrade::Unfinished);
     Ok(found)
+}
+
+/// Returns the problems of `context.json`, which may be missing unless it was frozen.
+fn check_context_file(
+    ctx: &Context<'_>,
+    id: &str,
+    record: Option<&DocumentRecord>,
+) -> Vec<PlanProblem> {
+    let frozen = record.and_then(|record| record.context);
+    match read_document_file(ctx, id, "context.json") {
+        FileReadResult::Text { text, .. } => {
+            let mut problems = check_context(&text);
+            if frozen.is_some_and(|frozen| frozen != VersionHash::of_bytes(text.as_bytes())) {
+                let what = "it was changed after it was frozen";
+                problems.push(PlanProblem::broken("", what));
+            }
+            problems
+        }
+        FileReadResult::Missing => match frozen {
+            Some(_) => vec![PlanProblem::broken("", "the file does not exist")],
+            None => Vec::new(),
+        },
+        FileReadResult::Unreadable { why, .. } => {
+            vec![PlanProblem::broken("", format!("it cannot be read: {why}"))]
+        }
+    }
 }

@@ -56,22 +56,7 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     require_trail(ctx)?;
     let now = ctx.clock.now();
     let lines = read_old_logs(ctx);
-    let (from, tree) = match read_older_trail(ctx, now)? {
-        Some(found) => found,
-        // A project may have kept only a log; its first line then becomes the trajectory.
-        None if !lines.is_empty() => {
-            let flat = FlatTrail {
-                trajectory: title_from_log(&lines),
-                ..FlatTrail::default()
-            };
-            let tree = tree_from_flat(&flat, now);
-            (
-                OLD_LOG_PATHS[0].to_owned(),
-                tree.ok_or_else(no_older_trail)?,
-            )
-        }
-        None => return Err(no_older_trail()),
-    };
+    let (from, tree) = find_older_trail(ctx, &lines, now)?;
     let root = tree.root.clone().ok_or_else(no_older_trail)?;
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);
@@ -133,6 +118,30 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
         cursor: outcome.cursor,
         tree: outcome.tree,
     })
+}
+
+/// Finds an older trail, and the file it was read from.
+fn find_older_trail(
+    ctx: &Context<'_>,
+    log: &[String],
+    now: Timestamp,
+) -> Result<(String, HierarchyTree), Failure> {
+    match read_older_trail(ctx, now)? {
+        Some(found) => Ok(found),
+        // A project may have kept only a log; its first line then becomes the trajectory.
+        None if !log.is_empty() => {
+            let flat = FlatTrail {
+                trajectory: title_from_log(log),
+                ..FlatTrail::default()
+            };
+            let tree = tree_from_flat(&flat, now);
+            Ok((
+                OLD_LOG_PATHS[0].to_owned(),
+                tree.ok_or_else(no_older_trail)?,
+            ))
+        }
+        None => Err(no_older_trail()),
+    }
 }
 
 fn no_older_trail() -> Failure {

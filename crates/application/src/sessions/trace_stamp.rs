@@ -130,36 +130,34 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
             });
         }
     }
-    for entry in ctx
-        .files
-        .list_folder(ARCHIVE_FOLDER)
-        .into_iter()
-        .filter(|entry| entry.kind == FolderEntryKind::File)
-    {
-        if finds(
-            entry
-                .name
-                .split('.')
-                .next()
-                .and_then(|name| name.parse().ok()),
-        ) {
-            view.archives
-                .push(format!("{ARCHIVE_FOLDER}/{}", entry.name));
-        }
-    }
-    // Tracing also works without a repository, so a git error is an empty list here.
-    let commits = ctx
-        .git
-        .find_commits_mentioning(&stamp.to_string())
-        .unwrap_or_default();
-    view.commits = commits
-        .into_iter()
-        .map(|commit| Traced {
-            stamp: commit.id,
-            text: commit.subject,
-        })
-        .collect();
+    view.archives = find_archives(ctx, &finds);
+    view.commits = find_commits(ctx, &stamp);
     Ok(view)
+}
+
+/// Returns the archived session files whose name has the stamp.
+fn find_archives(ctx: &Context<'_>, finds: &dyn Fn(Option<Stamp>) -> bool) -> Vec<String> {
+    let entries = ctx.files.list_folder(ARCHIVE_FOLDER).into_iter();
+    let stamp_of = |name: &str| name.split('.').next().and_then(|name| name.parse().ok());
+    entries
+        .filter(|entry| entry.kind == FolderEntryKind::File && finds(stamp_of(&entry.name)))
+        .map(|entry| format!("{ARCHIVE_FOLDER}/{}", entry.name))
+        .collect()
+}
+
+/// Returns the commits that mention the stamp. Tracing also works without a repository, so a git
+/// error is an empty list.
+fn find_commits(ctx: &Context<'_>, stamp: &Stamp) -> Vec<Traced> {
+    let commits = ctx.git.find_commits_mentioning(&stamp.to_string());
+    let traced = |commit: domain::ports::NamedCommit| Traced {
+        stamp: commit.id,
+        text: commit.subject,
+    };
+    commits
+        .unwrap_or_default()
+        .into_iter()
+        .map(traced)
+        .collect()
 }
 
 /// Returns the nodes of all levels with the stamp.

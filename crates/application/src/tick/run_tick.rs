@@ -260,18 +260,7 @@ fn run_plan(
     let around = StoryState::gather(ctx, &*tx, &tree, memory)?;
     let mut record = before.clone();
     if let Some(plan) = edited {
-        let refused = |why: String| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!(
-                    "the plan in `{}` cannot be run: {why}",
-                    tick_files::tick_plan_path(tick)
-                ),
-            )
-        };
-        // An edited plan is validated like a model's: its ids may name entries that do not exist.
-        record.plan =
-            TickPlan::read_plan(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
+        record.plan = parse_edited_plan(tick, &plan, &around)?;
     }
     let (executed, memory, drafts) = run_actions(ctx, &*tx, &tree, &around, &record);
     record.executed = executed;
@@ -279,27 +268,7 @@ fn run_plan(
         // Drafts are written with the operation: a tick whose commit fails leaves no plan behind.
         planned.put_file(&draft.file, Some(&draft.text))?;
     }
-    let failed = record.executed.last().filter(|action| !action.success);
-    record.errors = failed
-        .map(|action| {
-            format!(
-                "action {} (`{}`): {}",
-                action.action_index,
-                action.tool,
-                action.error.clone().unwrap_or_default()
-            )
-        })
-        .into_iter()
-        .collect();
-    record.failures += u32::from(failed.is_some());
-    record.at = ctx.clock.now();
-    record.status = match failed {
-        None => TickStatus::Done,
-        // Parked ticks are left to a person: the loop goes on with the next one instead of paying
-        // for the same failure again.
-        Some(_) if record.failures < MAX_TICK_ATTEMPTS => TickStatus::Failed,
-        Some(_) => TickStatus::Parked,
-    };
+    record_result(&mut record, ctx.clock.now());
     let mut facts = memory.change_facts();
     facts.extend(record::record_changed_fact(
         &TickRecord::record_key(tick),
@@ -325,6 +294,42 @@ fn run_plan(
     memory_files.write_files(ctx);
     planned.write_committed(ctx)?;
     Ok(TickOutcome::from_record(record))
+}
+
+/// Parses a plan that a person edited. It is validated like a model's: its ids may name entries that
+/// do not exist.
+fn parse_edited_plan(tick: u64, plan: &Value, around: &StoryState) -> Result<TickPlan, Failure> {
+    TickPlan::read_plan(plan, &around.memory).map_err(|why| {
+        let path = tick_files::tick_plan_path(tick);
+        let what = format!("the plan in `{path}` cannot be run: {why}");
+        Failure::new(FailureKind::Invalid, what)
+    })
+}
+
+/// Sets status and errors of a tick by its last action.
+fn record_result(record: &mut TickRecord, at: Timestamp) {
+    let failed = record.executed.last().filter(|action| !action.success);
+    record.errors = failed
+        .map(|action| {
+            format!(
+                "action {} (`{}`): {}",
+                action.action_index,
+                action.tool,
+                action.error.clone().unwrap_or_default()
+            )
+        })
+        .into_iter()
+        .collect();
+    let is_failed = failed.is_some();
+    record.failures += u32::from(is_failed);
+    record.at = at;
+    record.status = match is_failed {
+        false => TickStatus::Done,
+        // Parked ticks are left to a person: the loop goes on with the next one instead of paying
+        // for the same failure again.
+        true if record.failures < MAX_TICK_ATTEMPTS => TickStatus::Failed,
+        true => TickStatus::Parked,
+    };
 }
 
 /// Returns the fact that the story moved on; a failed tick stays where it is.

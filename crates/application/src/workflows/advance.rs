@@ -1,11 +1,11 @@
 //! Advances a workflow run: completes a step, passes or fails a gate. All effects are part of the
 //! same operation.
 
-use domain::ids::{OperationId, VersionHash};
+use domain::ids::{OperationId, Principal, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
 use domain::record;
-use domain::review::{IterationOutcome, ReviewActor};
+use domain::review::{IterationOutcome, Review, ReviewActor};
 use domain::workflow::{
     FlowMove, FlowRun, FlowState, MoveRefused, RecordedMove, Requirement, StepEffect, StepKind,
     Workflow, next_step,
@@ -90,8 +90,7 @@ pub fn advance_run(
         let onward = next_step(&workflow, at, how, missing, concluded.as_ref())
             .map_err(|refused| refusal_failure(&run, refused))?;
         let mut after = moved_run(ctx, &workflow, &run, step.kind, how, onward, now);
-        // A complete wave leads to the next wave in the same step; only the last one leaves the
-        // step.
+        // A complete wave leads to the next one in the same step; only the last leaves the step.
         let more_waves = usize::try_from(run.wave).is_ok_and(|wave| wave < ground.waves.len());
         if step.requires.contains(&Requirement::Waves) && more_waves {
             after.step.clone_from(&run.step);
@@ -101,16 +100,8 @@ pub fn advance_run(
         let staged = stage_effects(ctx, tx, planned, &step.effects, &ground, how, now)?;
         operation.facts = staged.facts;
         operation.texts = staged.texts;
-        // Authors join the running review, so that none of them can judge their own work in a later
-        // iteration.
-        if step.kind == StepKind::Work
-            && let Some(review) = &mut review
-        {
-            after.authors.iter().for_each(|author| {
-                if !review.authors.contains(author) {
-                    review.authors.push(author.clone());
-                }
-            });
+        if let (StepKind::Work, Some(review)) = (step.kind, &mut review) {
+            join_review(review, &after.authors);
         }
         let facts = reviews::stage_review(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
         operation.facts.extend(facts);
@@ -125,6 +116,16 @@ pub fn advance_run(
             operation,
         })
     })
+}
+
+/// Adds the authors to the running review, so that none of them can judge their own work in a later
+/// iteration.
+fn join_review(review: &mut Review, authors: &[Principal]) {
+    for author in authors {
+        if !review.authors.contains(author) {
+            review.authors.push(author.clone());
+        }
+    }
 }
 
 /// Returns the run after a move.

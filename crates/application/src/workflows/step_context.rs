@@ -210,29 +210,7 @@ impl StepContext {
             },
             Requirement::Whole => graded(ProblemGrade::Broken, missing),
             Requirement::Complete => graded(ProblemGrade::Unfinished, missing),
-            Requirement::Changes => {
-                for milestone in self
-                    .document
-                    .iter()
-                    .flat_map(|document| &document.plan.milestones)
-                {
-                    // An intent says what is to change, a code change how. Execution starts from
-                    // the latter alone.
-                    let carried = |id: &str| {
-                        milestone
-                            .code_changes
-                            .iter()
-                            .any(|change| change.intent_ref == id)
-                    };
-                    let lonely = milestone
-                        .code_intents
-                        .iter()
-                        .filter(|intent| !carried(&intent.id));
-                    missing.extend(lonely.map(|intent| {
-                        format!("{} has no code change: tl doc add-change", intent.id)
-                    }));
-                }
-            }
+            Requirement::Changes => missing.extend(self.intents_without_changes()),
             Requirement::Frozen => {
                 if self
                     .document
@@ -242,20 +220,7 @@ impl StepContext {
                     missing.push(format!("`{}` is not frozen: tl doc freeze", run.subject));
                 }
             }
-            Requirement::Wave => {
-                let at = usize::try_from(run.wave).unwrap_or(1).saturating_sub(1);
-                if let Some(document) = &self.document {
-                    for id in self.waves.get(at).into_iter().flatten() {
-                        let progress = self.milestone_progress(state, document, id)?;
-                        if progress != Progress::Complete {
-                            missing.push(format!(
-                                "{id} is {progress}: tl progress {}/{id} complete",
-                                document.id
-                            ));
-                        }
-                    }
-                }
-            }
+            Requirement::Wave => missing.extend(self.open_milestones(state, run)?),
             // Decided in `advance_run`, which repeats the step for every wave.
             Requirement::Waves => {}
             Requirement::NodeWritten => {
@@ -273,5 +238,50 @@ impl StepContext {
             }
         }
         Ok(())
+    }
+
+    /// Lists the intents that no code change carries out.
+    fn intents_without_changes(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        for milestone in self
+            .document
+            .iter()
+            .flat_map(|document| &document.plan.milestones)
+        {
+            // An intent says what is to change, a code change how. Execution starts from
+            // the latter alone.
+            let carried = |id: &str| {
+                milestone
+                    .code_changes
+                    .iter()
+                    .any(|change| change.intent_ref == id)
+            };
+            let lonely = milestone
+                .code_intents
+                .iter()
+                .filter(|intent| !carried(&intent.id));
+            missing.extend(
+                lonely.map(|intent| format!("{} has no code change: tl doc add-change", intent.id)),
+            );
+        }
+        missing
+    }
+
+    /// Lists the milestones of the current wave that are not complete.
+    fn open_milestones(&self, state: &dyn Snapshot, run: &FlowRun) -> Result<Vec<String>, Failure> {
+        let mut missing = Vec::new();
+        let at = usize::try_from(run.wave).unwrap_or(1).saturating_sub(1);
+        if let Some(document) = &self.document {
+            for id in self.waves.get(at).into_iter().flatten() {
+                let progress = self.milestone_progress(state, document, id)?;
+                if progress != Progress::Complete {
+                    missing.push(format!(
+                        "{id} is {progress}: tl progress {}/{id} complete",
+                        document.id
+                    ));
+                }
+            }
+        }
+        Ok(missing)
     }
 }
