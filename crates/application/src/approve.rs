@@ -2,7 +2,7 @@
 //!
 //! The rules are in `domain::approval`; the consistency warnings they need are collected here.
 
-use domain::approval::{ApprovalRequest, Force, decide_approval};
+use domain::approval::{Approval, ApprovalRequest, Force, decide_approval};
 use domain::consistency::{ComparedPlan, check_consistency};
 use domain::expected_version::ExpectedVersions;
 use domain::fact::Fact;
@@ -96,20 +96,7 @@ pub fn approve_node(
                 None,
             ));
         }
-        let mut facts = vec![Fact::ApprovalChanged {
-            node: id,
-            before: node.approval.clone(),
-            after: Some(approval),
-        }];
-        // An approval despite a condemnation (`--force`) ends it; otherwise the node would stay
-        // invalid with an approval on it.
-        if node.condemnation.is_some() {
-            facts.push(Fact::CondemnationChanged {
-                node: id,
-                before: node.condemnation.clone(),
-                after: None,
-            });
-        }
+        let mut facts = approval_facts(&node, approval);
         // Before the transitions are collected: the statuses of the descendants belong to the same
         // operation, so that one undo reverts them together.
         cascade_statuses(ctx, tx, &mut facts, &[], now, None)?;
@@ -129,6 +116,24 @@ pub fn approve_node(
             Some(operation),
         ))
     })
+}
+
+/// Returns the facts of an approval. One despite a condemnation (`--force`) ends it; otherwise the
+/// node would stay invalid with an approval on it.
+fn approval_facts(node: &Node, approval: Approval) -> Vec<Fact> {
+    let mut facts = vec![Fact::ApprovalChanged {
+        node: node.id,
+        before: node.approval.clone(),
+        after: Some(approval),
+    }];
+    if node.condemnation.is_some() {
+        facts.push(Fact::CondemnationChanged {
+            node: node.id,
+            before: node.condemnation.clone(),
+            after: None,
+        });
+    }
+    facts
 }
 
 /// Returns the consistency warnings of a node, as an approval would record them.

@@ -4,7 +4,7 @@
 //! applies the size limit of the host.
 
 use domain::briefing::compositor::estimate_tokens;
-use domain::briefing::{self, Attention, Briefing, BriefingLine, TextBudget};
+use domain::briefing::{self, Attention, Briefing, BriefingLine, ComposedText, TextBudget};
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -101,15 +101,7 @@ pub fn compose_explained_briefing(
             next_step: &one.next_step,
         })
         .collect();
-    let policy = &ctx.policy.briefing;
-    let budget = match request.budget {
-        None => TextBudget {
-            characters: policy.characters,
-            tokens: policy.tokens,
-        },
-        Some(0) => TextBudget::UNLIMITED,
-        Some(characters) => TextBudget::UNLIMITED.with_max_characters(characters),
-    };
+    let budget = briefing_budget(ctx, request.budget);
     // Comments are for the agent: a person who writes one expects it to be read at the next start,
     // without another command.
     let said = list_open_comments(ctx)?;
@@ -128,18 +120,7 @@ pub fn compose_explained_briefing(
         untrusted: untrusted.as_deref(),
         trail,
     };
-    let mut composed = briefing::compose_briefing(&briefing, budget);
-    // A host may measure in bytes or UTF-16 units where the budget counts characters, so the text
-    // is composed again with a smaller budget until it fits. Cutting it instead would drop its end,
-    // which may be in the middle of a next step.
-    if let Some(host) = host_of_hook(ctx) {
-        let mut characters = budget.characters.min(host.max_context_size());
-        while host.context_size(&composed.text) > host.max_context_size() {
-            characters = characters * 3 / 4;
-            composed =
-                briefing::compose_briefing(&briefing, budget.with_max_characters(characters));
-        }
-    }
+    let composed = compose_for_host(ctx, &briefing, budget);
     Ok(BriefOutcome {
         characters: composed.text.chars().count(),
         tokens: estimate_tokens(&composed.text),
@@ -147,6 +128,39 @@ pub fn compose_explained_briefing(
         kept: composed.kept,
         cut: composed.cut,
     })
+}
+
+/// Returns the budget: the policy's, unless another one is asked for; 0 means no limit.
+fn briefing_budget(ctx: &Context<'_>, asked: Option<usize>) -> TextBudget {
+    let policy = &ctx.policy.briefing;
+    match asked {
+        None => TextBudget {
+            characters: policy.characters,
+            tokens: policy.tokens,
+        },
+        Some(0) => TextBudget::UNLIMITED,
+        Some(characters) => TextBudget::UNLIMITED.with_max_characters(characters),
+    }
+}
+
+/// Composes the briefing so that it also fits the host's own limit.
+fn compose_for_host(
+    ctx: &Context<'_>,
+    briefing: &Briefing<'_>,
+    budget: TextBudget,
+) -> ComposedText {
+    let mut composed = briefing::compose_briefing(briefing, budget);
+    // A host may measure in bytes or UTF-16 units where the budget counts characters, so the text
+    // is composed again with a smaller budget until it fits. Cutting it instead would drop its end,
+    // which may be in the middle of a next step.
+    if let Some(host) = host_of_hook(ctx) {
+        let mut characters = budget.characters.min(host.max_context_size());
+        while host.context_size(&composed.text) > host.max_context_size() {
+            characters = characters * 3 / 4;
+            composed = briefing::compose_briefing(briefing, budget.with_max_characters(characters));
+        }
+    }
+    composed
 }
 
 /// Returns what a person has to decide before policy and history can be trusted again, for the

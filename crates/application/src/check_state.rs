@@ -2,7 +2,7 @@
 //!
 //! Repairing is `repair_state`.
 
-use domain::node::Content;
+use domain::node::{Content, Node};
 use domain::observation::{ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
@@ -149,44 +149,12 @@ fn compare_with_files(
                     "`{}` is not recorded yet",
                     new.path.as_deref().unwrap_or(&new.alias)
                 ),
-                next_steps: vec!["tl sync-hashes".to_owned()],
+                next_steps: vec!["tl state sync-hashes".to_owned()],
             }),
-            OwningNode::Known(id) => {
-                let Some(node) = tree.get(*id) else { continue };
-                let path = tree.alias_path(node);
-                let file = node.path.as_deref().unwrap_or_default();
-                let (kind, message) = match (&sighting.found, &node.content) {
-                    (ObservedContent::Missing, _) => (
-                        AuditFindingKind::FileMissing,
-                        format!("the plan file of `{path}` is missing: `{file}`"),
-                    ),
-                    (ObservedContent::Unreadable { why }, _) => (
-                        AuditFindingKind::FileUnreadable,
-                        format!("the plan file of `{path}` cannot be read: {why}"),
-                    ),
-                    (
-                        ObservedContent::Text { version, .. },
-                        Content::Text { version: known, .. },
-                    ) => (
-                        AuditFindingKind::HashMismatch,
-                        format!(
-                            "`{path}` was recorded as {}, but `{file}` is {}",
-                            known.short_hex(),
-                            version.short_hex()
-                        ),
-                    ),
-                    (ObservedContent::Text { version, .. }, _) => (
-                        AuditFindingKind::HashMismatch,
-                        format!("`{path}` has a plan file again: {}", version.short_hex()),
-                    ),
-                };
-                findings.push(AuditFinding {
-                    kind,
-                    node: Some(path),
-                    message,
-                    next_steps: vec!["tl sync-hashes".to_owned()],
-                });
-            }
+            OwningNode::Known(id) => findings.extend(
+                tree.get(*id)
+                    .map(|node| describe_difference(tree, node, &sighting.found)),
+            ),
         }
     }
     // The scan reports these as notices; in a check they are findings, and must not be printed
@@ -211,41 +179,83 @@ fn compare_with_files(
         }
     }
     for node in tree.all_preorder() {
-        let Some(version) = node.content.version_hash() else {
-            continue;
-        };
-        let text = state.load_text(version).ok().flatten();
-        let secrets: Vec<MaskedSecret> =
-            match MaskedText::read_record(state, version).ok().flatten() {
-                Some(masked) => masked.secrets,
-                // Stored by a version without masking: the text itself is searched.
-                None => text.as_deref().map(secret_lines).unwrap_or_default(),
-            };
-        if let (false, Some(file)) = (secrets.is_empty(), &node.path) {
-            let lines = render_secret_lines(&secrets);
-            findings.push(AuditFinding {
-                kind: AuditFindingKind::SecretInPlan,
-                node: Some(tree.alias_path(node)),
-                message: format!("`{file}` holds a secret: {lines}; new stored copies are masked, the file is not"),
-                next_steps: vec![
-                    format!("take it out of `{file}`, and revoke it if the file was ever shared"),
-                    "tl secret scan   # whether older history holds it".to_owned(),
-                ],
-            });
-        }
-        if let Some(problem) =
-            text.and_then(|text| domain::front_matter::parse_front_matter(&text).problem)
-        {
-            findings.push(AuditFinding {
-                kind: AuditFindingKind::FrontMatter,
-                node: Some(tree.alias_path(node)),
-                message: format!(
-                    "front matter of `{}`, {problem}",
-                    node.path.as_deref().unwrap_or_default()
-                ),
-                next_steps: vec!["fix the lines between the two `---`".to_owned()],
-            });
-        }
+        findings.extend(check_stored_text(state, tree, node));
     }
     Ok(findings)
+}
+
+/// Describes how a plan file differs from what is recorded of it.
+fn describe_difference(tree: &Tree, node: &Node, found: &ObservedContent) -> AuditFinding {
+    let path = tree.alias_path(node);
+    let file = node.path.as_deref().unwrap_or_default();
+    let (kind, message) = match (found, &node.content) {
+        (ObservedContent::Missing, _) => (
+            AuditFindingKind::FileMissing,
+            format!("the plan file of `{path}` is missing: `{file}`"),
+        ),
+        (ObservedContent::Unreadable { why }, _) => (
+            AuditFindingKind::FileUnreadable,
+            format!("the plan file of `{path}` cannot be read: {why}"),
+        ),
+        (ObservedContent::Text { version, .. }, Content::Text { version: known, .. }) => (
+            AuditFindingKind::HashMismatch,
+            format!(
+                "`{path}` was recorded as {}, but `{file}` is {}",
+                known.short_hex(),
+                version.short_hex()
+            ),
+        ),
+        (ObservedContent::Text { version, .. }, _) => (
+            AuditFindingKind::HashMismatch,
+            format!("`{path}` has a plan file again: {}", version.short_hex()),
+        ),
+    };
+    AuditFinding {
+        kind,
+        node: Some(path),
+        message,
+        next_steps: vec!["tl state sync-hashes".to_owned()],
+    }
+}
+
+/// Checks the stored text of a plan for secrets and for its front matter.
+fn check_stored_text(state: &dyn Snapshot, tree: &Tree, node: &Node) -> Vec<AuditFinding> {
+    let mut findings = Vec::new();
+    let Some(version) = node.content.version_hash() else {
+        return findings;
+    };
+    let text = state.load_text(version).ok().flatten();
+    let secrets: Vec<MaskedSecret> = match MaskedText::read_record(state, version).ok().flatten() {
+        Some(masked) => masked.secrets,
+        // Stored by a version without masking: the text itself is searched.
+        None => text.as_deref().map(secret_lines).unwrap_or_default(),
+    };
+    if let (false, Some(file)) = (secrets.is_empty(), &node.path) {
+        let lines = render_secret_lines(&secrets);
+        findings.push(AuditFinding {
+            kind: AuditFindingKind::SecretInPlan,
+            node: Some(tree.alias_path(node)),
+            message: format!(
+                "`{file}` holds a secret: {lines}; new stored copies are masked, the file is not"
+            ),
+            next_steps: vec![
+                format!("take it out of `{file}`, and revoke it if the file was ever shared"),
+                "tl secret scan   # whether older history holds it".to_owned(),
+            ],
+        });
+    }
+    if let Some(problem) =
+        text.and_then(|text| domain::front_matter::parse_front_matter(&text).problem)
+    {
+        findings.push(AuditFinding {
+            kind: AuditFindingKind::FrontMatter,
+            node: Some(tree.alias_path(node)),
+            message: format!(
+                "front matter of `{}`, {problem}",
+                node.path.as_deref().unwrap_or_default()
+            ),
+            next_steps: vec!["fix the lines between the two `---`".to_owned()],
+        });
+    }
+    findings
 }

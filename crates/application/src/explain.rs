@@ -167,10 +167,28 @@ fn explain_stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Expl
             diff = Some(found);
         }
     }
-    // The first command must work: a node below an undecided parent cannot be revalidated yet, so
-    // its parent comes first.
-    let next_steps = match node.status() {
-        Status::Invalid => match cause.map(|cause| cause.kind) {
+    let next_steps = next_steps_of_stale(state, node, &path, lineage.get(1))?;
+    Ok(Explanation {
+        path,
+        status: node.status(),
+        summary,
+        chain,
+        operation,
+        diff,
+        next_steps,
+    })
+}
+
+/// Returns the next steps. The first command must work: a node below an undecided parent cannot be
+/// revalidated yet, so its parent comes first.
+fn next_steps_of_stale(
+    state: &dyn Snapshot,
+    node: &Node,
+    path: &str,
+    parent: Option<&Node>,
+) -> Result<Vec<String>, Failure> {
+    Ok(match node.status() {
+        Status::Invalid => match node.standing.cause.as_ref().map(|cause| cause.kind) {
             Some(CauseKind::FileMissing) => vec![
                 format!("tl versions {path}"),
                 format!("tl restore {path} -1"),
@@ -186,25 +204,13 @@ fn explain_stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Expl
                 node.path.as_deref().unwrap_or("the plan")
             )],
         },
-        _ => match lineage
-            .get(1)
-            .filter(|parent| parent.status() != Status::Approved)
-        {
+        _ => match parent.filter(|parent| parent.status() != Status::Approved) {
             Some(parent) => vec![
                 format!("tl why {}", load_node_path(state, parent)?),
                 format!("tl revalidate {path}"),
             ],
             None => vec![format!("tl revalidate {path}")],
         },
-    };
-    Ok(Explanation {
-        path,
-        status: node.status(),
-        summary,
-        chain,
-        operation,
-        diff,
-        next_steps,
     })
 }
 

@@ -121,33 +121,44 @@ fn follow_commit(
             scenario.alias, after.lines
         ));
     }
-    // Loaded again: closing a scenario moved the position to the next one.
-    let now = load_position(ctx, &*tx)?;
-    if let Some(ticket) = &now.ticket {
-        let next = match &ticket.current {
-            Some(current) => {
-                let about = current
-                    .description
-                    .title
-                    .as_deref()
-                    .unwrap_or(&current.alias)
-                    .to_lowercase();
-                let next = expected_commit_subject(ticket.tdd.cycle, &about, &ctx.policy.commits);
-                format!("current: {}; expected next: {next}", current.alias)
-            }
-            None => format!(
-                "every scenario is complete; next: tl ticket phase {} done",
-                ticket.node.alias
-            ),
-        };
-        told.push(format!(
-            "Throughline: {} is {state}. TDD progress: {}/{} scenarios; {next}.",
-            scenario.alias,
-            ticket.count_completed(),
-            ticket.scenarios.len()
-        ));
-    }
+    told.extend(describe_progress(ctx, &*tx, &scenario.alias, state)?);
     Ok(again && done)
+}
+
+/// Describes the progress after a commit: the scenario's, the ticket's, and what comes next.
+fn describe_progress(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    scenario: &str,
+    state: &str,
+) -> Result<Option<String>, Failure> {
+    // Loaded again: closing a scenario moved the position to the next one.
+    let now = load_position(ctx, tx)?;
+    let Some(ticket) = &now.ticket else {
+        return Ok(None);
+    };
+    let next = match &ticket.current {
+        Some(current) => {
+            let about = current
+                .description
+                .title
+                .as_deref()
+                .unwrap_or(&current.alias)
+                .to_lowercase();
+            let next = expected_commit_subject(ticket.tdd.cycle, &about, &ctx.policy.commits);
+            format!("current: {}; expected next: {next}", current.alias)
+        }
+        None => format!(
+            "every scenario is complete; next: tl ticket phase {} done",
+            ticket.node.alias
+        ),
+    };
+    Ok(Some(format!(
+        "Throughline: {} is {state}. TDD progress: {}/{} scenarios; {next}.",
+        scenario,
+        ticket.count_completed(),
+        ticket.scenarios.len()
+    )))
 }
 
 /// If a commit amends the one that closed a scenario, records its new hash and returns `true`: it

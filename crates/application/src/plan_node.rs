@@ -368,22 +368,25 @@ fn find_parent<'t>(
         [] => Err(missing_parent_failure(ctx, profile, level, wanted)),
         several => {
             let names: Vec<String> = several.iter().map(|node| tree.alias_path(node)).collect();
-            let failure = Failure::new(
-                FailureKind::Invalid,
-                format!(
-                    "cannot tell the parent of `{}`: it could be any of {}",
-                    wanted.alias,
-                    names.join(", ")
-                ),
-            );
-            Err(names.iter().fold(failure, |failure, name| {
-                failure.with_step(format!(
-                    "tl plan {} {} --under {name}",
-                    level.name, wanted.alias
-                ))
-            }))
+            Err(ambiguous_parent_failure(level, wanted, &names))
         }
     }
+}
+
+/// Builds the refusal for several possible parents.
+fn ambiguous_parent_failure(level: &Level, wanted: &ReadAlias, names: &[String]) -> Failure {
+    let what = format!(
+        "cannot tell the parent of `{}`: it could be any of {}",
+        wanted.alias,
+        names.join(", ")
+    );
+    let failure = Failure::new(FailureKind::Invalid, what);
+    names.iter().fold(failure, |failure, name| {
+        failure.with_step(format!(
+            "tl plan {} {} --under {name}",
+            level.name, wanted.alias
+        ))
+    })
 }
 
 /// Builds the refusal for a missing parent.

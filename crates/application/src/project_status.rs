@@ -90,18 +90,7 @@ pub(crate) fn summarise_status(
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
             counts.status_counts.add_status(node.status());
         }
-        let parent_ok = tree
-            .parent_of(node)
-            .is_none_or(|parent| parent.status() == Status::Approved);
-        let waits = match node.status() {
-            Status::Invalid => true,
-            // Below an undecided parent the decision would have to be repeated once the parent is
-            // decided.
-            Status::RequiresRevalidation => parent_ok,
-            Status::Draft => parent_ok && waits_for_approval(ctx, node),
-            Status::Approved => false,
-        };
-        if waits {
+        if needs_decision(ctx, tree, node) {
             waiting.push(node);
         }
     }
@@ -152,6 +141,21 @@ pub(crate) fn summarise_status(
         trail: None,
         last_operation,
     })
+}
+
+/// Whether a node waits for a decision that can be made now.
+fn needs_decision(ctx: &Context<'_>, tree: &Tree, node: &Node) -> bool {
+    let parent_ok = tree
+        .parent_of(node)
+        .is_none_or(|parent| parent.status() == Status::Approved);
+    match node.status() {
+        Status::Invalid => true,
+        // Below an undecided parent the decision would have to be repeated once the parent is
+        // decided.
+        Status::RequiresRevalidation => parent_ok,
+        Status::Draft => parent_ok && waits_for_approval(ctx, node),
+        Status::Approved => false,
+    }
 }
 
 /// Whether work on a node requires its approval.

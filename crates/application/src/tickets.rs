@@ -338,15 +338,10 @@ pub fn set_work_level(
             let file = node.path.clone().unwrap_or_default();
             let text = read_ticket_file(ctx, &file)?;
             // Both spellings exist in projects; a second key beside the first would contradict it.
-            let key = if front_matter::raw_value(&text, "workLevel").is_some() {
-                "workLevel"
-            } else {
-                "work_level"
-            };
-            planned.put_file(
-                &file,
-                Some(&front_matter::set_key(&text, key, judged.as_str())),
-            )?;
+            let is_camel = front_matter::raw_value(&text, "workLevel").is_some();
+            let key = if is_camel { "workLevel" } else { "work_level" };
+            let text = front_matter::set_key(&text, key, judged.as_str());
+            planned.put_file(&file, Some(&text))?;
         }
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, facts)?;
         load_ticket_view(ctx, &*tx, &node.alias, operation)

@@ -52,22 +52,7 @@ fn check_plan_gates(
         return Ok(EventOutcome::default());
     }
     let (state, found) = scan_and_find(ctx, &plans)?;
-    // A change that could not be recorded makes the state unreliable: fail closed, because a gate
-    // would decide on the plan as it was before.
-    if let Some(why) = ctx
-        .take_notices()
-        .into_iter()
-        .find_map(|noticed| match noticed {
-            Notice::NotRecorded { why } => Some(why),
-            // The recorded text may not be the one that would be overwritten.
-            Notice::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
-                Some(format!("`{path}` cannot be read now: {why}"))
-            }
-            _ => None,
-        })
-    {
-        return Err(Failure::new(FailureKind::Unavailable, why));
-    }
+    refuse_unreliable_state(ctx, &plans)?;
     let memory = session_events::load_memory(&*state, event)?;
     let mut holders = Vec::with_capacity(found.len());
     for one in &found {
@@ -99,19 +84,8 @@ fn check_plan_gates(
     if !verdict.warnings.is_empty() {
         told.push(gates::render_objections(&verdict.warnings));
     }
-    let mut given: Vec<NodeId> = Vec::new();
-    // Other hosts drop context that comes before a tool; they get it after the call.
-    if event.host.accepts_context_before_tools() {
-        for parent in found.iter().filter_map(|one| one.parent.as_ref()) {
-            if given.contains(&parent.id) {
-                continue;
-            }
-            if let Some(text) = plan_messages::parent_plan_context(&*state, &memory, parent)? {
-                told.push(text);
-                given.push(parent.id);
-            }
-        }
-    }
+    let (given, texts) = parent_contexts(&*state, event, &memory, &found)?;
+    told.extend(texts);
     drop(state);
     if !given.is_empty() || !used.is_empty() {
         let kept = record_given_and_used(ctx, event, &found, &given, &used);
@@ -126,6 +100,50 @@ fn check_plan_gates(
         warned: verdict.warnings,
         ..EventOutcome::with_context(context)
     })
+}
+
+/// Fails closed where a change could not be recorded: a gate would decide on the plan as it was
+/// before.
+fn refuse_unreliable_state(ctx: &Context<'_>, plans: &[&TouchedPlan<'_>]) -> Result<(), Failure> {
+    let why = ctx
+        .take_notices()
+        .into_iter()
+        .find_map(|noticed| match noticed {
+            Notice::NotRecorded { why } => Some(why),
+            // The recorded text may not be the one that would be overwritten.
+            Notice::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
+                Some(format!("`{path}` cannot be read now: {why}"))
+            }
+            _ => None,
+        });
+    match why {
+        Some(why) => Err(Failure::new(FailureKind::Unavailable, why)),
+        None => Ok(()),
+    }
+}
+
+/// Returns the parents' plans that the session has not been given yet, each once.
+fn parent_contexts(
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    memory: &SessionMemory,
+    found: &[RecordedPlan],
+) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
+    let (mut given, mut texts) = (Vec::new(), Vec::new());
+    // Other hosts drop context that comes before a tool; they get it after the call.
+    if !event.host.accepts_context_before_tools() {
+        return Ok((given, texts));
+    }
+    for parent in found.iter().filter_map(|one| one.parent.as_ref()) {
+        if given.contains(&parent.id) {
+            continue;
+        }
+        if let Some(text) = plan_messages::parent_plan_context(state, memory, parent)? {
+            texts.push(text);
+            given.push(parent.id);
+        }
+    }
+    Ok((given, texts))
 }
 
 fn block_with_verdict(verdict: GateVerdict) -> EventOutcome {

@@ -61,12 +61,10 @@ pub(super) fn handle_tool_finished(
         if let (Some(parent), false) = (&found.parent, event.host.accepts_context_before_tools())
             && let Some(text) = plan_messages::parent_plan_context(&*tx, &memory, parent)?
         {
-            memory.given.extend(
-                parent
-                    .content
-                    .version_hash()
-                    .map(|version| (parent.id, version)),
-            );
+            let version = parent.content.version_hash();
+            memory
+                .given
+                .extend(version.map(|version| (parent.id, version)));
             told.push(text);
         }
     }

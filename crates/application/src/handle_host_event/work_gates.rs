@@ -9,7 +9,7 @@ use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Digest32;
 use domain::ports::{HeadMove, Snapshot, Transaction};
 use domain::session_memory::{PendingPhase, WorkMemory};
-use domain::work::work_level::find_outgrown_limit;
+use domain::work::work_level::{Outgrown, find_outgrown_limit};
 
 use super::tool_about_to_run::override_key;
 use super::{EventOutcome, session_events};
@@ -89,14 +89,8 @@ fn decide_work(
     };
     let grown = match &place.ticket {
         Some(ticket) => {
-            let assessment = ticket.load_assessment(state)?;
             let edited = lines.map_or(0, |found| found.files).max(files);
-            find_outgrown_limit(
-                &assessment,
-                edited,
-                ticket.scenarios.len(),
-                ticket.children.len(),
-            )
+            load_outgrown_limit(state, ticket, edited)?
         }
         None => None,
     };
@@ -121,18 +115,7 @@ fn decide_work(
     };
     let has_gate = |name: &str| ctx.profiles.iter().any(|profile| profile.has_gate(name));
     let plain = gates::evaluate_work(&step, &has_gate, ctx.policy);
-    // Overrides are looked up only where a gate blocks: each lookup reads a note, and this runs
-    // before every edit.
-    let mut overridden = Vec::new();
-    for fired in plain
-        .blocks
-        .iter()
-        .filter(|fired| gates::is_about_work(fired.gate))
-    {
-        if state.load_note(&override_key(fired.gate, &path))?.is_some() {
-            overridden.push(fired.gate.to_owned());
-        }
-    }
+    let overridden = find_work_overrides(state, &plain, &path)?;
     let verdict = match overridden.is_empty() {
         true => plain,
         false => gates::evaluate_work(
@@ -144,21 +127,14 @@ fn decide_work(
             ctx.policy,
         ),
     };
-    let blocks_on = |gate: &str| verdict.blocks.iter().any(|fired| fired.gate == gate);
-    // A context counts as given even if its gate only warns or is off; otherwise the start of a
-    // later phase would not be detected.
     if let Some(ticket) = &place.ticket {
-        let guided = context.is_some()
-            || phase
-                .as_ref()
-                .is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
-        if guided {
-            memory.guided.insert(
-                ticket.node.id,
-                ticket.phase().unwrap_or_default().to_owned(),
-            );
-            memory.pending = None;
-        }
+        remember_guidance(
+            &mut memory,
+            ticket,
+            context.is_some(),
+            phase.as_ref(),
+            &verdict,
+        );
     }
     Ok(WorkDecision {
         verdict,
@@ -166,6 +142,60 @@ fn decide_work(
         overridden,
         path,
     })
+}
+
+/// Remembers that the ticket's context or guide was given. A context counts as given even if its
+/// gate only warns or is off; otherwise the start of a later phase would not be detected.
+fn remember_guidance(
+    memory: &mut WorkMemory,
+    ticket: &Ticket,
+    gave_context: bool,
+    phase: Option<&PhaseDue>,
+    verdict: &GateVerdict,
+) {
+    let blocks_phase = verdict.blocks.iter().any(|fired| fired.gate == "phase");
+    let gave_guide = phase.is_some_and(|phase| !phase.needs_commit || !blocks_phase);
+    if gave_context || gave_guide {
+        let phase = ticket.phase().unwrap_or_default().to_owned();
+        memory.guided.insert(ticket.node.id, phase);
+        memory.pending = None;
+    }
+}
+
+/// Returns how the work on a ticket exceeds its level, if it does.
+fn load_outgrown_limit(
+    state: &dyn Snapshot,
+    ticket: &Ticket,
+    edited_files: usize,
+) -> Result<Option<Outgrown>, Failure> {
+    let assessment = ticket.load_assessment(state)?;
+    Ok(find_outgrown_limit(
+        &assessment,
+        edited_files,
+        ticket.scenarios.len(),
+        ticket.children.len(),
+    ))
+}
+
+/// Returns the blocking work gates that a person has overridden.
+fn find_work_overrides(
+    state: &dyn Snapshot,
+    plain: &GateVerdict,
+    path: &str,
+) -> Result<Vec<String>, Failure> {
+    // Overrides are looked up only where a gate blocks: each lookup reads a note, and this runs
+    // before every edit.
+    let mut overridden = Vec::new();
+    for fired in plain
+        .blocks
+        .iter()
+        .filter(|fired| gates::is_about_work(fired.gate))
+    {
+        if state.load_note(&override_key(fired.gate, path))?.is_some() {
+            overridden.push(fired.gate.to_owned());
+        }
+    }
+    Ok(overridden)
 }
 
 /// Returns the context of the session's ticket, unless it was given already.

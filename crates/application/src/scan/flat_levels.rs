@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use domain::ids::NodeId;
 use domain::node::{Content, Description, Node};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
-use domain::ports::{FileReadResult, FileStatResult, FolderEntryKind};
-use domain::profile::{Level, Profile, parent_folder};
+use domain::ports::{FileReadResult, FileStamp, FileStatResult, FolderEntryKind};
+use domain::profile::{FilePattern, Level, Profile, parent_folder};
 use domain::version::compute_hashes;
 use domain::work::scenarios;
 
@@ -43,6 +43,40 @@ impl Scanner<'_, '_> {
             .filter(|node| node.profile == profile.name && node.level == level.name)
             .map(|node| (node.alias.as_str(), node))
             .collect();
+        let fresh = self.find_new_files(level, pattern, &known)?;
+        let mut in_order: Vec<&Node> = known.values().copied().collect();
+        let recorded: HashMap<NodeId, Option<NodeId>> =
+            known.values().map(|node| (node.id, node.parent)).collect();
+        // Parents first, as everywhere in a scan; `HashMap` order would differ between runs.
+        in_order.sort_by_cached_key(|node| (depth_of(&recorded, node.id), node.id));
+        for node in &in_order {
+            self.scan_known(node)?;
+            // Directly after the ticket, because both files are in one folder.
+            self.scan_items_of(node, &self.children_of(&nodes, node))?;
+        }
+        let parents = self.resolve_parents(&known, &fresh);
+        self.add_new_files(profile, level, &known, fresh, &parents)?;
+        // Moves are recorded from the top down: a node that swaps places with its child would
+        // otherwise be moved below its own descendant for a moment, which the tree refuses as a
+        // cycle.
+        in_order.sort_by_cached_key(|node| (depth_of(&parents, node.alias.clone()), node.id));
+        for node in in_order {
+            self.note_move(
+                node,
+                parents.get(node.alias.as_str()).and_then(Option::as_deref),
+                &known,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Returns the files of a level that are not recorded yet.
+    fn find_new_files(
+        &mut self,
+        level: &Level,
+        pattern: &FilePattern,
+        known: &HashMap<&str, &Node>,
+    ) -> Result<Vec<NewFile>, Failure> {
         let mut fresh: Vec<NewFile> = Vec::new();
         for entry in self.files.list_folder(&pattern.listing_folder("")) {
             let Some(alias) = pattern.alias_in(&entry.name) else {
@@ -90,30 +124,7 @@ impl Scanner<'_, '_> {
                 wants,
             });
         }
-        let mut in_order: Vec<&Node> = known.values().copied().collect();
-        let recorded: HashMap<NodeId, Option<NodeId>> =
-            known.values().map(|node| (node.id, node.parent)).collect();
-        // Parents first, as everywhere in a scan; `HashMap` order would differ between runs.
-        in_order.sort_by_cached_key(|node| (depth_of(&recorded, node.id), node.id));
-        for node in &in_order {
-            self.scan_known(node)?;
-            // Directly after the ticket, because both files are in one folder.
-            self.scan_items_of(node, &self.children_of(&nodes, node))?;
-        }
-        let parents = self.resolve_parents(&known, &fresh);
-        self.add_new_files(profile, level, &known, fresh, &parents)?;
-        // Moves are recorded from the top down: a node that swaps places with its child would
-        // otherwise be moved below its own descendant for a moment, which the tree refuses as a
-        // cycle.
-        in_order.sort_by_cached_key(|node| (depth_of(&parents, node.alias.clone()), node.id));
-        for node in in_order {
-            self.note_move(
-                node,
-                parents.get(node.alias.as_str()).and_then(Option::as_deref),
-                &known,
-            )?;
-        }
-        Ok(())
+        Ok(fresh)
     }
 
     /// Reports a file with the id of another one. Only a person can decide which of them is meant.
@@ -390,14 +401,7 @@ impl Scanner<'_, '_> {
             return Ok(());
         }
         let FileStatResult::Present(stamp) = look else {
-            let gone = recorded
-                .iter()
-                .filter(|node| node.content != Content::Missing);
-            let gone = gone.map(|node| ObservedFile {
-                place: OwningNode::Known(node.id),
-                found: ObservedContent::Missing,
-            });
-            self.survey.sightings.extend(gone.collect::<Vec<_>>());
+            self.note_missing_items(recorded.iter().copied());
             return Ok(());
         };
         // All items share the file's stamp: if every recorded one has the current stamp, the file
@@ -412,48 +416,16 @@ impl Scanner<'_, '_> {
             return Ok(());
         }
         let looked = stamp;
-        let (text, stamp, modified_ns) =
-            match self.files.read_file(file, self.ctx.policy.max_plan_bytes) {
-                FileReadResult::Text {
-                    text,
-                    stamp,
-                    modified_ns,
-                } => (text, stamp, modified_ns),
-                FileReadResult::Missing => return Ok(()),
-                FileReadResult::Unreadable {
-                    why,
-                    transient: true,
-                } => {
-                    self.note_unavailable(file, why);
-                    return Ok(());
-                }
-                FileReadResult::Unreadable {
-                    why,
-                    transient: false,
-                } => {
-                    self.ctx.push_notice(Notice::Misplaced {
-                        path: file.to_owned(),
-                        why,
-                    });
-                    return Ok(());
-                }
-            };
+        let Some((text, stamp, modified_ns)) = self.read_item_file(file) else {
+            return Ok(());
+        };
         // A stamp that differs from the one checked means the file changed while it was read, so
         // the scan must not be cached. A file without items has no node to keep its stamp and is
         // read by every scan.
         self.has_read |= stamp != Some(looked);
         let items = scenarios::parse_scenarios(&text);
-        for node in recorded
-            .iter()
-            .filter(|node| !items.iter().any(|item| item.slug == node.alias))
-        {
-            if node.content != Content::Missing {
-                self.survey.sightings.push(ObservedFile {
-                    place: OwningNode::Known(node.id),
-                    found: ObservedContent::Missing,
-                });
-            }
-        }
+        let is_there = |node: &Node| items.iter().any(|item| item.slug == node.alias);
+        self.note_missing_items(recorded.iter().copied().filter(|node| !is_there(node)));
         for (index, item) in items.into_iter().enumerate() {
             let (version, canonical) = compute_hashes(&item.text);
             let node = recorded.iter().find(|node| node.alias == item.slug);
@@ -484,22 +456,70 @@ impl Scanner<'_, '_> {
             let place = match node {
                 Some(node) => OwningNode::Known(node.id),
                 None => {
-                    self.next_node += 1;
-                    OwningNode::New(NewNode {
-                        id,
-                        parent: Some(parent),
-                        profile: profile.name.clone(),
-                        level: level.name.clone(),
-                        alias: item.slug,
-                        order: i64::try_from(index + 1).unwrap_or_default(),
-                        path: None,
-                    })
+                    let order = i64::try_from(index + 1).unwrap_or_default();
+                    self.new_item(profile, level, parent, item.slug, order)
                 }
             };
             self.survey.texts.push(item.text);
             self.survey.sightings.push(ObservedFile { place, found });
         }
         Ok(())
+    }
+
+    /// Reports items that are no longer in their file.
+    fn note_missing_items<'n>(&mut self, gone: impl Iterator<Item = &'n Node>) {
+        for node in gone.filter(|node| node.content != Content::Missing) {
+            self.survey.sightings.push(ObservedFile {
+                place: OwningNode::Known(node.id),
+                found: ObservedContent::Missing,
+            });
+        }
+    }
+
+    /// Reads the file of items; a problem is reported, and the recorded items stay as they are.
+    fn read_item_file(&mut self, file: &str) -> Option<(String, Option<FileStamp>, i64)> {
+        match self.files.read_file(file, self.ctx.policy.max_plan_bytes) {
+            FileReadResult::Text {
+                text,
+                stamp,
+                modified_ns,
+            } => return Some((text, stamp, modified_ns)),
+            FileReadResult::Missing => {}
+            FileReadResult::Unreadable {
+                why,
+                transient: true,
+            } => self.note_unavailable(file, why),
+            FileReadResult::Unreadable {
+                why,
+                transient: false,
+            } => self.ctx.push_notice(Notice::Misplaced {
+                path: file.to_owned(),
+                why,
+            }),
+        }
+        None
+    }
+
+    /// Returns the place of an item that is not recorded yet.
+    fn new_item(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        parent: NodeId,
+        alias: String,
+        order: i64,
+    ) -> OwningNode {
+        let id = NodeId(self.next_node);
+        self.next_node += 1;
+        OwningNode::New(NewNode {
+            id,
+            parent: Some(parent),
+            profile: profile.name.clone(),
+            level: level.name.clone(),
+            alias,
+            order,
+            path: None,
+        })
     }
 }
 

@@ -308,13 +308,11 @@ impl<'a> Scanner<'_, 'a> {
                 continue;
             }
             if read.parent_number.is_some() && read.parent_number != above.number {
-                self.ctx.push_notice(Notice::Misplaced {
-                    path,
-                    why: format!(
-                        "`{}` does not belong to this parent: the parent's number in its id differs",
-                        read.alias
-                    ),
-                });
+                let why = format!(
+                    "`{}` does not belong to this parent: the parent's number in its id differs",
+                    read.alias
+                );
+                self.ctx.push_notice(Notice::Misplaced { path, why });
                 continue;
             }
             self.add_entry(profile, level, above, &read, path, depth)?;
