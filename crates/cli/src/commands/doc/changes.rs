@@ -26,6 +26,54 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: DocumentOption,
     },
+    #[command(flatten)]
+    Context(ContextArgs),
+    /// Add a milestone: a part that can be built and verified on its own
+    AddMilestone {
+        #[arg(long, value_name = "TEXT")]
+        name: String,
+        /// File it changes; may be repeated
+        #[arg(long = "file", value_name = "PATH")]
+        files: Vec<String>,
+        #[arg(long = "flag", value_name = "WORD")]
+        flags: Vec<String>,
+        #[arg(long = "requirement", value_name = "TEXT")]
+        requirements: Vec<String>,
+        /// Acceptance criterion; may be repeated
+        #[arg(long = "criterion", value_name = "TEXT")]
+        criteria: Vec<String>,
+        /// Milestone that must be complete first; may be repeated
+        #[arg(long = "needs", value_name = "M-NNN")]
+        needs: Vec<String>,
+        #[arg(long = "test-file", value_name = "PATH")]
+        test_files: Vec<String>,
+        /// Reason for having no tests
+        #[arg(long, value_name = "TEXT")]
+        skip_tests: Option<String>,
+        #[arg(long)]
+        documentation_only: bool,
+        /// Role that carries it out
+        #[arg(long, value_name = "ROLE")]
+        delegate: Option<String>,
+        #[command(flatten)]
+        which: DocumentOption,
+    },
+    #[command(flatten)]
+    Part(PartArgs),
+    /// Remove an entity that nothing refers to
+    Remove {
+        id: String,
+        /// Version you read; fails if the entity has changed since
+        #[arg(long, value_name = "N")]
+        version: Option<u64>,
+        #[command(flatten)]
+        which: DocumentOption,
+    },
+}
+
+/// Commands that add to the planning context.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum ContextArgs {
     /// Record a decision with its reasons
     AddDecision {
         #[arg(long, value_name = "TEXT")]
@@ -74,36 +122,11 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: DocumentOption,
     },
-    /// Add a milestone: a part that can be built and verified on its own
-    AddMilestone {
-        #[arg(long, value_name = "TEXT")]
-        name: String,
-        /// File it changes; may be repeated
-        #[arg(long = "file", value_name = "PATH")]
-        files: Vec<String>,
-        #[arg(long = "flag", value_name = "WORD")]
-        flags: Vec<String>,
-        #[arg(long = "requirement", value_name = "TEXT")]
-        requirements: Vec<String>,
-        /// Acceptance criterion; may be repeated
-        #[arg(long = "criterion", value_name = "TEXT")]
-        criteria: Vec<String>,
-        /// Milestone that must be complete first; may be repeated
-        #[arg(long = "needs", value_name = "M-NNN")]
-        needs: Vec<String>,
-        #[arg(long = "test-file", value_name = "PATH")]
-        test_files: Vec<String>,
-        /// Reason for having no tests
-        #[arg(long, value_name = "TEXT")]
-        skip_tests: Option<String>,
-        #[arg(long)]
-        documentation_only: bool,
-        /// Role that carries it out
-        #[arg(long, value_name = "ROLE")]
-        delegate: Option<String>,
-        #[command(flatten)]
-        which: DocumentOption,
-    },
+}
+
+/// Commands that add a part to a milestone.
+#[derive(Clone, Debug, Subcommand)]
+pub(super) enum PartArgs {
     /// Add an intent: one intended change of behaviour in one file
     AddIntent {
         #[arg(long, value_name = "M-NNN")]
@@ -157,22 +180,14 @@ pub(super) enum ChangeArgs {
         #[command(flatten)]
         which: DocumentOption,
     },
-    /// Remove an entity that nothing refers to
-    Remove {
-        id: String,
-        /// Version you read; fails if the entity has changed since
-        #[arg(long, value_name = "N")]
-        version: Option<u64>,
-        #[command(flatten)]
-        which: DocumentOption,
-    },
 }
 
 impl ChangeArgs {
     /// Converts the arguments into a change, and returns it with its document option.
+    ///
+    /// Written out variant by variant, although the fields are nearly the same: `PlanChange` is a
+    /// file format (`tl doc apply`, MCP), and must not change because an option is renamed.
     pub(super) fn into_change(self) -> Result<(PlanChange, DocumentOption), Failure> {
-        // Written out variant by variant, although the fields are nearly the same: `PlanChange` is
-        // a file format (`tl doc apply`, MCP), and must not change because an option is renamed.
         Ok(match self {
             Self::Set {
                 id,
@@ -190,63 +205,49 @@ impl ChangeArgs {
                 };
                 (change, which)
             }
+            Self::Context(addition) => addition.into_change(),
+            Self::AddMilestone {
+                name,
+                files,
+                flags,
+                requirements,
+                criteria: acceptance_criteria,
+                needs: depends_on,
+                test_files,
+                skip_tests,
+                documentation_only: is_documentation_only,
+                delegate: delegated_to,
+                which,
+            } => {
+                // Flags for the common parts of a test plan only; the rest is set with `tl doc set`
+                // or in a batch.
+                let tests = TestPlan {
+                    files: test_files,
+                    skip_reason: skip_tests,
+                    ..TestPlan::default()
+                };
+                let change = PlanChange::AddMilestone {
+                    name,
+                    files,
+                    flags,
+                    requirements,
+                    acceptance_criteria,
+                    depends_on,
+                    tests,
+                    is_documentation_only,
+                    delegated_to,
+                };
+                (change, which)
+            }
+            Self::Part(addition) => addition.into_change()?,
             Self::Remove { id, version, which } => (PlanChange::Remove { id, version }, which),
-            Self::AddChange {
-                intent: intent_ref,
-                diff,
-                file,
-                context_lines,
-                why_comments,
-                which,
-            } => {
-                // From a file or stdin: a diff as an argument would need quoting that no shell gets
-                // right.
-                let diff = read_file_or_stdin(&diff)?;
-                let change = PlanChange::AddChange {
-                    intent_ref,
-                    file,
-                    diff,
-                    context_lines,
-                    why_comments,
-                };
-                (change, which)
-            }
-            Self::AddDoc {
-                milestone,
-                place,
-                target,
-                text,
-                which,
-            } => {
-                let place = parse_doc_place(&place)?;
-                let change = PlanChange::AddDoc {
-                    milestone,
-                    place,
-                    target,
-                    text,
-                };
-                (change, which)
-            }
-            Self::AddIntent {
-                milestone,
-                file,
-                function,
-                behavior,
-                decision_refs,
-                params,
-                which,
-            } => {
-                let params = parse_fields(&params)?.into_iter().collect();
-                let change = PlanChange::AddIntent {
-                    milestone,
-                    file,
-                    function,
-                    behavior,
-                    decision_refs,
-                    params,
-                };
-                (change, which)
-            }
+        })
+    }
+}
+
+impl ContextArgs {
+    fn into_change(self) -> (PlanChange, DocumentOption) {
+        match self {
             Self::AddDecision {
                 decision,
                 reasoning,
@@ -299,36 +300,66 @@ impl ChangeArgs {
                 };
                 (change, which)
             }
-            Self::AddMilestone {
-                name,
-                files,
-                flags,
-                requirements,
-                criteria: acceptance_criteria,
-                needs: depends_on,
-                test_files,
-                skip_tests,
-                documentation_only: is_documentation_only,
-                delegate: delegated_to,
+        }
+    }
+}
+
+impl PartArgs {
+    fn into_change(self) -> Result<(PlanChange, DocumentOption), Failure> {
+        Ok(match self {
+            Self::AddIntent {
+                milestone,
+                file,
+                function,
+                behavior,
+                decision_refs,
+                params,
                 which,
             } => {
-                // Flags for the common parts of a test plan only; the rest is set with `tl doc set`
-                // or in a batch.
-                let tests = TestPlan {
-                    files: test_files,
-                    skip_reason: skip_tests,
-                    ..TestPlan::default()
+                let params = parse_fields(&params)?.into_iter().collect();
+                let change = PlanChange::AddIntent {
+                    milestone,
+                    file,
+                    function,
+                    behavior,
+                    decision_refs,
+                    params,
                 };
-                let change = PlanChange::AddMilestone {
-                    name,
-                    files,
-                    flags,
-                    requirements,
-                    acceptance_criteria,
-                    depends_on,
-                    tests,
-                    is_documentation_only,
-                    delegated_to,
+                (change, which)
+            }
+            Self::AddChange {
+                intent: intent_ref,
+                diff,
+                file,
+                context_lines,
+                why_comments,
+                which,
+            } => {
+                // From a file or stdin: a diff as an argument would need quoting that no shell gets
+                // right.
+                let diff = read_file_or_stdin(&diff)?;
+                let change = PlanChange::AddChange {
+                    intent_ref,
+                    file,
+                    diff,
+                    context_lines,
+                    why_comments,
+                };
+                (change, which)
+            }
+            Self::AddDoc {
+                milestone,
+                place,
+                target,
+                text,
+                which,
+            } => {
+                let place = parse_doc_place(&place)?;
+                let change = PlanChange::AddDoc {
+                    milestone,
+                    place,
+                    target,
+                    text,
                 };
                 (change, which)
             }
