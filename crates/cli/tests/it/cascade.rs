@@ -30,40 +30,6 @@ fn an_edit_makes_everything_below_stale() {
 }
 
 #[test]
-fn the_old_text_makes_everything_approved_again() {
-    let project = planned();
-    project.write(Project::ACT, crate::ACT_EDITED);
-    assert_eq!(project.status("scene-0101"), "requires-revalidation");
-    project.write(Project::ACT, crate::ACT_TEXT);
-    assert_eq!(statuses(&project), ALL_APPROVED);
-    assert_eq!(
-        project.json(&["show", "scene-0101"])["invalidation_reason"],
-        json!(null)
-    );
-}
-
-#[test]
-fn an_act_approved_anew_leaves_the_chapter_to_be_revalidated() {
-    let project = planned();
-    project.write(Project::ACT, crate::ACT_EDITED);
-    project.ok(&["approve", "act-1"]);
-    assert_eq!(
-        statuses(&project),
-        [
-            "act-1 approved",
-            "act-1/chapter-01 requires-revalidation",
-            "act-1/chapter-01/scene-0101 requires-revalidation"
-        ]
-    );
-    project.ok(&["revalidate", "chapter-01", "--keep"]);
-    assert_eq!(
-        statuses(&project),
-        ALL_APPROVED,
-        "the chapter's text did not change, so the scene holds"
-    );
-}
-
-#[test]
 fn a_draft_whose_parent_moved_on_is_stale() {
     let project = planned();
     project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2\n");

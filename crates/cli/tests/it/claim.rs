@@ -51,20 +51,6 @@ fn what_others_hold_is_not_offered() {
 }
 
 #[test]
-fn a_claim_made_again_is_the_same_and_a_new_one_has_a_higher_token() {
-    let project = tickets();
-    let first = json_as(&project, "a", &["claim", "017a"]);
-    let again = json_as(&project, "a", &["claim", "017a"]);
-    assert_eq!(first["token"], again["token"]);
-    as_session(&project, "a", &["release", "017a"]);
-    let other = json_as(&project, "b", &["claim", "017a"]);
-    assert!(
-        other["token"].as_u64() > first["token"].as_u64(),
-        "{first} {other}"
-    );
-}
-
-#[test]
 fn a_claim_ends_by_itself() {
     let project = tickets();
     as_session(&project, "a", &["claim", "017a"]);

@@ -48,73 +48,6 @@ fn entering_gives_the_way_from_the_root_and_the_context() {
 }
 
 #[test]
-fn a_branch_of_the_same_root_is_hopped_to_and_gone_back_from() {
-    let project = tickets();
-    as_session(&project, "s", &["focus", "enter", "017a/threshold-gate"]);
-    as_session(&project, "s", &["focus", "enter", "017b"]);
-    let view = json_as(&project, "s", &["where"]);
-    assert_eq!(view["activeRoot"], json!("017"));
-    assert_eq!(stack(&project, "s"), ["017", "017b"]);
-    assert_eq!(
-        view["roots"]["017"]["historyStack"]["017a"]["currentScenario"],
-        json!("threshold-gate")
-    );
-    assert_eq!(
-        view["roots"]["017"]["historyStack"]["017b"]["phase"],
-        json!("intake")
-    );
-    as_session(&project, "s", &["focus", "back", "017a/threshold-gate"]);
-    assert_eq!(stack(&project, "s"), ["017", "017a", "threshold-gate"]);
-    // On the stack is as good as visited.
-    as_session(&project, "s", &["focus", "back", "017"]);
-    assert_eq!(stack(&project, "s"), ["017"]);
-    let output = crate::run_with(
-        &project,
-        &[("THROUGHLINE_SESSION", "s")],
-        &["focus", "back", "045"],
-    );
-    assert_eq!(output.code, 1);
-    assert!(
-        output.stderr.contains("`045` was not visited before"),
-        "{}",
-        output.stderr
-    );
-}
-
-#[test]
-fn roots_are_parked_and_found_as_they_were_left() {
-    let project = tickets();
-    as_session(&project, "s", &["focus", "enter", "017a/commit-clears"]);
-    as_session(&project, "s", &["focus", "enter", "045"]);
-    let view = json_as(&project, "s", &["where"]);
-    assert_eq!(view["activeRoot"], json!("045"));
-    assert_eq!(
-        view["roots"]["017"]["stack"][1]["currentScenario"],
-        json!("commit-clears")
-    );
-    as_session(&project, "s", &["focus", "switch", "017"]);
-    assert_eq!(stack(&project, "s"), ["017", "017a", "commit-clears"]);
-    as_session(&project, "s", &["focus", "park"]);
-    let view = json_as(&project, "s", &["where"]);
-    assert_eq!(
-        (view["activeRoot"].clone(), stack(&project, "s").len()),
-        (json!(null), 0)
-    );
-    as_session(&project, "s", &["focus", "switch", "017"]);
-    assert_eq!(stack(&project, "s"), ["017", "017a", "commit-clears"]);
-    // A child is not a root.
-    let output = crate::run_with(
-        &project,
-        &[("THROUGHLINE_SESSION", "s")],
-        &["focus", "switch", "017a"],
-    );
-    assert!(
-        output.code == 1 && output.stderr.contains("is not a root"),
-        "{output:?}"
-    );
-}
-
-#[test]
 fn leaving_goes_up_or_on_and_completes_what_is_done() {
     let project = tickets();
     as_session(&project, "s", &["focus", "enter", "017a/loc-tracking"]);
@@ -174,22 +107,6 @@ fn what_is_not_proved_is_not_completed_on_the_way() {
 }
 
 #[test]
-fn two_sessions_stand_where_they_went_and_a_terminal_is_where_others_begin() {
-    let project = tickets();
-    as_session(&project, "a", &["focus", "enter", "017a"]);
-    as_session(&project, "b", &["focus", "enter", "045"]);
-    assert_eq!(stack(&project, "a")[..2], ["017", "017a"]);
-    assert_eq!(stack(&project, "b"), ["045"]);
-    assert_eq!(stack(&project, "c"), [] as [&str; 0]);
-    // Entered by a person, in no session: who has no place of their own begins there.
-    project.ok(&["focus", "enter", "017b"]);
-    assert_eq!(stack(&project, "c"), ["017", "017b"]);
-    assert_eq!(stack(&project, "b"), ["045"]);
-    as_session(&project, "c", &["focus", "enter", "045"]);
-    assert_eq!(stack(&project, "d"), ["017", "017b"]);
-}
-
-#[test]
 fn any_tree_can_be_worked_through() {
     let project = crate::planned();
     let shown = project.ok(&["focus", "enter", "scene", "0101"]).stdout;
@@ -218,16 +135,4 @@ fn wrong_moves_say_what_to_do() {
         &["no node is entered"],
     );
     assert_refused(&project, &["focus", "enter", "099"], "not-found", &["099"]);
-}
-
-#[test]
-fn an_unfinished_root_is_not_left_upward() {
-    let project = crate::tickets();
-    project.ok(&["focus", "enter", "017"]);
-    crate::assert_refused(
-        &project,
-        &["focus", "exit"],
-        "refused",
-        &["not complete", "tl focus park"],
-    );
 }

@@ -57,34 +57,6 @@ fn what_is_ready_says_what_to_do() {
 }
 
 #[test]
-fn work_goes_up_the_tree() {
-    let project = planned();
-    assert_eq!(ready(&project), ["act-1/chapter-01/scene-0101"]);
-    project.ok(&["progress", "scene", "0101", "complete"]);
-    assert_eq!(ready(&project), ["act-1/chapter-01"]);
-    project.ok(&["progress", "chapter", "1", "complete"]);
-    assert_eq!(ready(&project), ["act-1"]);
-    project.ok(&["progress", "act", "1", "complete"]);
-    assert_eq!(ready(&project), Vec::<String>::new());
-}
-
-#[test]
-fn what_it_needs_comes_first() {
-    let project = planned();
-    project.write(SECOND, "---\nneeds: [scene-0101]\n---\n# Scene 1.2\n");
-    project.ok(&["approve", "scene-0102"]);
-    assert_eq!(
-        texts(&project.json(&["show", "scene-0102"])["needs"]),
-        ["scene-0101"]
-    );
-    assert_eq!(ready(&project), ["act-1/chapter-01/scene-0101"]);
-    project.ok(&["progress", "scene-0101", "complete"]);
-    assert_eq!(ready(&project), ["act-1/chapter-01/scene-0102"]);
-    project.ok(&["progress", "scene-0101", "active"]);
-    assert_eq!(ready(&project), ["act-1/chapter-01/scene-0101"]);
-}
-
-#[test]
 fn needs_are_written_in_every_form() {
     for needs in [
         "scene-0101",
@@ -99,20 +71,6 @@ fn needs_are_written_in_every_form() {
         assert_eq!(ready(&project), ["act-1/chapter-01/scene-0101"], "{needs}");
         assert_eq!(project.json(&["next"])["problems"], json!([]), "{needs}");
     }
-}
-
-#[test]
-fn what_is_blocked_is_not_ready() {
-    let project = planned();
-    project.ok(&["progress", "scene-0101", "blocked"]);
-    assert_eq!(ready(&project), Vec::<String>::new());
-}
-
-#[test]
-fn what_is_stale_is_not_ready() {
-    let project = planned();
-    project.write(Project::ACT, crate::ACT_EDITED);
-    assert_eq!(ready(&project), Vec::<String>::new());
 }
 
 #[test]

@@ -218,22 +218,6 @@ fn nothing_is_kept_below_a_parent_that_is_not_settled() {
 }
 
 #[test]
-fn what_is_not_stale_is_not_revalidated() {
-    let project = planned();
-    for arguments in [
-        ["revalidate", "chapter-01"].as_slice(),
-        &["revalidate", "chapter-01", "--keep"],
-    ] {
-        assert_refused(
-            &project,
-            arguments,
-            "refused",
-            &["is `approved`: there is nothing to revalidate"],
-        );
-    }
-}
-
-#[test]
 fn keeping_a_stale_draft_leaves_it_a_draft() {
     let project = planned();
     project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2\n");

@@ -47,19 +47,6 @@ fn an_approval_is_taken_back() {
 }
 
 #[test]
-fn an_undo_is_undone_by_its_number() {
-    let project = planned();
-    project.ok(&["undo"]);
-    let undo = newest_operation(&project);
-    assert!(project.run(&["undo", &undo.to_string()]).code == 0);
-    assert_eq!(statuses(&project), ALL_APPROVED);
-    // And once more, to be sure that it goes on.
-    let undo = newest_operation(&project);
-    project.ok(&["undo", &undo.to_string()]);
-    assert_eq!(project.status("scene-0101"), "draft");
-}
-
-#[test]
 fn the_way_back_is_told() {
     let project = planned();
     let approval = newest_operation(&project);
@@ -77,36 +64,6 @@ fn the_way_back_is_told() {
             .contains(&format!("to redo: tl undo {}", approval + 1)),
         "{}",
         output.stdout
-    );
-}
-
-#[test]
-fn undo_again_takes_back_the_decision_before() {
-    let project = planned();
-    project.ok(&["undo"]);
-    project.ok(&["undo"]);
-    assert_eq!(
-        statuses(&project),
-        [
-            "act-1 approved",
-            "act-1/chapter-01 draft",
-            "act-1/chapter-01/scene-0101 draft"
-        ]
-    );
-    project.ok(&["undo"]);
-    assert_eq!(
-        statuses(&project),
-        [
-            "act-1 draft",
-            "act-1/chapter-01 draft",
-            "act-1/chapter-01/scene-0101 draft"
-        ]
-    );
-    assert_refused(
-        &project,
-        &["undo"],
-        "refused",
-        &["there is nothing to undo"],
     );
 }
 
@@ -169,15 +126,6 @@ fn an_observed_edit_is_taken_back_by_its_number() {
     // What was there is not lost.
     project.ok(&["undo", &text_of(&outcome["operation"])]);
     assert_eq!(project.read(Project::ACT), crate::ACT_EDITED);
-}
-
-#[test]
-fn a_bare_undo_leaves_edits_alone() {
-    let project = planned();
-    project.write(Project::ACT, crate::ACT_EDITED);
-    project.ok(&["undo"]);
-    assert_eq!(project.read(Project::ACT), crate::ACT_EDITED);
-    assert_eq!(project.status("act-1"), "draft");
 }
 
 #[test]
