@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
 use domain::ports::{
-    HistoryState, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+    HistoryState, OperationReader, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    Transaction,
 };
 use domain::tree::FactMismatch;
 use rustix::fs::{FlockOperation, flock};

@@ -37,6 +37,7 @@ mod secret_purge;
 mod sqlite;
 mod store_dump;
 mod tables;
+mod transaction_readers;
 mod user_files;
 mod vectors;
 

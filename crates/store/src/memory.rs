@@ -13,7 +13,8 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::{Operation, OperationHead};
 use domain::ports::{
-    ChildName, FileStamp, NewOperation, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+    ChildName, FileStamp, NewOperation, NodeReader, OperationReader, RecordReader, Snapshot, Store,
+    StoreFault, StoreFinding, Transaction, VersionReader,
 };
 use domain::record::RecordKey;
 use domain::search::{self, MatchMode, SEARCHED_KINDS, SearchQuery};
@@ -241,15 +242,7 @@ impl NodeTable for MemoryState {
     }
 }
 
-impl Snapshot for MemoryState {
-    fn store_id(&self) -> Result<StoreId, StoreFault> {
-        Ok(self.store.clone())
-    }
-
-    fn last_operation_id(&self) -> Result<OperationId, StoreFault> {
-        Ok(self.head())
-    }
-
+impl NodeReader for MemoryState {
     fn load_node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
         Ok(self.tree.get(id).cloned())
     }
@@ -318,7 +311,9 @@ impl Snapshot for MemoryState {
     fn load_status_inputs(&self, top: NodeId) -> Result<Vec<StatusInputs>, StoreFault> {
         Ok(self.tree.subtree_status_inputs(top))
     }
+}
 
+impl VersionReader for MemoryState {
     fn load_versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
         let mut found: Vec<Version> = self
             .versions
@@ -354,6 +349,24 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
+    fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
+        Ok(self.stamps.get(&node).copied())
+    }
+
+    fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
+        Ok(self
+            .stamps
+            .iter()
+            .map(|(node, (stamp, version))| (*node, *stamp, *version))
+            .collect())
+    }
+}
+
+impl OperationReader for MemoryState {
+    fn last_operation_id(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.head())
+    }
+
     fn load_operations(
         &self,
         before: Option<OperationId>,
@@ -375,7 +388,8 @@ impl Snapshot for MemoryState {
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault> {
-        Ok(Snapshot::load_operations(self, before, most)?
+        Ok(self
+            .load_operations(before, most)?
             .iter()
             .map(Operation::to_head)
             .collect())
@@ -456,19 +470,9 @@ impl Snapshot for MemoryState {
         }
         Ok(lines)
     }
+}
 
-    fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
-        Ok(self.stamps.get(&node).copied())
-    }
-
-    fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
-        Ok(self
-            .stamps
-            .iter()
-            .map(|(node, (stamp, version))| (*node, *stamp, *version))
-            .collect())
-    }
-
+impl RecordReader for MemoryState {
     fn record_body(&self, kind: &str, key: &str) -> Result<Option<Value>, StoreFault> {
         Ok(self
             .records
@@ -530,6 +534,12 @@ impl Snapshot for MemoryState {
 
     fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         Ok(self.notes.get(key).map(|note| note.body.clone()))
+    }
+}
+
+impl Snapshot for MemoryState {
+    fn store_id(&self) -> Result<StoreId, StoreFault> {
+        Ok(self.store.clone())
     }
 }
 
@@ -712,44 +722,3 @@ impl Transaction for MemoryTransaction<'_> {
         keep(draft, lines)
     }
 }
-
-/// Implements `Snapshot` for a transaction by delegating to the state it works on.
-macro_rules! delegate_snapshot {
-    ($type:ty, $($field:tt).+) => {
-        impl Snapshot for $type {
-            fn store_id(&self) -> Result<StoreId, StoreFault> { self.$($field).+.store_id() }
-            fn last_operation_id(&self) -> Result<OperationId, StoreFault> { Snapshot::last_operation_id(&self.$($field).+) }
-            fn load_node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> { self.$($field).+.load_node(id) }
-            fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_by_alias(alias) }
-            fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.children_by_alias(parent, alias) }
-            fn load_children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::load_children(&self.$($field).+, parent) }
-            fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> { self.$($field).+.child_names(parent) }
-            fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }
-            fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_outside(profiles) }
-            fn load_subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.load_subtree(top) }
-            fn load_status_inputs(&self, top: NodeId) -> Result<Vec<StatusInputs>, StoreFault> { self.$($field).+.load_status_inputs(top) }
-            fn load_versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> { Snapshot::load_versions(&self.$($field).+, node) }
-            fn load_version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> { self.$($field).+.load_version(node, hash) }
-            fn load_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> { self.$($field).+.load_text(hash) }
-            fn load_backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> { Snapshot::load_backups(&self.$($field).+, node) }
-            fn load_operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> { Snapshot::load_operations(&self.$($field).+, before, most) }
-            fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads(&self.$($field).+, before, most) }
-            fn operation_heads_of_node(&self, node: NodeId, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads_of_node(&self.$($field).+, node, before, most) }
-            fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.load_operation(id) }
-            fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
-            fn chain_hash(&self, id: OperationId) -> Result<Option<domain::ids::Digest32>, StoreFault> { Snapshot::chain_hash(&self.$($field).+, id) }
-            fn journal_lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> { Snapshot::journal_lines(&self.$($field).+, after, most) }
-            fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.file_stamp(node) }
-            fn file_stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::file_stamps(&self.$($field).+) }
-            fn record_body(&self, kind: &str, key: &str) -> Result<Option<serde_json::Value>, StoreFault> { Snapshot::record_body(&self.$($field).+, kind, key) }
-            fn records_by_prefix(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records_by_prefix(&self.$($field).+, kind, prefix) }
-            fn search_records(&self, kinds: &[&str], query: &domain::search::SearchQuery, matching: domain::search::MatchMode, most: usize) -> Result<Vec<domain::record::RecordKey>, StoreFault> { Snapshot::search_records(&self.$($field).+, kinds, query, matching, most) }
-            fn load_note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.load_note(key) }
-            fn working_copy_secret(&self) -> String { Snapshot::working_copy_secret(&self.$($field).+) }
-            fn store_time(&self) -> Result<Option<domain::time::Timestamp>, StoreFault> { Snapshot::store_time(&self.$($field).+) }
-        }
-    };
-}
-pub(crate) use delegate_snapshot;
-
-delegate_snapshot!(MemoryTransaction<'_>, draft);

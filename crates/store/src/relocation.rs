@@ -1,4 +1,4 @@
-//! `tl move`: migrates the state to another engine. The settings select the engine, so changing
+//! `tl state move`: migrates the state to another engine. The settings select the engine, so changing
 //! them is the commit point.
 //!
 //! The copy is built and verified, then a recovery note is written, the old state is sealed, the
@@ -25,7 +25,7 @@ use crate::replacement::{
 use crate::sqlite::SqliteStore;
 use crate::store_dump::{StoreDump, dump_journal, dump_store, verify_built_state};
 use crate::tables::access::AccessContents;
-use crate::tables::view::StoreRow;
+use crate::tables::store_row::StoreRow;
 
 /// A project's state in one engine.
 #[derive(Clone, Copy)]

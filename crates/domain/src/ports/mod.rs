@@ -7,6 +7,7 @@ mod command_runner;
 mod git;
 mod plan_files;
 mod repository_changes;
+mod snapshot;
 mod store;
 mod token_store;
 
@@ -18,8 +19,9 @@ pub use plan_files::{
     ScanCacheCheck,
 };
 pub use repository_changes::RepositoryChanges;
+pub use snapshot::{ChildName, NodeReader, OperationReader, RecordReader, Snapshot, VersionReader};
 pub use store::{
-    ChildName, HistoryState, NewOperation, Recovery, SHARED_NOTE_PREFIXES, Snapshot, Store,
-    StoreFault, StoreFinding, StoreFindingKind, Transaction,
+    HistoryState, NewOperation, Recovery, SHARED_NOTE_PREFIXES, Store, StoreFault, StoreFinding,
+    StoreFindingKind, Transaction,
 };
 pub use token_store::{TokenEntry, TokenStore};

@@ -216,12 +216,6 @@ impl PostgresConnection {
         self.writer.borrow().clone()
     }
 
-    /// Rolls back the current transaction.
-    pub(super) fn roll_back(&self) {
-        // On a lost connection the server has rolled back already.
-        let _ = self.run_sql_batch("ROLLBACK");
-    }
-
     /// Calls `act` with the prepared form of `sql`.
     fn with_prepared_statement<T: Send>(
         &self,
@@ -362,6 +356,11 @@ impl SqlConnection for PostgresConnection {
             each(&Row::Postgres(&PostgresRow::decode_row(row)?))?;
         }
         Ok(())
+    }
+
+    fn roll_back(&self) {
+        // On a lost connection the server has rolled back already.
+        let _ = self.run_sql_batch("ROLLBACK");
     }
 
     fn execute_statement(&self, sql: &str, values: SqlParams<'_>) -> Result<usize, StoreFault> {

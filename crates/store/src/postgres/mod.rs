@@ -14,17 +14,13 @@ mod values;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use domain::fact::Backup;
-use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
-use domain::node::Node;
+use domain::ids::{OperationId, StoreId};
 use domain::operation::Operation;
 use domain::ports::{
-    ChildName, FileStamp, HistoryState, Snapshot, Store, StoreFault, StoreFinding,
-    StoreFindingKind, TokenStore, Transaction,
+    HistoryState, OperationReader, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    TokenStore, Transaction,
 };
-use domain::status::StatusInputs;
 use domain::tree::FactMismatch;
-use domain::version::Version;
 use rusqlite::params;
 
 use self::address::DatabaseAddress;
@@ -34,7 +30,7 @@ pub(crate) use self::values::PostgresRow;
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal;
 use crate::layout::{Layout, SharedProject};
-use crate::memory::{MemoryState, delegate_snapshot};
+use crate::memory::MemoryState;
 use crate::mirror::Mirror;
 use crate::store_dump::StoreDump;
 use crate::tables::DERIVED_TABLES;
@@ -42,8 +38,9 @@ use crate::tables::access::{
     AccessContents, AccessTables, AccessTransactions, insert_access_contents,
 };
 use crate::tables::sql::SqlConnection;
+use crate::tables::store_row::{StoreRow, read_store_row};
 use crate::tables::verify::{compare_replayed_state, store_finding, verify_tables};
-use crate::tables::view::{StoreRow, TableView, read_store_row};
+use crate::tables::view::TableView;
 use crate::tables::write::{TableTransaction, TransactionOwner, as_sql_params};
 
 /// Poll interval while waiting for notifications, which are lost with a connection.
@@ -309,15 +306,15 @@ impl PostgresStore {
         &self,
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
-        let reading = self.begin_read_transaction()?;
-        let row = &reading.view.store;
+        let view = self.begin_read_transaction()?;
+        let row = &view.store;
         row.check_reader()?;
         accept(&row.store)?;
         let Some(heads) = &self.settings.heads else {
             return Ok(());
         };
         let compared = heads.compare_head(&row.store, (row.head, row.head_hash), &|number| {
-            reading.view.chain_hash(number)
+            view.chain_hash(number)
         });
         self.history.set(compared?);
         Ok(())
@@ -325,11 +322,8 @@ impl PostgresStore {
 
     /// Returns every operation with its texts.
     pub(crate) fn load_all_entries(&self) -> Result<(StoreId, Vec<ChainedOperation>), StoreFault> {
-        let reading = self.begin_read_transaction()?;
-        Ok((
-            reading.view.store.store.clone(),
-            reading.view.load_all_entries()?,
-        ))
+        let view = self.begin_read_transaction()?;
+        Ok((view.store.store.clone(), view.load_all_entries()?))
     }
 
     /// Takes the write lock, keeps it, and returns every operation with its texts.
@@ -428,13 +422,10 @@ impl PostgresStore {
         Ok(row)
     }
 
-    fn begin_read_transaction(&self) -> Result<ReadView<'_>, StoreFault> {
+    fn begin_read_transaction(&self) -> Result<TableView<'_>, StoreFault> {
         let row = self.begin_transaction(TransactionMode::Reading)?;
         row.check_reader().inspect_err(|_| self.link.roll_back())?;
-        Ok(ReadView {
-            view: TableView::for_reading(&self.link, row),
-            link: &self.link,
-        })
+        Ok(TableView::for_reading(&self.link, row))
     }
 
     /// Whether a transaction was committed whose connection was lost during the commit.
@@ -464,13 +455,11 @@ impl PostgresStore {
     /// operation is committed, and the next export catches up.
     fn update_mirror(&self, operations: &[Operation]) {
         if self.settings.mirror
-            && let Ok(reading) = self.begin_read_transaction()
+            && let Ok(view) = self.begin_read_transaction()
         {
-            let _ = self.mirror.catch_up_after_commit(
-                &reading.view,
-                operations,
-                self.settings.mirror_interval,
-            );
+            let _ =
+                self.mirror
+                    .catch_up_after_commit(&view, operations, self.settings.mirror_interval);
         }
     }
 }
@@ -603,20 +592,6 @@ impl TransactionOwner for CallerCommits {
     fn add_warnings(&self, _warnings: Vec<String>) {}
 }
 
-/// A view that ends its read transaction when dropped.
-struct ReadView<'s> {
-    view: TableView<'s>,
-    link: &'s PostgresConnection,
-}
-
-impl Drop for ReadView<'_> {
-    fn drop(&mut self) {
-        self.link.roll_back();
-    }
-}
-
-delegate_snapshot!(ReadView<'_>, view);
-
 impl TransactionOwner for PostgresStore {
     fn commit_transaction(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
         transaction.write_store_row(0)?;
@@ -738,8 +713,7 @@ impl Store for PostgresStore {
     }
 
     fn verify_integrity(&self) -> Result<Vec<StoreFinding>, StoreFault> {
-        let reading = self.begin_read_transaction()?;
-        let view = &reading.view;
+        let view = &self.begin_read_transaction()?;
         let mut findings = Vec::new();
         let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
         verify_tables(view, &mut findings);
@@ -775,11 +749,11 @@ impl Store for PostgresStore {
 
     fn finish_mirror(&self) {
         if self.settings.mirror
-            && let Ok(reading) = self.begin_read_transaction()
+            && let Ok(view) = self.begin_read_transaction()
         {
             let _ = self
                 .mirror
-                .write_backlog(&reading.view, self.settings.mirror_interval);
+                .write_backlog(&view, self.settings.mirror_interval);
         }
     }
 
@@ -787,9 +761,9 @@ impl Store for PostgresStore {
         if !self.settings.mirror {
             return Ok(0);
         }
-        let reading = self.begin_read_transaction()?;
+        let view = self.begin_read_transaction()?;
         self.mirror
-            .sync_all(&reading.view)
+            .sync_all(&view)
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use domain::ids::{OperationId, Principal, StoreId};
 use domain::ports::{
-    Clock, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+    Clock, OperationReader, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    Transaction,
 };
 use domain::settings::OfflinePolicy;
 use domain::sync_protocol::{JournalLineHead, PullHeader, PushHeader, PushOutcome, SharedNote};
@@ -82,7 +83,7 @@ impl RemoteStore {
             .ok_or_else(|| StoreFault::TurnedDown {
                 at: "of this project".to_owned(),
                 why: "its address is not known".to_owned(),
-                next_steps: vec!["tl join URL --token-file FILE".to_owned()],
+                next_steps: vec!["tl team join URL --token-file FILE".to_owned()],
             })?;
         Self::with_server(
             layout,
@@ -377,7 +378,7 @@ impl RemoteStore {
     fn rejection_fault(&self, why: String) -> StoreFault {
         let at = self.server.display_name().to_owned();
         let next_steps = vec![format!(
-            "tl join {at}   # takes the server's history; the local replica is quarantined"
+            "tl team join {at}   # takes the server's history; the local replica is quarantined"
         )];
         StoreFault::TurnedDown {
             at,

@@ -43,7 +43,7 @@ use crate::recovery::{acquire_rebuild_lock, read_token_store};
 use crate::sqlite::SqliteStore;
 use crate::store_dump::{StoreDump, dump_journal};
 use crate::tables::access::AccessContents;
-use crate::tables::view::StoreRow;
+use crate::tables::store_row::StoreRow;
 
 /// Command name of an automatic recovery.
 pub(crate) const RECOVERY_COMMAND: &str = "recovery";

@@ -4,6 +4,7 @@
 //! and sync → `COMMIT` → mirror. A kill between any two steps loses nothing that was acknowledged.
 
 mod connection;
+mod journal_sync;
 mod migrate;
 mod rollback_detection;
 mod search;
@@ -15,42 +16,28 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use domain::fact::Backup;
-use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
-use domain::node::Node;
+use domain::ids::{Digest32, OperationId, StoreId};
 use domain::operation::Operation;
 use domain::ports::{
-    ChildName, Clock, FileStamp, HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding,
-    TokenStore, Transaction,
+    HistoryState, Recovery, Snapshot, Store, StoreFault, StoreFinding, TokenStore, Transaction,
 };
-use domain::status::StatusInputs;
 use domain::time::Timestamp;
-use domain::version::Version;
 use rusqlite::{Connection, params_from_iter};
 
 use self::connection::OpenMode;
+use self::journal_sync::JournalComparison;
 use self::migrate::{CURRENT_FORMAT, DatabaseKind};
 use self::sql::SqliteConnection;
-use crate::clock::SystemClock;
 use crate::engine::{ChainedOperation, EngineSettings, io_fault};
 use crate::journal::{self, Journal, JournalEntry, JournalStamp};
 use crate::layout::Layout;
-use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
-use crate::quarantine::{QuarantineManifest, QuarantineReason, quarantine_files};
 use crate::tables::DERIVED_TABLES;
 use crate::tables::access::{AccessTables, AccessTransactions};
 use crate::tables::sql::SqlConnection;
-use crate::tables::view::{StoreRow, TableView, read_store_row};
+use crate::tables::store_row::{StoreRow, read_store_row};
+use crate::tables::view::TableView;
 use crate::tables::write::{TableTransaction, TransactionOwner};
-
-/// The journal's end compared with the database's head.
-enum JournalComparison {
-    Equal,
-    Ahead,
-    /// Missing, shorter, or of another hash chain.
-    Wrong,
-}
 
 /// An open SQLite database of a project.
 pub(crate) struct SqliteStore {
@@ -130,14 +117,8 @@ impl SqliteStore {
         // Replays what an interrupted process left in the journal only.
         drop(self.begin_read()?);
         let row = self.begin_transaction("BEGIN")?;
-        let reading = ReadView {
-            view: self.view_at(row),
-            store: self,
-        };
-        Ok((
-            reading.view.store.store.clone(),
-            reading.view.load_all_entries()?,
-        ))
+        let view = self.view_for_reading(row);
+        Ok((view.store.store.clone(), view.load_all_entries()?))
     }
 
     /// Reads the `store` row: identity, format and head.
@@ -263,7 +244,7 @@ impl SqliteStore {
         Self::build_database_from(layout, id, &recorded, journal_size)
     }
 
-    /// As [`Self::build`], from operations of any engine.
+    /// As [`Self::build_database`], from operations of any engine.
     pub(crate) fn build_database_from(
         layout: &Layout,
         id: &StoreId,
@@ -322,6 +303,7 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// Returns a view that ends its read transaction when it is dropped.
     fn view_for_reading(&self, row: StoreRow) -> TableView<'_> {
         TableView::for_reading(&self.connection, row)
     }
@@ -356,7 +338,8 @@ impl SqliteStore {
         self.replace_history(found, entries)
     }
 
-    /// As [`Self::rewrite`], with the write lock of a [`Self::hold`], which it releases.
+    /// As [`Self::rewrite_history`], with the write lock of [`Self::lock_for_replacement`], which it
+    /// releases.
     pub(crate) fn replace_history(
         &self,
         found: StoreRow,
@@ -398,7 +381,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Releases the write lock of a [`Self::hold`] without a change.
+    /// Releases the write lock of [`Self::lock_for_replacement`] without a change.
     pub(crate) fn release_write_lock(&self) {
         self.roll_back();
     }
@@ -445,109 +428,7 @@ impl SqliteStore {
     }
 
     fn roll_back(&self) {
-        // A failed rollback does no harm: closing the connection rolls back.
-        let _ = connection::run_cached_statement(&self.connection.inner, "ROLLBACK");
-    }
-
-    /// Compares the end of the journal's hash chain with the database's head.
-    fn compare_journal(&self, row: &StoreRow) -> Result<JournalComparison, StoreFault> {
-        let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
-        let Some(mark) = self.journal.read_stamp().map_err(unreadable)? else {
-            return Ok(JournalComparison::Wrong);
-        };
-        // Servers compare at every request; an unchanged file at the same head is not read again.
-        if self.compared.get() == Some((mark, row.head_hash)) {
-            return Ok(JournalComparison::Equal);
-        }
-        let same_chain = mark.size >= row.journal_size
-            && self
-                .journal
-                .ends_with_hash(&row.store, row.journal_size, row.head_hash)
-                .map_err(unreadable)?;
-        Ok(match same_chain {
-            false => JournalComparison::Wrong,
-            true if mark.size == row.journal_size => {
-                self.compared.set(Some((mark, row.head_hash)));
-                JournalComparison::Equal
-            }
-            true => JournalComparison::Ahead,
-        })
-    }
-
-    /// Reconciles journal and database. Only called with the write lock held: otherwise another
-    /// process may be between its append and its commit.
-    fn reconcile_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
-        match self.compare_journal(&row)? {
-            JournalComparison::Equal => Ok(row),
-            JournalComparison::Ahead => self.replay_journal_end(row),
-            JournalComparison::Wrong => self.rewrite_journal(row),
-        }
-    }
-
-    /// Replays the end of a journal that is ahead: a process died between append and commit. Its
-    /// operation is durable and was decided on exactly this state, so it is applied; a torn last
-    /// line was never acknowledged and is cut off.
-    fn replay_journal_end(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
-        let ahead = self
-            .journal
-            .read_entries_from(row.journal_size, Some(row.head_hash))
-            .map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
-        if let Some(damage) = ahead.damage.as_ref().filter(|damage| !damage.torn) {
-            return Err(StoreFault::Damaged {
-                what: format!("cannot read the end of the journal: {}", damage.what),
-            });
-        }
-        let mut transaction = self.transaction_at(row);
-        for entry in &ahead.entries {
-            transaction.apply_recorded(&entry.clone().into())?;
-        }
-        if ahead.damage.is_some() {
-            self.journal
-                .truncate_to(ahead.good_size)
-                .map_err(|error| io_fault("cannot cut", self.journal.path(), error))?;
-        }
-        self.finish_transaction(&mut transaction, ahead.good_size)?;
-        drop(transaction);
-        if !ahead.entries.is_empty() {
-            self.report_recovery(format!(
-                "an interrupted process had written {} to the journal but not to the database: recovered",
-                domain::text::count_with_noun(ahead.entries.len(), "operation", "operations")
-            ));
-        }
-        self.begin_transaction("BEGIN IMMEDIATE")
-    }
-
-    /// Rewrites a journal that is missing, too short or of another chain: the database has every
-    /// operation, so the journal is written from it and the old file quarantined.
-    fn rewrite_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
-        self.journal.check_format_version()?;
-        // Everything is loaded and verified before the old file is touched: if the database is
-        // damaged too, the journal may be all that is left.
-        let entries = self.view_at(row.clone()).load_all_entries()?;
-        let lines = entries
-            .iter()
-            .map(ChainedOperation::to_journal_line)
-            .collect::<Result<Vec<_>, _>>()?;
-        let why = "the journal was damaged or did not belong to the database";
-        let manifest =
-            QuarantineManifest::new(SystemClock.now(), QuarantineReason::Damaged, why, None);
-        let quarantined =
-            quarantine_files(&self.layout, &manifest, [self.journal.path().to_owned()])?;
-        let size = self
-            .journal
-            .write_new_journal(&row.store, &lines)
-            .map_err(|error| io_fault("cannot write", self.journal.path(), error))?;
-        let mut transaction = self.transaction_at(row);
-        self.finish_transaction(&mut transaction, size)?;
-        drop(transaction);
-        let operations = domain::text::count_with_noun(lines.len(), "operation", "operations");
-        self.report_recovery(match quarantined {
-            Some(folder) => format!(
-                "the journal was damaged: quarantined in {folder}, written again from the database ({operations})"
-            ),
-            None => format!("the journal was missing: written again from the database ({operations})"),
-        });
-        self.begin_transaction("BEGIN IMMEDIATE")
+        self.connection.roll_back();
     }
 
     /// Returns the operations after `after` that are still readable and continue the chain from
@@ -654,20 +535,6 @@ fn restrict_permissions(path: &Path) {
     let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
 }
 
-/// A view that ends its read transaction when dropped.
-struct ReadView<'s> {
-    view: TableView<'s>,
-    store: &'s SqliteStore,
-}
-
-impl Drop for ReadView<'_> {
-    fn drop(&mut self) {
-        self.store.roll_back();
-    }
-}
-
-delegate_snapshot!(ReadView<'_>, view);
-
 impl TransactionOwner for SqliteStore {
     fn commit_transaction(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
         let before = transaction.view.store.journal_size;
@@ -745,10 +612,7 @@ impl AccessTransactions for SqliteStore {
 impl Store for SqliteStore {
     fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin_transaction("BEGIN")?;
-        let snapshot = ReadView {
-            view: self.view_for_reading(row.clone()),
-            store: self,
-        };
+        let snapshot = self.view_for_reading(row.clone());
         row.check_reader()?;
         match self.compare_journal(&row)? {
             // A read-only database cannot be reconciled; its own state is consistent.
@@ -770,10 +634,7 @@ impl Store for SqliteStore {
             }
         }
         let row = self.begin_transaction("BEGIN")?;
-        Ok(Box::new(ReadView {
-            view: self.view_for_reading(row),
-            store: self,
-        }))
+        Ok(Box::new(self.view_for_reading(row)))
     }
 
     fn begin_write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
@@ -789,13 +650,10 @@ impl Store for SqliteStore {
             && !self.read_only
             && let Ok(row) = self.begin_transaction("BEGIN")
         {
-            let reading = ReadView {
-                view: self.view_at(row),
-                store: self,
-            };
+            let view = self.view_for_reading(row);
             let _ = self
                 .mirror
-                .write_backlog(&reading.view, self.settings.mirror_interval);
+                .write_backlog(&view, self.settings.mirror_interval);
         }
     }
 
@@ -804,12 +662,8 @@ impl Store for SqliteStore {
             return Ok(0);
         }
         let row = self.begin_transaction("BEGIN")?;
-        let view = ReadView {
-            view: self.view_at(row),
-            store: self,
-        };
         self.mirror
-            .sync_all(&view.view)
+            .sync_all(&self.view_for_reading(row))
             .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 

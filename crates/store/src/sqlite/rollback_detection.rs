@@ -2,10 +2,10 @@
 //! secure erasure of deleted rows.
 
 use domain::ids::StoreId;
-use domain::ports::{Snapshot, Store, StoreFault};
+use domain::ports::{OperationReader, Store, StoreFault};
 
 use super::{SqliteStore, connection, read_store_row};
-use crate::tables::view::StoreRow;
+use crate::tables::store_row::StoreRow;
 use crate::tables::write::TableTransaction;
 
 impl SqliteStore {

@@ -1,4 +1,4 @@
-//! SQLite's implementation of the shared SQL interface ([`Sql`]).
+//! SQLite's implementation of the shared SQL interface ([`SqlConnection`]).
 
 use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use domain::time::Timestamp;
 use rusqlite::{Connection, params};
 use serde_json::Value as Json;
 
-use super::connection::to_fault;
+use super::connection::{run_cached_statement, to_fault};
 use crate::tables::rows::BadRow;
 use crate::tables::sql::{NewStatus, Row, SqlConnection, SqlParams, StatusChange};
 use crate::tables::view::TableView;
@@ -57,6 +57,11 @@ impl SqlConnection for SqliteConnection {
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(values))
             .map_err(|error| self.to_fault(error))
+    }
+
+    fn roll_back(&self) {
+        // A failed rollback does no harm: closing the connection rolls back.
+        let _ = run_cached_statement(&self.inner, "ROLLBACK");
     }
 
     fn update_standings(

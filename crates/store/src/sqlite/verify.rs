@@ -14,11 +14,7 @@ use crate::tables::view::TableView;
 /// Verifies the store and returns all findings. Changes nothing.
 pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
     let row = store.begin_transaction("BEGIN")?;
-    let reading = super::ReadView {
-        view: store.view_at(row),
-        store,
-    };
-    let view = &reading.view;
+    let view = &store.view_for_reading(row);
     let mut findings = Vec::new();
     let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
     // Limited to one problem: it is enough to know that the file is damaged.

@@ -70,6 +70,9 @@ pub(crate) trait SqlConnection {
     /// Runs a statement and returns how many rows it changed.
     fn execute_statement(&self, sql: &str, values: SqlParams<'_>) -> Result<usize, StoreFault>;
 
+    /// Discards the open transaction.
+    fn roll_back(&self);
+
     /// Sets the status of the nodes whose checksum is the old one; returns how many matched.
     fn update_standings(
         &self,
@@ -92,7 +95,7 @@ pub(crate) trait SqlConnection {
     /// Updates the search index for a record; `after` is `None` if it was deleted.
     fn index_record(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault>;
 
-    /// Returns the best matches; see `Snapshot::search`.
+    /// Returns the best matches; see `RecordReader::search_records`.
     fn search_records(
         &self,
         view: &TableView<'_>,

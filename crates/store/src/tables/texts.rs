@@ -4,9 +4,10 @@ use domain::ids::{OperationId, VersionHash};
 use domain::ports::StoreFault;
 use domain::secrets::MaskedText;
 
+use super::operations::RecordedRow;
 use super::rows::decode_digest_column;
 use super::sql::params;
-use super::view::{RecordedRow, TableView};
+use super::view::TableView;
 use crate::engine::ChainedOperation;
 use crate::journal;
 

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use domain::ids::{NodeId, OperationId, VersionHash};
-use domain::ports::{Snapshot, StoreFault, StoreFinding, StoreFindingKind};
+use domain::ports::{
+    NodeReader, OperationReader, StoreFault, StoreFinding, StoreFindingKind, VersionReader,
+};
 use domain::tree::Tree;
 use domain::version::Version;
 

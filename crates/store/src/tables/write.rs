@@ -1,22 +1,22 @@
 //! Write transaction on the tables: applies operations, keeps checksums and totals up to date.
 //!
-//! How it becomes durable is the engine's part ([`Keeper`]): SQLite appends to the journal before
+//! How it becomes durable is the engine's part ([`TransactionOwner`]): SQLite appends to the journal before
 //! it commits, PostgreSQL only commits.
 
 use std::collections::BTreeMap;
 
 use domain::cascade::StatusChangeGroup;
 use domain::fact::{Backup, NodeTable, apply_fact};
-use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
+use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::{Content, Node, NodeStatus};
 use domain::operation::Operation;
 use domain::ports::{
-    ChildName, FileStamp, NewOperation, SHARED_NOTE_PREFIXES, Snapshot, StoreFault, Transaction,
+    FileStamp, NewOperation, NodeReader, RecordReader, SHARED_NOTE_PREFIXES, StoreFault,
+    Transaction, VersionReader,
 };
 use domain::record::RecordKey;
 use domain::search::{SEARCHED_KINDS, searchable_text};
 use domain::secrets::{mask_operation, mask_secrets, masked_notice};
-use domain::status::StatusInputs;
 use domain::sync_protocol::SharedNote;
 use domain::time::Timestamp;
 use domain::version::Version;
@@ -25,15 +25,17 @@ use rusqlite::types::Value;
 use serde_json::Value as Json;
 
 use super::checksums::{Checksum, ChecksumPart, record_checksum, total_share};
+use super::nodes::child_total_checksum;
+use super::operations::head_checksum;
 use super::rows::{
     NodeValues, STORED_COLUMN_COUNT, STORED_COLUMNS, cause_body, standing_checksum, standing_values,
 };
 use super::sql::{NewStatus, SqlParams, StatusChange, params};
-use super::view::{
-    StoreRow, TableView, child_total_checksum, head_checksum, version_checksum, version_values,
-};
+use super::store_row::StoreRow;
+use super::versions::{version_checksum, version_values};
+use super::view::TableView;
 use crate::engine::{ChainedOperation, io_fault};
-use crate::memory::{delegate_snapshot, record_mismatch};
+use crate::memory::record_mismatch;
 
 /// Text size from which compressing it and writing its journal line run in parallel.
 const PARALLEL_TEXT_BYTES: usize = 256 * 1024;
@@ -501,7 +503,7 @@ impl NodeTable for TableTransaction<'_> {
         // The subtree query below verifies child totals, so pending ones are written first.
         self.write_child_totals()?;
         // Every descendant's lineage starts with that of the moved node, so all their rows change.
-        for before in Snapshot::load_subtree(&self.view, node.id)? {
+        for before in self.view.load_subtree(node.id)? {
             let old_lineage = self.lineage_of(before.id)?;
             let lineage = [&new_top, &old_lineage[old_top.len()..]].concat();
             let mut after = before.clone();
@@ -654,7 +656,7 @@ impl NodeTable for TableTransaction<'_> {
         let RecordKey { kind, key } = record;
         // The fact names the value it replaces; another one means that the operation was made for a
         // different state.
-        if Snapshot::record_body(&self.view, kind, key)?.as_ref() != before {
+        if self.view.record_body(kind, key)?.as_ref() != before {
             return Err(StoreFault::Damaged {
                 what: record_mismatch(record),
             });
@@ -706,5 +708,3 @@ impl NodeTable for TableTransaction<'_> {
         StoreFault::Damaged { what }
     }
 }
-
-delegate_snapshot!(TableTransaction<'_>, view);

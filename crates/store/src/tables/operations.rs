@@ -1,0 +1,209 @@
+//! Queries of the history, with the hash chain and the checksums of summaries verified.
+
+use domain::ids::{Digest32, NodeId, OperationId};
+use domain::operation::{Operation, OperationHead};
+use domain::ports::{OperationReader, StoreFault};
+use rusqlite::types::ValueRef;
+
+use super::checksums::Checksum;
+use super::rows::{BadRow, decode_digest_column};
+use super::sql::{Row, SqlParams, params};
+use super::touched_index;
+use super::view::TableView;
+use crate::journal;
+
+impl OperationReader for TableView<'_> {
+    fn last_operation_id(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.store.head)
+    }
+
+    fn load_operations(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<Operation>, StoreFault> {
+        self.newest_operations(before, most)?
+            .iter()
+            .map(RecordedRow::parse_verified_operation)
+            .collect()
+    }
+
+    fn operation_heads(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        self.query_operation_heads(
+            "WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+            params![operation_id_bound(before), to_limit_param(most)],
+        )
+    }
+
+    fn operation_heads_of_node(
+        &self,
+        node: NodeId,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        let ids = touched_index::operations_before(self, node, operation_id_bound(before), most)?;
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            found.append(&mut self.query_operation_heads("WHERE id = ?1", params![id])?);
+        }
+        Ok(found)
+    }
+
+    fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+        self.recorded_operation_range(id, id)?
+            .pop()
+            .map(|row| row.parse_verified_operation())
+            .transpose()
+    }
+
+    fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
+        let found = self.query_one_row(
+            "SELECT undone_by FROM operation WHERE id = ?1",
+            params![id.0.cast_signed()],
+            |row| row.get::<Option<i64>>(0),
+        )?;
+        Ok(found.flatten().map(|by| OperationId(by.cast_unsigned())))
+    }
+
+    fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault> {
+        match id {
+            OperationId(0) => Ok(Some(journal::chain_start_hash(&self.store.store))),
+            id if id == self.store.head => Ok(Some(self.store.head_hash)),
+            id => Ok(self
+                .recorded_operation_range(id, id)?
+                .pop()
+                .map(|row| row.hash)),
+        }
+    }
+
+    fn journal_lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
+        // In batches, because `most` limits bytes and the size of an operation is known only when
+        // it is read.
+        const AT_ONCE: u64 = 100;
+        let (mut lines, mut bytes, mut last) = (Vec::new(), 0, after);
+        while last < self.store.head && bytes < most {
+            let rows =
+                self.recorded_operation_range(last.next_id(), OperationId(last.0 + AT_ONCE))?;
+            let Some(newest) = rows.last().map(|row| row.id) else {
+                break;
+            };
+            for row in &rows {
+                let line = self.load_recorded_entry(row)?.to_journal_line()?;
+                bytes += line.len();
+                lines.push(line);
+                if bytes >= most {
+                    break;
+                }
+            }
+            last = newest;
+        }
+        Ok(lines)
+    }
+}
+
+impl TableView<'_> {
+    fn newest_operations(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<RecordedRow>, StoreFault> {
+        let sql =
+            "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
+        self.query_rows(
+            sql,
+            params![operation_id_bound(before), to_limit_param(most)],
+            RecordedRow::read_row,
+        )
+    }
+
+    fn query_operation_heads(
+        &self,
+        condition: &str,
+        values: SqlParams<'_>,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        self.query_rows(
+            &format!("SELECT id, head, head_sum FROM operation {condition}"),
+            values,
+            |row| {
+                let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
+                if head_checksum(id, &head) != row.get::<i64>(2)? {
+                    return Err(BadRow::new(format!(
+                        "checksum mismatch in the summary of operation {id}"
+                    )));
+                }
+                Ok(serde_json::from_str(&head)?)
+            },
+        )
+    }
+
+    /// Returns the stored bytes of operations `from..=to`, oldest first.
+    pub(crate) fn recorded_operation_range(
+        &self,
+        from: OperationId,
+        to: OperationId,
+    ) -> Result<Vec<RecordedRow>, StoreFault> {
+        self.query_rows(
+            "SELECT id, body, prev, hash FROM operation WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+            params![from.0.cast_signed(), to.0.cast_signed()],
+            RecordedRow::read_row,
+        )
+    }
+}
+
+/// An operation as stored: its exact JSON and its links in the hash chain.
+pub(crate) struct RecordedRow {
+    pub(crate) id: OperationId,
+    pub(crate) body: String,
+    pub(crate) prev: Digest32,
+    pub(crate) hash: Digest32,
+}
+
+impl RecordedRow {
+    /// Reads `id, body, prev, hash`.
+    fn read_row(row: &Row<'_>) -> Result<Self, BadRow> {
+        Ok(Self {
+            id: OperationId(row.get::<i64>(0)?.cast_unsigned()),
+            body: row.get(1)?,
+            prev: decode_digest_column(row.get_ref(2)?)?,
+            hash: decode_digest_column(row.get_ref(3)?)?,
+        })
+    }
+
+    /// Parses the operation after verifying its hash.
+    pub(crate) fn parse_verified_operation(&self) -> Result<Operation, StoreFault> {
+        let damaged = |what: String| StoreFault::Damaged { what };
+        if journal::hash_operation(self.prev, &self.body) != self.hash {
+            return Err(damaged(format!("hash mismatch in operation {}", self.id)));
+        }
+        let operation: Operation = serde_json::from_str(&self.body)
+            .map_err(|error| damaged(format!("cannot parse operation {}: {error}", self.id)))?;
+        if operation.id != self.id {
+            return Err(damaged(format!(
+                "operation {} is stored with the id {}",
+                self.id, operation.id
+            )));
+        }
+        Ok(operation)
+    }
+}
+
+/// Returns the checksum of an operation's summary.
+pub(crate) fn head_checksum(id: i64, head: &str) -> i64 {
+    let mut sum = Checksum::default();
+    sum.add_column_value(ValueRef::Integer(id));
+    sum.add_column_value(ValueRef::Text(head.as_bytes()));
+    sum.take_checksum()
+}
+
+/// Returns the exclusive upper bound of operation ids as a parameter.
+fn operation_id_bound(before: Option<OperationId>) -> i64 {
+    before.map_or(i64::MAX, |before| before.0.cast_signed())
+}
+
+fn to_limit_param(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
+}
