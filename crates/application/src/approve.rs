@@ -11,6 +11,7 @@ use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::policy::ConsistencyPolicy;
 use domain::ports::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -33,7 +34,7 @@ pub struct ApproveRequest {
 }
 
 /// Outcome of [`approve`], in MCP `approve_entity`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ApproveOutcome {
     pub success: bool,
     pub message: String,

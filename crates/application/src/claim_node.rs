@@ -9,6 +9,7 @@ use domain::ports::{Snapshot, Transaction};
 use domain::record;
 use domain::time::Timestamp;
 use domain::work::claim::{Claim, ClaimRefused, activity_key, claim_key};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -17,7 +18,7 @@ use crate::locate::{load_ancestors, load_node, load_node_path, reject_extra_word
 use crate::observe::with_observed_node;
 
 /// A claim.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClaimView {
     pub node: String,
     pub session: String,

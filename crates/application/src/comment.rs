@@ -11,6 +11,7 @@ use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 use domain::text::clean_line;
 use domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -20,9 +21,10 @@ use crate::observe::{observe_node, with_observed_node};
 use crate::scan::ScanScope;
 
 /// A comment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CommentView {
     pub path: String,
+    #[schemars(with = "String")]
     pub by: Principal,
     pub at: Timestamp,
     pub text: String,

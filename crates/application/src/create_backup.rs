@@ -5,6 +5,7 @@
 use domain::fact::Fact;
 use domain::ids::{OperationId, VersionHash};
 use domain::operation::Verb;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -13,7 +14,7 @@ use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{with_observed_node_files, write_backup};
 
 /// Outcome of [`create_backup`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BackupOutcome {
     pub success: bool,
     pub path: String,

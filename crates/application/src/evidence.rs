@@ -19,6 +19,7 @@ use domain::work::evidence::{
     Evidence, Proof, ProofCheck, ProofResult, ProofStatus, find_completion_objection, judge_proof,
 };
 use domain::work::uncommitted::is_excluded;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
@@ -29,13 +30,14 @@ use crate::observe::{observe_node, with_observed_node};
 use crate::scan::ScanScope;
 
 /// The evidence of a node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EvidenceView {
     pub node: String,
     /// Whether the node may count as complete.
     pub proved: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub proofs: Vec<ProofView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationId>,

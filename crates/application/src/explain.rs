@@ -6,6 +6,7 @@
 use domain::approval::approval_next_step;
 use domain::node::{CauseKind, Node, Status};
 use domain::ports::Snapshot;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -17,7 +18,7 @@ use crate::scan::ScanScope;
 use crate::views::{DiffView, OperationView, describe_cause};
 
 /// Outcome of `tl why`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Explanation {
     pub path: String,
     pub status: Status,
@@ -32,7 +33,7 @@ pub struct Explanation {
 }
 
 /// One node of the chain.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CauseLink {
     pub path: String,
     pub status: Status,

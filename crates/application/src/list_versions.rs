@@ -6,6 +6,7 @@ use domain::ports::{Snapshot, StoreFault};
 use domain::secrets::MaskedText;
 use domain::time::Timestamp;
 use domain::version::VersionEntry;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -15,7 +16,7 @@ use crate::observe::observe_node;
 use crate::scan::ScanScope;
 
 /// The versions of a node, newest first.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct VersionsView {
     pub entity_id: String,
     pub path: String,
@@ -23,7 +24,7 @@ pub struct VersionsView {
 }
 
 /// One version.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct VersionView {
     /// `-1`, `-2` …; `None` for the present version.
     pub back: Option<String>,

@@ -16,6 +16,7 @@ use domain::work::focus::{
     decide_switch,
 };
 use domain::work::work_level::Assessment;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claim_node;
@@ -51,7 +52,7 @@ pub enum FocusMove {
 }
 
 /// The session's new position.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FocusOutcome {
     #[serde(flatten)]
     pub place: WhereView,
@@ -62,6 +63,7 @@ pub struct FocusOutcome {
     pub unproved: Option<String>,
     /// The estimated size of the ticket, when it was entered for the first time.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<crate::views::Object>")]
     pub assessed: Option<Assessment>,
     /// The context of the entered ticket.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use domain::node::{Node, Progress};
 use domain::ports::Snapshot;
 use domain::profile::{ApprovalNeed, Profile};
 use domain::tree::Tree;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::claim_node;
@@ -16,7 +17,7 @@ use crate::failure::Failure;
 use crate::observe::observe_tree;
 
 /// The ready queue.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NextWork {
     pub ready: Vec<ReadyView>,
     /// Ignored `needs` entries, each with the reason.
@@ -24,7 +25,7 @@ pub struct NextWork {
 }
 
 /// A node that can be worked on now.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReadyView {
     pub entity_id: String,
     pub entity_type: String,

@@ -9,6 +9,7 @@ use domain::operation::Verb;
 use domain::ports::Snapshot;
 use domain::record::Recorded;
 use domain::review::Review;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comment::{CommentView, load_comments};
@@ -20,7 +21,7 @@ use crate::scan::ScanScope;
 use crate::views::{OperationView, load_node_view};
 
 /// The awaited change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WaitCondition {
     #[default]
@@ -41,7 +42,7 @@ pub struct WaitRequest {
 }
 
 /// The present state of the node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WaitView {
     pub done: bool,
     pub path: String,

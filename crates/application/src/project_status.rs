@@ -6,6 +6,7 @@ use domain::node::{Node, Status};
 use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
 use domain::tree::Tree;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -15,7 +16,7 @@ use crate::sessions::{load_current_trail, trail_places};
 use crate::views::{OperationView, StatusCounts, describe_cause};
 
 /// The project at a glance.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProjectStatus {
     pub profiles: Vec<String>,
     pub nodes: usize,
@@ -30,19 +31,20 @@ pub struct ProjectStatus {
     /// From the trajectory to the cursor, if the project keeps a trail; empty if no session has
     /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<crate::views::Object>>")]
     pub trail: Option<Vec<TrailPlace>>,
     pub last_operation: Option<OperationView>,
 }
 
 /// Number of nodes of a level, per status.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LevelCounts {
     pub level: String,
     pub status_counts: StatusCounts,
 }
 
 /// A node that needs a decision, and the next command.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Attention {
     pub path: String,
     pub status: Status,

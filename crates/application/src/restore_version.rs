@@ -11,6 +11,7 @@ use domain::ports::Transaction;
 use domain::section::describe_plan;
 use domain::tree::Tree;
 use domain::version::{canonical_hash, pick_version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -25,7 +26,7 @@ use crate::unmask_version::unmask_version;
 use crate::views::{CascadeView, NodeView, load_node_view};
 
 /// Outcome of [`restore_version`].
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RestoreOutcome {
     pub success: bool,
     pub restored: VersionHash,

@@ -13,6 +13,7 @@ use domain::record;
 use domain::suggest::nearest_words;
 use domain::work::scenarios::slugify_title;
 use domain::work::work_level::{Assessment, WorkLevel};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -38,7 +39,7 @@ pub struct NewTicket {
 }
 
 /// A ticket that was created or changed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TicketView {
     pub id: String,
     pub path: String,
@@ -349,7 +350,7 @@ pub fn set_work_level(
 }
 
 /// One scenario of a ticket.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScenarioView {
     pub name: String,
     pub title: Option<String>,
@@ -362,7 +363,7 @@ pub struct ScenarioView {
 }
 
 /// The scenarios of a ticket.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScenariosView {
     pub ticket: String,
     pub completed: usize,

@@ -8,12 +8,17 @@ use domain::node::{CauseKind, Node, Progress, Status};
 use domain::operation::{Channel, OperationHead, Verb};
 use domain::ports::{Snapshot, StoreFault};
 use domain::time::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::locate::{load_node, load_node_path, load_parent};
 
+/// A nested object, for the published schemas of outcomes: they list members of the outermost object
+/// only, so that most types inside of it need no schema.
+pub(crate) type Object = serde_json::Map<String, serde_json::Value>;
+
 /// One node, in MCP `get_entity_state`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NodeView {
     pub entity_id: String,
     pub entity_type: String,
@@ -37,8 +42,9 @@ pub struct NodeView {
 }
 
 /// An approval.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ApprovalView {
+    #[schemars(with = "String")]
     pub by: Principal,
     pub at: Timestamp,
     pub version_hash: VersionHash,
@@ -145,7 +151,7 @@ pub struct TreeView {
 }
 
 /// Number of nodes per status.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StatusCounts {
     pub draft: usize,
     pub approved: usize,
@@ -184,7 +190,7 @@ impl StatusCounts {
 }
 
 /// The children of a node, in MCP `get_children_status`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChildrenView {
     pub total_children: usize,
     pub status_counts: StatusCounts,
@@ -192,7 +198,7 @@ pub struct ChildrenView {
 }
 
 /// One child.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChildView {
     pub entity_id: String,
     pub entity_type: String,
@@ -202,7 +208,7 @@ pub struct ChildView {
 }
 
 /// A node whose status changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TransitionView {
     pub entity_type: String,
     pub entity_id: String,
@@ -212,7 +218,7 @@ pub struct TransitionView {
 }
 
 /// Outcome of a cascade, in MCP `cascade_invalidate`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CascadeView {
     pub success: bool,
     pub invalidated_entities: Vec<TransitionView>,
@@ -222,12 +228,15 @@ pub struct CascadeView {
 }
 
 /// An operation in the log.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OperationView {
     pub operation: OperationId,
     pub at: Timestamp,
+    #[schemars(with = "String")]
     pub by: Principal,
+    #[schemars(with = "String")]
     pub channel: Channel,
+    #[schemars(with = "String")]
     pub verb: Verb,
     pub summary: String,
     pub facts: usize,
@@ -264,7 +273,7 @@ impl OperationView {
 }
 
 /// A changed section of a parent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SectionView {
     pub heading: String,
     /// `added`, `removed` or `changed`.
@@ -286,7 +295,7 @@ impl From<domain::section::SectionChange> for SectionView {
 }
 
 /// The difference between two versions of a text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiffView {
     pub older: String,
     pub newer: String,

@@ -12,6 +12,7 @@ use domain::session_memory::WorkMemory;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, parse_commit_step};
 use domain::work::uncommitted::Uncommitted;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -26,7 +27,7 @@ use crate::session_position::{
 use crate::uncommitted::count_uncommitted;
 
 /// Position of a session, with the field names known to the hosts' scripts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WhereView {
     pub session: String,
@@ -34,6 +35,7 @@ pub struct WhereView {
     /// The path of the node at the cursor.
     pub cursor: Option<String>,
     pub stack: Vec<StackItem>,
+    #[schemars(with = "crate::views::Object")]
     pub roots: BTreeMap<String, RootView>,
     pub loc_since_commit: Option<u64>,
     pub last_commit_hash: Option<String>,
@@ -46,7 +48,7 @@ pub struct WhereView {
 }
 
 /// One item of the stack.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StackItem {
     /// `ticket`, `tdd`, or the level of the node.
@@ -102,7 +104,7 @@ pub struct HistoryItem {
 }
 
 /// A gate that would block the next edit.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GateView {
     pub r#type: &'static str,

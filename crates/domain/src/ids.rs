@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest, Sha256};
 
@@ -24,7 +25,18 @@ impl fmt::Display for NodeId {
 
 /// Sequence number of an operation: 1, 2, 3 … in commit order.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(transparent)]
 pub struct OperationId(pub u64);
@@ -132,9 +144,11 @@ impl<'de> Deserialize<'de> for Digest32 {
 }
 
 /// Hash of a plan file's bytes (`version_hash` in JSON).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(transparent)]
-pub struct VersionHash(pub Digest32);
+pub struct VersionHash(#[schemars(with = "String")] pub Digest32);
 
 impl VersionHash {
     /// Returns the hash of a file's bytes.

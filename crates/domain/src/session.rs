@@ -3,6 +3,7 @@
 //! A session is identified by its name (the host's session id, or the terminal's) and, once an
 //! intent is declared, by a stamp. Only sessions with an intent are stored as records.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{NodeId, Principal};
@@ -21,7 +22,7 @@ pub fn host_of_principal(actor: &Principal) -> &str {
 }
 
 /// Work mode of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionMode {
     #[default]

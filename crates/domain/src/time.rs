@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 static ZONE_SOURCE: OnceLock<fn() -> TimeZone> = OnceLock::new();
@@ -25,8 +26,8 @@ fn local_zone() -> TimeZone {
 }
 
 /// A UTC timestamp with millisecond precision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timestamp(jiff::Timestamp);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+pub struct Timestamp(#[schemars(with = "String")] jiff::Timestamp);
 
 /// A minute of local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

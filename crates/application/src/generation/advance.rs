@@ -15,6 +15,7 @@ use domain::review::{Review, ReviewActor};
 use domain::tick::{ModelSpending, TickState, offline};
 use domain::tree::Tree;
 use domain::{record, search};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -32,10 +33,12 @@ use crate::tick::story_state::prose_path;
 const MAX_STEP_FAILURES: u32 = 3;
 
 /// The next step of a generation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "next")]
 pub enum NextGenerationStep {
-    Ask(Box<StepAsk>),
+    // Its members are named by the prompt that asks for them; published with every tool that returns
+    // a step, they would be a third of that list.
+    Ask(#[schemars(with = "crate::views::Object")] Box<StepAsk>),
     /// No further step: complete, held for a person, failed or cancelled.
     Rest {
         generation: Box<GenerationView>,

@@ -4,6 +4,7 @@ use domain::generation::{Generation, GenerationStatus, GenerationStep, SceneFind
 use domain::ports::Snapshot;
 use domain::record;
 use domain::tree::Tree;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::material::find_scene;
@@ -12,10 +13,12 @@ use crate::failure::{Failure, FailureKind};
 use crate::observe::observe_plans;
 
 /// A generation, for output.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GenerationView {
     pub scene: String,
+    #[schemars(with = "String")]
     pub status: GenerationStatus,
+    #[schemars(with = "String")]
     pub step: GenerationStep,
     pub writer: String,
     pub words: usize,
@@ -23,6 +26,7 @@ pub struct GenerationView {
     pub revisions: u32,
     pub failures: u32,
     pub error: Option<String>,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub findings: Vec<SceneFinding>,
     /// Whether the blueprint has changed since, or is no longer approved.
     pub stale: bool,

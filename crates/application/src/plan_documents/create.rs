@@ -7,6 +7,7 @@ use domain::plan_document::{
 };
 use domain::ports::{NewOperation, Transaction};
 use domain::record;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document_files::{list_document_folders, make_current, run_with_files, stage_document};
@@ -15,7 +16,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
 
 /// The created document.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NewDocument {
     pub success: bool,
     pub document: String,

@@ -12,6 +12,7 @@ use domain::ports::Snapshot;
 use domain::record;
 use domain::secrets::{SecretCount, mask_text};
 use domain::text::count_with_noun;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -32,11 +33,12 @@ pub enum DocumentEdit {
 }
 
 /// The applied changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct EditOutcome {
     pub success: bool,
     pub document: String,
     /// The added and changed entities, in order.
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub changed: Vec<AppliedChange>,
     /// `None` if the plan is unchanged.
     pub operation: Option<OperationId>,

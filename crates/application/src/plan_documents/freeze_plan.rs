@@ -4,6 +4,7 @@ use domain::ids::{OperationId, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
 use domain::record;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document_files::{
@@ -14,11 +15,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// The frozen document.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FrozenDocument {
     pub success: bool,
     pub document: String,
     pub version_hash: VersionHash,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub waves: Vec<domain::plan_document::Wave>,
     pub operation: OperationId,
 }

@@ -8,6 +8,7 @@ use domain::plan_document::{
 };
 use domain::ports::FileReadResult;
 use domain::record;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document_files::{read_document_file, resolve_document};
@@ -15,7 +16,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// The result of a validation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Validation {
     /// Nothing is broken, and the file is the one that was written last.
     pub ok: bool,
@@ -24,10 +25,12 @@ pub struct Validation {
     pub document: String,
     pub frozen: bool,
     pub file_path: String,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub problems: Vec<PlanProblem>,
     /// JSON pointers to where the file differs from the text that was written last.
     pub changed_outside: Vec<String>,
     /// Problems of `context.json`.
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub context_problems: Vec<PlanProblem>,
 }
 

@@ -11,6 +11,7 @@ use domain::review::{
     LoopState, Review, ReviewItem, ReviewRefused, is_review_phase, render_review_file,
 };
 use domain::secrets::mask_secrets;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -20,9 +21,10 @@ use crate::plan_documents::{resolve_document, run_with_files};
 use crate::workflows;
 
 /// A review, for output.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReviewView {
     pub subject: String,
+    #[schemars(with = "String")]
     pub state: LoopState,
     pub iteration: u32,
     pub last_iteration: u32,
@@ -33,6 +35,7 @@ pub struct ReviewView {
     pub blocking: Vec<String>,
     /// Checks that wait for a person.
     pub escalated: Vec<String>,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub items: Vec<ReviewItem>,
 }
 
@@ -54,10 +57,11 @@ impl ReviewView {
 }
 
 /// The changed check.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ItemOutcome {
     pub success: bool,
     pub subject: String,
+    #[schemars(with = "crate::views::Object")]
     pub item: ReviewItem,
     pub operation: OperationId,
 }

@@ -2,6 +2,7 @@
 
 use domain::detection::{Signal, ToolUseCounts};
 use domain::session::Rating;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::trail_state::{detect_signals, load_counters, load_current_trail, require_trail};
@@ -9,7 +10,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// The counters of a session, its signals and its drift score.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DriftView {
     /// 100 is on course, 0 is lost.
     pub drift_score: u32,
@@ -19,11 +20,14 @@ pub struct DriftView {
     pub consecutive_failures: u32,
     pub consecutive_same_section: u32,
     pub section_turns: u32,
+    #[schemars(with = "crate::views::Object")]
     pub tool_type_counts: ToolUseCounts,
     pub keyword_flags: Vec<String>,
     pub files_touched: Vec<String>,
     pub compaction_count: u32,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub ratings: Vec<Rating>,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub signals: Vec<Signal>,
 }
 

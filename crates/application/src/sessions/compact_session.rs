@@ -10,6 +10,7 @@ use domain::compaction::{
 use domain::operation::Verb;
 use domain::session::{LogEntryKind, SessionStatus};
 use domain::trail::{MapRefused, TrailLevel};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::{SessionChange, open_session};
@@ -29,7 +30,7 @@ pub struct CompactRequest {
 }
 
 /// The compacted session and its report.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CompactOutcome {
     pub session: String,
     pub compaction_count: u32,

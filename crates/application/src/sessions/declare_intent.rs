@@ -5,6 +5,7 @@ use domain::operation::Verb;
 use domain::session::{LogEntryKind, Session, SessionMode, SessionStatus};
 use domain::stamp;
 use domain::trail::{TrailLevel, validate_trail_line};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::{SessionChange, acting_session, reload_trail};
@@ -23,7 +24,7 @@ pub struct IntentRequest {
 }
 
 /// The session's position on its trail.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlaceOutcome {
     pub session: String,
     pub stamp: String,

@@ -4,6 +4,7 @@ use domain::memory::{Anchor, MAX_ANCHOR_CHARS, validate_note_text};
 use domain::operation::Verb;
 use domain::record;
 use domain::session::LogEntryKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::open_own_session;
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// An anchor.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AnchorView {
     pub stamp: String,
     pub text: String,

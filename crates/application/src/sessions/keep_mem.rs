@@ -4,6 +4,7 @@ use domain::memory::{DEFAULT_SHELF, MAX_MEM_CHARS, Mem, parse_shelf_name, valida
 use domain::operation::Verb;
 use domain::record;
 use domain::session::LogEntryKind;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::open_own_session;
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// A note.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MemView {
     pub stamp: String,
     pub shelf: String,

@@ -14,6 +14,7 @@ use domain::trail::{
     BranchSummary, FlatTrail, HierarchyNode, HierarchyTree, NewTrailNode, normalize_trail_line,
     tree_from_flat,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// The migrated trail.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MigrateOutcome {
     pub from: String,
     pub nodes: usize,

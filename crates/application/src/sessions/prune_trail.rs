@@ -8,6 +8,7 @@ use domain::session::LogEntryKind;
 use domain::time::Timestamp;
 use domain::trail::{BranchSummary, plan_branch_pruning};
 use domain::tree::Tree;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::open_session;
@@ -17,7 +18,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// The pruned branches and notes.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct PruneOutcome {
     pub branches: usize,
     pub nodes: usize,

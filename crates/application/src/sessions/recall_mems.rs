@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::memory::{Mem, parse_shelf_name};
 use domain::record::{self, Recorded};
 use domain::search::{MatchMode, SearchQuery};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::keep_mem::MemView;
@@ -20,7 +21,7 @@ pub struct RecallRequest {
 }
 
 /// A shelf.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShelfView {
     pub shelf: String,
     pub notes: usize,

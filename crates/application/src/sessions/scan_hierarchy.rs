@@ -1,6 +1,7 @@
 //! Shows the trail of a session: the whole tree, with a mark at the cursor.
 
 use domain::trail::{Gap, GapSeverity, HierarchyTree, find_time_gaps, render_limited_tree};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::trail_state::{load_current_trail, load_whole_tree, require_trail};
@@ -11,7 +12,7 @@ use crate::failure::Failure;
 pub(crate) const MAX_DRAWN_CHILDREN: usize = 40;
 
 /// A trail.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ScanView {
     #[serde(flatten)]
     pub hierarchy: HierarchyTree,
@@ -22,6 +23,7 @@ pub struct ScanView {
     /// The hierarchy as a drawing.
     pub tree: String,
     /// Gaps in time that are not healthy.
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub gaps: Vec<Gap>,
 }
 

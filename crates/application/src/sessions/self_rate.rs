@@ -3,6 +3,7 @@
 use domain::operation::Verb;
 use domain::session::{LogEntryKind, MAX_RATINGS, Rating};
 use domain::trail::{MapRefused, TrailLevel, normalize_trail_line};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::session_change::open_session;
@@ -19,7 +20,7 @@ pub struct RateRequest {
 }
 
 /// The stored rating and the average.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RateOutcome {
     pub session: String,
     pub score: u8,

@@ -3,6 +3,7 @@
 use domain::compaction::{extract_turning_points, format_turning_point};
 use domain::detection::Signal;
 use domain::trail::Gap;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::scan_hierarchy::scan_hierarchy;
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// The retrospective of a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LookBack {
     pub session: Option<String>,
     /// The tree with a mark at the cursor.
@@ -21,7 +22,9 @@ pub struct LookBack {
     pub next_action: Option<String>,
     pub anchors: Vec<String>,
     /// Breaks in the chain.
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub gaps: Vec<Gap>,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub signals: Vec<Signal>,
     /// The last lines of the log.
     pub log: Vec<String>,

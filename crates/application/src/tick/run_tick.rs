@@ -11,6 +11,7 @@ use domain::tick::tools;
 use domain::tick::{MAX_TICK_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
 use domain::time::Timestamp;
 use domain::tree::Tree;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -28,12 +29,15 @@ use crate::scan::ScanScope;
 const MAX_PLAN_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The outcome of a tick.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TickOutcome {
     pub tick: u64,
+    #[schemars(with = "String")]
     pub status: TickStatus,
     pub planner: String,
+    #[schemars(with = "crate::views::Object")]
     pub plan: TickPlan,
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub executed: Vec<ExecutedAction>,
     pub errors: Vec<String>,
     pub warnings: Vec<String>,

@@ -14,6 +14,7 @@ use domain::fact::Fact;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
 use domain::workflow::{FlowRun, FlowState, Workflow, WorkflowStep};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub(crate) use self::definitions::find_workflow;
@@ -32,10 +33,11 @@ pub struct RunSelector {
 }
 
 /// The position of a workflow run, for people and programs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowView {
     pub workflow: String,
     pub subject: String,
+    #[schemars(with = "String")]
     pub state: FlowState,
     pub step: String,
     /// From 1.

@@ -3,6 +3,7 @@
 use domain::workflow::{
     Given, SectionSources, StepPrompt, build_section, describe_moves, render_step_prompt,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::step_context::{WaveMilestone, gather_context};
@@ -11,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// The current step.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NextStep {
     #[serde(flatten)]
     pub flow: FlowView,
@@ -23,6 +24,7 @@ pub struct NextStep {
     /// The unmet requirements of the step.
     pub missing: Vec<String>,
     /// The milestones of the current wave, with their progress.
+    #[schemars(with = "Vec<crate::views::Object>")]
     pub wave_milestones: Vec<WaveMilestone>,
 }
 

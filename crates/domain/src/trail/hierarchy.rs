@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BranchSummary, TrailLevel, node_text};
@@ -13,10 +14,11 @@ use crate::time::Timestamp;
 use crate::tree::Tree;
 
 /// A trail: `version`, `root`, and `cursor`, the id of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HierarchyTree {
     #[serde(default = "one")]
     pub version: u32,
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub root: Option<HierarchyNode>,
     pub cursor: Option<String>,
 }

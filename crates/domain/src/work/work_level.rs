@@ -1,12 +1,15 @@
 //! Work level of a ticket (patch, task, feature): a heuristic with reasons, and the limits beyond
 //! which work exceeds its level.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Recorded;
 
 /// The size of a piece of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkLevel {
     Patch,
