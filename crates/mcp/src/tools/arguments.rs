@@ -2,9 +2,12 @@
 
 use application::{Failure, FailureKind};
 use domain::expected_version::{ExpectedVersion, ExpectedVersions, InvalidExpectedVersion};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+
+use super::schema::LEVELS;
 
 /// Parses arguments. Unknown and missing ones are refused with serde's list of the expected ones.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure> {
@@ -26,16 +29,33 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure>
     })
 }
 
-/// No arguments.
-#[derive(Deserialize)]
+/// No arguments. Parsed all the same: an unknown argument is an error for every tool alike.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
 /// A node only.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NodeOnly {
+    /// alias or path
     pub(super) node: String,
+}
+
+/// A node of a story tool only.
+// Tools with more arguments repeat the two: `serde(flatten)` would accept unknown fields.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EntityOnly {
+    entity_type: Level,
+    /// alias or path
+    entity_id: String,
+}
+
+impl EntityOnly {
+    pub(super) fn words(&self) -> Vec<String> {
+        self.entity_type.words(&self.entity_id)
+    }
 }
 
 /// Parses `entity_type` and `entity_id` of a story tool, and the rest as `T`.
@@ -55,6 +75,18 @@ pub(super) fn entity<T: DeserializeOwned>(arguments: &Value) -> Result<(Vec<Stri
     Ok((words(&named.entity_type, &named.entity_id), read(&rest)?))
 }
 
+/// Name of a level of the project's story profiles.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("enum" = LEVELS))]
+pub(super) struct Level(String);
+
+impl Level {
+    /// Returns the reference words of a node of this level.
+    pub(super) fn words(&self, entity_id: &str) -> Vec<String> {
+        words(&self.0, entity_id)
+    }
+}
+
 /// Returns the reference words for a use case: a path is unambiguous, an alias needs its level.
 pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
     if entity_id.contains('/') {
@@ -64,9 +96,9 @@ pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
     }
 }
 
-/// Serialises a view.
-pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(view).map_err(|error| {
+/// Serialises an outcome.
+pub(super) fn value(outcome: &impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(outcome).map_err(|error| {
         Failure::new(
             FailureKind::Internal,
             format!("cannot serialise the result: {error}"),

@@ -13,9 +13,13 @@ use application::{Context, Failure, FailureKind};
 use domain::authorization::Scope;
 use domain::ids::Principal;
 use domain::profile::Profile;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 pub(crate) use self::arguments::words;
+use self::arguments::{read, value};
 pub use self::story_set::approve_entity::Question;
 pub(crate) use self::story_set::approve_entity::{approve_shown, question as approval_question};
 
@@ -113,10 +117,23 @@ impl Hints {
     }
 }
 
-/// Definition of a tool.
+/// A tool, defined by one type in a file of its own. Both schemas are derived from the types.
+trait ToolDefinition {
+    const NAME: &'static str;
+    /// When to use it, in one or two sentences: that is what a model has to decide.
+    const DESCRIPTION: &'static str;
+    const SET: Toolset;
+    const HINTS: Hints;
+    /// Denies unknown fields. Doc comments of its fields are published.
+    type Arguments: DeserializeOwned + JsonSchema;
+    type Outcome: Serialize + JsonSchema;
+
+    fn run(ctx: &Context<'_>, arguments: Self::Arguments) -> Result<Self::Outcome, Failure>;
+}
+
+/// A [`ToolDefinition`] as a value.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    /// When to use it, in one or two sentences.
     pub(crate) description: &'static str,
     pub(crate) set: Toolset,
     pub(crate) hints: Hints,
@@ -140,6 +157,18 @@ pub struct Offered {
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
 impl Tool {
+    const fn of<T: ToolDefinition>() -> Self {
+        Self {
+            name: T::NAME,
+            description: T::DESCRIPTION,
+            set: T::SET,
+            hints: T::HINTS,
+            input: schema::derive_input::<T::Arguments>,
+            output: schema::derive_output::<T::Outcome>,
+            run: |ctx, arguments| value(&T::run(ctx, read(arguments)?)?),
+        }
+    }
+
     /// Returns the scope a token of `by` needs. The domain's rules restrict agents, but let a
     /// person do nearly everything, so acting as a person needs a token that may decide.
     pub(crate) fn needs(&self, by: &Principal) -> Scope {
@@ -174,11 +203,11 @@ impl Tool {
 /// Every tool, in listing order, which is part of the interface: models' prompt caches depend on
 /// it.
 static TOOLS: &[&Tool] = &[
-    &core_set::WHERE,
-    &core_set::NEXT,
-    &core_set::BRIEF,
-    &core_set::WHY,
-    &core_set::WAIT,
+    &Tool::of::<core_set::Where>(),
+    &Tool::of::<core_set::Next>(),
+    &Tool::of::<core_set::Brief>(),
+    &Tool::of::<core_set::Why>(),
+    &Tool::of::<core_set::Wait>(),
     &story_set::GET_ENTITY_STATE,
     &story_set::UPDATE_ENTITY_STATE,
     &story_set::GET_HIERARCHY_TREE,

@@ -1,7 +1,275 @@
-//! Builders of JSON schemas: flat objects only, because clients differ in what they support.
+//! Published JSON schemas of tools, derived from their argument and outcome types.
+//!
+//! `schemars` describes a type exactly: references, unions, nullable members, number formats. Clients
+//! differ in what of this they support, and every byte of the list is context of a model, so it is
+//! reduced here to flat objects without references, unions and nulls.
+//!
+//! An outcome is published with the members of its outermost object and their types, without
+//! descriptions: a model reads the result itself, and complete schemas of all nested views would
+//! be several times as large as the rest of the list.
+
+use std::collections::BTreeMap;
 
 use domain::profile::Profile;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
+
+/// `enum` of an argument that names a level; replaced by the levels of the project's story profiles.
+pub(super) const LEVELS: &str = "levels";
+/// `enum` of an argument that names a work phase; replaced by the phases of the project's profiles.
+pub(super) const PHASES: &str = "phases";
+
+/// Returns the schema of a tool's arguments.
+pub(super) fn derive_input<T: JsonSchema>(profiles: &[Profile]) -> Value {
+    let settings = SchemaSettings::draft2020_12().for_deserialize();
+    reduce_input(
+        &settings.into_generator().into_root_schema_for::<T>().into(),
+        profiles,
+    )
+}
+
+/// Returns the schema of a tool's structured result.
+pub(super) fn derive_output<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    reduce_output(&settings.into_generator().into_root_schema_for::<T>().into())
+}
+
+// Not generic, so that it is compiled once and not for each of the argument types.
+fn reduce_input(root: &Value, profiles: &[Profile]) -> Value {
+    let definitions = &root["$defs"];
+    let mut properties = Map::new();
+    let mut required: Option<Vec<&str>> = None;
+    let variants = object_variants(root, definitions);
+    for variant in &variants {
+        for (name, property) in members(variant) {
+            let property = reduce_argument(property, definitions, profiles);
+            match properties.get_mut(name) {
+                Some(known) => merge_argument(known, property),
+                None => {
+                    properties.insert(name.clone(), property);
+                }
+            }
+        }
+        // What only some actions need is optional; parsing names what is missing for the given one.
+        let own = required_names(variant);
+        required = Some(match required {
+            None => own,
+            Some(known) => known
+                .into_iter()
+                .filter(|name| own.contains(name))
+                .collect(),
+        });
+    }
+    // `additionalProperties: false` makes a model's typo an error instead of an ignored argument.
+    let mut schema =
+        json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if let Some(required) = required.filter(|required| !required.is_empty()) {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+fn reduce_output(root: &Value) -> Value {
+    let definitions = &root["$defs"];
+    // `None` for a member that cannot be published: null, or of another type, in some variant.
+    let mut properties: BTreeMap<String, Option<Value>> = BTreeMap::new();
+    for variant in object_variants(root, definitions) {
+        let required = required_names(&variant);
+        for (name, property) in members(&variant) {
+            let resolved = resolve(property, definitions);
+            // A nullable member that is not required is left out of the result when it is null.
+            let may_be_null = resolved.nullable && required.contains(&name.as_str());
+            let published = result_type(&resolved.schema, definitions).filter(|_| !may_be_null);
+            properties
+                .entry(name.clone())
+                .and_modify(|known| {
+                    if *known != published {
+                        *known = None;
+                    }
+                })
+                .or_insert(published);
+        }
+    }
+    let properties: Map<String, Value> = properties
+        .into_iter()
+        .filter_map(|(name, published)| Some((name, published?)))
+        .collect();
+    json!({ "type": "object", "properties": properties })
+}
+
+/// Returns the variants of an enumeration of objects; an object is its only variant.
+fn object_variants(root: &Value, definitions: &Value) -> Vec<Map<String, Value>> {
+    let variants = root.get("oneOf").or_else(|| root.get("anyOf"));
+    match variants.and_then(Value::as_array) {
+        Some(variants) => variants
+            .iter()
+            .map(|variant| resolve(variant, definitions).schema)
+            .collect(),
+        None => vec![root.as_object().cloned().unwrap_or_default()],
+    }
+}
+
+fn members(object: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    object
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+}
+
+fn required_names(object: &Map<String, Value>) -> Vec<&str> {
+    let names = object.get("required").and_then(Value::as_array);
+    names
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
+
+/// A schema without references, and whether it also accepts null.
+struct Resolved {
+    schema: Map<String, Value>,
+    nullable: bool,
+}
+
+fn resolve(schema: &Value, definitions: &Value) -> Resolved {
+    // `true` stands for any value; it has no members.
+    let mut own = schema.as_object().cloned().unwrap_or_default();
+    let mut nullable = false;
+    if let Some(Value::String(reference)) = own.remove("$ref") {
+        let name = reference.trim_start_matches("#/$defs/");
+        let mut inner = resolve(&definitions[name], definitions).schema;
+        // The comment on a type is for readers of the code; only fields describe arguments.
+        inner.remove("description");
+        for (key, value) in own {
+            match (inner.get_mut(&key), value) {
+                // The tag of an internally tagged variant beside the members of its content.
+                (Some(Value::Object(known)), Value::Object(more)) => known.extend(more),
+                (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+                (_, value) => {
+                    inner.insert(key, value);
+                }
+            }
+        }
+        own = inner;
+    }
+    let is_null = |schema: &Value| schema["type"] == "null";
+    if let Some(Value::Array(choices)) = own.get("anyOf").cloned()
+        && choices.iter().any(is_null)
+    {
+        own.remove("anyOf");
+        nullable = true;
+        for choice in choices.iter().filter(|choice| !is_null(choice)) {
+            let mut inner = resolve(choice, definitions).schema;
+            inner.extend(std::mem::take(&mut own));
+            own = inner;
+        }
+    }
+    if let Some(Value::Array(types)) = own.get_mut("type") {
+        nullable |= types.iter().any(|word| word == "null");
+        types.retain(|word| word != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            own.insert("type".to_owned(), only);
+        }
+    }
+    Resolved {
+        schema: own,
+        nullable,
+    }
+}
+
+/// Keywords of arguments that are published as they are.
+const KEPT_KEYWORDS: [&str; 5] = ["type", "description", "maximum", "minLength", "maxLength"];
+
+fn reduce_argument(schema: &Value, definitions: &Value, profiles: &[Profile]) -> Value {
+    let Resolved { schema, .. } = resolve(schema, definitions);
+    let mut reduced: Map<String, Value> = schema
+        .iter()
+        .filter(|(keyword, _)| KEPT_KEYWORDS.contains(&keyword.as_str()))
+        .map(|(keyword, value)| (keyword.clone(), value.clone()))
+        .collect();
+    // Unsigned types have `minimum: 0`, which no model has to be told.
+    if let Some(minimum) = schema
+        .get("minimum")
+        .filter(|minimum| **minimum != json!(0))
+    {
+        reduced.insert("minimum".to_owned(), minimum.clone());
+    }
+    if let Some(items) = schema.get("items") {
+        let items = reduce_argument(items, definitions, profiles);
+        reduced.insert("items".to_owned(), items);
+    }
+    let words = match schema.get("enum") {
+        Some(Value::String(placeholder)) => project_words(placeholder, profiles),
+        Some(Value::Array(words)) => words
+            .iter()
+            .filter(|word| !word.is_null())
+            .cloned()
+            .collect(),
+        _ => schema.get("const").cloned().into_iter().collect(),
+    };
+    if !words.is_empty() || schema.get("enum").is_some() {
+        reduced.insert("enum".to_owned(), Value::Array(words));
+    }
+    Value::Object(reduced)
+}
+
+/// Returns the words of the project for a placeholder: models guess names of levels and phases
+/// otherwise.
+fn project_words(placeholder: &str, profiles: &[Profile]) -> Vec<Value> {
+    match placeholder {
+        LEVELS => super::story_profiles(profiles)
+            .flat_map(|profile| &profile.levels)
+            .map(|level| json!(level.name))
+            .collect(),
+        // Custom profiles name their own phases.
+        PHASES => profiles
+            .iter()
+            .flat_map(|profile| &profile.work_phases)
+            .map(|phase| json!(phase.name))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Adds what another action says about an argument: more words, or a description.
+fn merge_argument(known: &mut Value, more: Value) {
+    let Value::Object(more) = more else { return };
+    for (keyword, value) in more {
+        match (known.get_mut(&keyword), value) {
+            (Some(Value::Array(words)), Value::Array(others)) => words.extend(others),
+            (Some(_), _) => {}
+            (None, value) => known[keyword] = value,
+        }
+    }
+}
+
+/// Returns the type of a member of a result, and of its items; `None` if it can be any value.
+fn result_type(schema: &Map<String, Value>, definitions: &Value) -> Option<Value> {
+    let kind = match schema.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        // An enumeration with described words.
+        _ => {
+            let choices = schema.get("oneOf").and_then(Value::as_array)?;
+            let kinds = choices.iter().map(|choice| choice["type"].as_str());
+            let first = kinds.clone().next()??;
+            kinds
+                .into_iter()
+                .all(|kind| kind == Some(first))
+                .then(|| first.to_owned())?
+        }
+    };
+    let mut published = json!({ "type": kind });
+    if let Some(items) = schema.get("items") {
+        let items = result_type(&resolve(items, definitions).schema, definitions);
+        if let Some(items) = items {
+            published["items"] = items;
+        }
+    }
+    Some(published)
+}
 
 /// A property, and whether it is required.
 pub(super) type Property = (&'static str, Value, bool);

@@ -2,25 +2,29 @@
 
 use application::brief::compose_briefing;
 use application::{Context, Failure};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::tools::arguments::{Nothing, read};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::Nothing;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const BRIEF: Tool = Tool {
-    name: "brief",
-    // Descriptions say when to use a tool, because that is what a model has to decide.
-    description: "Use at the start of a session or after losing context: one short text about where the plans stand.",
-    set: Toolset::Core,
-    hints: Hints::READS,
-    input: |_| schema::object(Vec::new()),
-    output: || schema::result(&[("text", "string")]),
-    run,
-};
+pub(crate) struct Brief;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    // Parsed although there are none: an unknown argument is an error for every tool alike.
-    let Nothing {} = read(arguments)?;
-    Ok(json!({ "text": compose_briefing(ctx, None)? }))
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Briefing {
+    text: String,
+}
+
+impl ToolDefinition for Brief {
+    const NAME: &'static str = "brief";
+    const DESCRIPTION: &'static str = "Use at the start of a session or after losing context: one short text about where the plans stand.";
+    const SET: Toolset = Toolset::Core;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Nothing;
+    type Outcome = Briefing;
+
+    fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Briefing, Failure> {
+        let text = compose_briefing(ctx, None)?;
+        Ok(Briefing { text })
+    }
 }

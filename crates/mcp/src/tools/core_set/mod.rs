@@ -6,8 +6,8 @@ mod wait;
 mod where_tool;
 mod why;
 
-pub(super) use brief::BRIEF;
-pub(super) use next::NEXT;
-pub(super) use wait::WAIT;
-pub(super) use where_tool::WHERE;
-pub(super) use why::WHY;
+pub(super) use brief::Brief;
+pub(super) use next::Next;
+pub(super) use wait::Wait;
+pub(super) use where_tool::Where;
+pub(super) use why::Why;

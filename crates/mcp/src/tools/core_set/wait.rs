@@ -1,72 +1,51 @@
 //! The tool `wait`.
 
-use application::poll_decision::{WaitCondition, WaitRequest, poll_decision};
+use application::poll_decision::{WaitCondition, WaitRequest, WaitView, poll_decision};
 use application::{Context, Failure};
 use domain::ids::OperationId;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::read;
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const WAIT: Tool = Tool {
-    name: "wait",
-    description: "After asking a person: returns when the plan is approved, changed, commented on, its review decided, or time is up.",
-    set: Toolset::Core,
-    hints: Hints::READS,
-    input: |_| {
-        schema::object(vec![
-            ("node", schema::node(), true),
-            (
-                "until",
-                json!({ "type": "string", "enum": ["approved", "changed"] }),
-                false,
-            ),
-            ("status", json!({ "type": "string" }), false),
-            ("since", json!({ "type": "integer" }), false),
-            (
-                "timeout_seconds",
-                json!({ "type": "integer", "minimum": 1, "maximum": 600 }),
-                false,
-            ),
-        ])
-    },
-    output: || {
-        schema::result(&[
-            ("done", "boolean"),
-            ("path", "string"),
-            ("status", "string"),
-        ])
-    },
-    run,
-};
+pub(crate) struct Wait;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// alias or path
     node: String,
     #[serde(default)]
     until: WaitCondition,
     #[serde(default)]
     status: Option<String>,
-    /// The last known operation: later comments end the wait. The transport fills it in.
+    // The last known operation: later comments end the wait. The transport fills it in.
     #[serde(default)]
     since: Option<u64>,
-    /// Read by the transport, which polls this tool.
+    // Read by the transport, which polls this tool.
     #[serde(default, rename = "timeout_seconds")]
+    #[schemars(range(min = 1, max = 600))]
     _timeout_seconds: Option<u64>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    // One poll: the transport calls this again until the result says `done`.
-    let since = asked.since.map(OperationId);
-    let request = WaitRequest {
-        node: vec![asked.node],
-        until: asked.until,
-        status: asked.status,
-        since,
-    };
-    Ok(json!(poll_decision(ctx, &request)?))
+impl ToolDefinition for Wait {
+    const NAME: &'static str = "wait";
+    const DESCRIPTION: &'static str = "After asking a person: returns when the plan is approved, changed, commented on, its review decided, or time is up.";
+    const SET: Toolset = Toolset::Core;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Arguments;
+    type Outcome = WaitView;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<WaitView, Failure> {
+        // One poll: the transport calls this again until the result says `done`.
+        poll_decision(
+            ctx,
+            &WaitRequest {
+                node: vec![arguments.node],
+                until: arguments.until,
+                status: arguments.status,
+                since: arguments.since.map(OperationId),
+            },
+        )
+    }
 }

@@ -1,48 +1,58 @@
 //! The tool `where`.
 
-use application::project_status::load_project_status;
-use application::where_am_i::where_if_focused;
+use application::project_status::{ProjectStatus, load_project_status};
+use application::where_am_i::{GateView, StackItem, where_if_focused};
 use application::{Context, Failure};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::tools::arguments::{Nothing, read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::Nothing;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const WHERE: Tool = Tool {
-    name: "where",
-    description: "Use first, and whenever you have lost the thread: what has which status, what needs someone, what to do about it.",
-    set: Toolset::Core,
-    hints: Hints::READS,
-    input: |_| schema::object(Vec::new()),
-    output: || {
-        schema::result(&[
-            ("profiles", "list of string"),
-            ("nodes", "integer"),
-            ("status_counts", "object"),
-            ("levels", "list of object"),
-            ("attention", "list of object"),
-            ("more_attention", "integer"),
-            ("last_operation", "object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct Where;
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Position {
+    #[serde(flatten)]
+    status: ProjectStatus,
+    // Counted, because a silent cut looks like a complete list.
+    more_attention: usize,
+    // Only with a focus: a project without tickets has no position to report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    focus: Option<Focus>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Focus {
+    line: String,
+    stack: Vec<StackItem>,
+    gate: Option<GateView>,
+}
 
 /// Maximum number of listed plans that need attention; the rest is counted.
 const MAX_LISTED_NODES: usize = 20;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Nothing {} = read(arguments)?;
-    let mut status = load_project_status(ctx)?;
-    let more = status.attention.len().saturating_sub(MAX_LISTED_NODES);
-    status.attention.truncate(MAX_LISTED_NODES);
-    let mut value = value(&status)?;
-    // Counted, because a silent cut looks like a complete list.
-    value["more_attention"] = json!(more);
-    // Only with a focus: a project without tickets has no position to report.
-    if let Some(place) = where_if_focused(ctx)? {
-        value["focus"] = json!({ "line": place.line, "stack": place.stack, "gate": place.gate });
+impl ToolDefinition for Where {
+    const NAME: &'static str = "where";
+    const DESCRIPTION: &'static str = "Use first, and whenever you have lost the thread: what has which status, what needs someone, what to do about it.";
+    const SET: Toolset = Toolset::Core;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Nothing;
+    type Outcome = Position;
+
+    fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Position, Failure> {
+        let mut status = load_project_status(ctx)?;
+        let more_attention = status.attention.len().saturating_sub(MAX_LISTED_NODES);
+        status.attention.truncate(MAX_LISTED_NODES);
+        let focus = where_if_focused(ctx)?.map(|place| Focus {
+            line: place.line,
+            stack: place.stack,
+            gate: place.gate,
+        });
+        Ok(Position {
+            status,
+            more_attention,
+            focus,
+        })
     }
-    Ok(value)
 }
