@@ -1,51 +1,106 @@
 //! The tool `approve_entity`.
 
-use application::approve::{ApproveRequest, approve_node, collect_plan_warnings};
+use application::approve::{ApproveOutcome, ApproveRequest, approve_node, collect_plan_warnings};
 use application::diff_version::diff_version;
 use application::show_node::show_node;
 use application::{Context, Failure, FailureKind};
 use domain::approval::{Force, ask_person_next_step};
 use domain::expected_version::ExpectedVersions;
 use domain::node::Status;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::tools::arguments::{entity, shown, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::{Level, read, shown, value};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const APPROVE_ENTITY: Tool = Tool {
-    name: "approve_entity",
-    description: "Use when the person agreed to exactly this text. Where only people approve it asks or waits for them; then use wait.",
-    set: Toolset::Story,
-    hints: Hints::CHANGES,
-    input: |profiles| {
-        let force = ("force", json!({ "type": "boolean" }), false);
-        schema::entity(
-            profiles,
-            vec![force, ("version_hash", json!({ "type": "string" }), false)],
-        )
-    },
-    output: || {
-        schema::result(&[
-            ("success", "boolean"),
-            ("message", "string"),
-            ("warnings", "list of string"),
-            ("waiting_for", "string"),
-            ("next_steps", "list of string"),
-        ])
-    },
-    run,
-};
+pub(crate) struct ApproveEntity;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    entity_type: Level,
+    /// alias or path
+    entity_id: String,
     #[serde(default)]
     force: bool,
-    /// The version the caller has seen; another one is not approved.
+    // The version the caller has seen; another one is not approved.
     #[serde(default)]
     version_hash: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Outcome {
+    Approved(ApproveOutcome),
+    Unchanged {
+        success: bool,
+        message: String,
+        warnings: Vec<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        waiting_for: Option<&'static str>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        next_steps: Vec<String>,
+    },
+}
+
+impl ToolDefinition for ApproveEntity {
+    const NAME: &'static str = "approve_entity";
+    const DESCRIPTION: &'static str = "Use when the person agreed to exactly this text. Where only people approve it asks or waits for them; then use wait.";
+    const SET: Toolset = Toolset::Story;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = Outcome;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
+        // A waiting result instead of a refusal: the model should wait for the person, not look
+        // for another way.
+        if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
+            return wait_for_person(ctx, &arguments.node());
+        }
+        let shown = shown(arguments.version_hash.as_deref())?;
+        approve_node(ctx, &arguments.request(shown)).map(Outcome::Approved)
+    }
+}
+
+impl Arguments {
+    fn node(&self) -> Vec<String> {
+        self.entity_type.words(&self.entity_id)
+    }
+
+    fn request(&self, shown: Option<ExpectedVersions>) -> ApproveRequest {
+        ApproveRequest {
+            node: self.node(),
+            force: if self.force { Force::Yes } else { Force::No },
+            shown,
+        }
+    }
+}
+
+fn wait_for_person(ctx: &Context<'_>, node: &[String]) -> Result<Outcome, Failure> {
+    let now = show_node(ctx, node)?;
+    if now.status == Status::Approved {
+        return Ok(Outcome::Unchanged {
+            success: true,
+            message: format!("`{}` is approved already", now.path),
+            warnings: Vec::new(),
+            waiting_for: None,
+            next_steps: Vec::new(),
+        });
+    }
+    Ok(Outcome::Unchanged {
+        success: false,
+        message: format!(
+            "`{}` waits for a person: in this project only people approve",
+            now.path
+        ),
+        warnings: Vec::new(),
+        waiting_for: Some("a person"),
+        next_steps: vec![
+            ask_person_next_step(&now.path),
+            format!("then: wait {{\"node\": \"{}\"}}", now.path),
+        ],
+    })
 }
 
 /// Approval question for a person.
@@ -57,69 +112,26 @@ pub struct Question {
     pub version: String,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (
-        node,
-        Arguments {
-            force,
-            version_hash,
-        },
-    ) = entity(arguments)?;
-    // A waiting result instead of a refusal: the model should wait for the person, not look for
-    // another way.
-    if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
-        let now = show_node(ctx, &node)?;
-        if now.status == Status::Approved {
-            return Ok(
-                json!({ "success": true, "message": format!("`{}` is approved already", now.path), "warnings": [] }),
-            );
-        }
-        return Ok(json!({
-            "success": false,
-            "message": format!("`{}` waits for a person: in this project only people approve", now.path),
-            "warnings": [],
-            "waiting_for": "a person",
-            "next_steps": [
-                ask_person_next_step(&now.path),
-                format!("then: wait {{\"node\": \"{}\"}}", now.path),
-            ],
-        }));
-    }
-    value(&approve_node(
-        ctx,
-        &request(node, force, shown(version_hash.as_deref())?),
-    )?)
-}
-
 /// Approves as the person who was asked, and only the version in the question.
 pub(crate) fn approve_shown(
     ctx: &Context<'_>,
     arguments: &Value,
     question: &Question,
 ) -> Result<Value, Failure> {
-    let (node, Arguments { force, .. }) = entity(arguments)?;
+    let arguments: Arguments = read(arguments)?;
     // Without a version the approval would be bound to nothing.
     if question.version.is_empty() {
         let what = format!("`{}` had no text when the person was asked", question.node);
         return Err(Failure::new(FailureKind::Conflict, what).with_step("ask again"));
     }
-    value(&approve_node(
-        ctx,
-        &request(node, force, shown(Some(&question.version))?),
-    )?)
-}
-
-fn request(node: Vec<String>, force: bool, shown: Option<ExpectedVersions>) -> ApproveRequest {
-    ApproveRequest {
-        node,
-        force: if force { Force::Yes } else { Force::No },
-        shown,
-    }
+    let shown = shown(Some(&question.version))?;
+    value(&approve_node(ctx, &arguments.request(shown))?)
 }
 
 /// Returns the question for the person; `None` if the plan is approved already.
 pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Question>, Failure> {
-    let (node, Arguments { force, .. }) = entity(arguments)?;
+    let arguments: Arguments = read(arguments)?;
+    let node = arguments.node();
     let now = show_node(ctx, &node)?;
     if now.status == Status::Approved {
         return Ok(None);
@@ -144,7 +156,7 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
         .iter()
         .for_each(|warning| message.push_str(&format!("\n- {warning}")));
     // The person has to know that the agent wants to override warnings.
-    if force && !warnings.is_empty() {
+    if arguments.force && !warnings.is_empty() {
         message.push_str("\nThe agent asks to approve it in spite of these.");
     }
     // A plan that was approved before is decided by its diff, a new one by its text.

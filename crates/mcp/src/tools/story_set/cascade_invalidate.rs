@@ -1,58 +1,44 @@
 //! The tool `cascade_invalidate`.
 
 use application::invalidate::{InvalidateRequest, invalidate_node};
+use application::views::CascadeView;
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{entity, shown, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::{Level, shown};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const CASCADE_INVALIDATE: Tool = Tool {
-    name: "cascade_invalidate",
-    description: "Use when a plan turned out wrong: it becomes invalid, everything below it stale, your reason on record.",
-    set: Toolset::Story,
-    // Approvals below are revoked; clients should ask first.
-    hints: Hints::DESTROYS,
-    input: |profiles| {
-        let text = || json!({ "type": "string" });
-        schema::entity(
-            profiles,
-            vec![("reason", text(), true), ("version_hash", text(), false)],
-        )
-    },
-    output: || {
-        schema::result(&[
-            ("success", "boolean"),
-            ("invalidated_entities", "list of object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct CascadeInvalidate;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    entity_type: Level,
+    /// alias or path
+    entity_id: String,
     reason: String,
     #[serde(default)]
     version_hash: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (
-        node,
-        Arguments {
-            reason,
-            version_hash,
-        },
-    ) = entity(arguments)?;
-    value(&invalidate_node(
-        ctx,
-        &InvalidateRequest {
-            node,
-            reason,
-            shown: shown(version_hash.as_deref())?,
-        },
-    )?)
+impl ToolDefinition for CascadeInvalidate {
+    const NAME: &'static str = "cascade_invalidate";
+    const DESCRIPTION: &'static str = "Use when a plan turned out wrong: it becomes invalid, everything below it stale, your reason on record.";
+    const SET: Toolset = Toolset::Story;
+    // Approvals below are revoked; clients should ask first.
+    const HINTS: Hints = Hints::DESTROYS;
+    type Arguments = Arguments;
+    type Outcome = CascadeView;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<CascadeView, Failure> {
+        invalidate_node(
+            ctx,
+            &InvalidateRequest {
+                node: arguments.entity_type.words(&arguments.entity_id),
+                reason: arguments.reason,
+                shown: shown(arguments.version_hash.as_deref())?,
+            },
+        )
+    }
 }

@@ -1,51 +1,41 @@
 //! The tool `get_backup_diff`.
 
 use application::diff_version::diff_version;
+use application::views::DiffView;
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::tools::arguments::{entity, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::Level;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const GET_BACKUP_DIFF: Tool = Tool {
-    name: "get_backup_diff",
-    description: "Use to see what changed in a plan since a version, or since its approval.",
-    set: Toolset::Story,
-    hints: Hints::READS,
-    input: |profiles| {
-        schema::entity(
-            profiles,
-            vec![(
-                "version",
-                schema::text("timestamp, hash prefix, or -1, -2 …"),
-                false,
-            )],
-        )
-    },
-    output: || {
-        schema::result(&[
-            ("older", "string"),
-            ("newer", "string"),
-            ("sections", "list of object"),
-            ("unified", "string"),
-        ])
-    },
-    run,
-};
+pub(crate) struct GetBackupDiff;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    entity_type: Level,
+    /// alias or path
+    entity_id: String,
+    /// timestamp, hash prefix, or -1, -2 …
     #[serde(default)]
     version: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (mut node, Arguments { version }) = entity(arguments)?;
-    // The reference grammar of the command line: node words, then a version; without one, the
-    // approved text.
-    node.extend(version);
-    value(&diff_version(ctx, &node)?)
+impl ToolDefinition for GetBackupDiff {
+    const NAME: &'static str = "get_backup_diff";
+    const DESCRIPTION: &'static str =
+        "Use to see what changed in a plan since a version, or since its approval.";
+    const SET: Toolset = Toolset::Story;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Arguments;
+    type Outcome = DiffView;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<DiffView, Failure> {
+        let mut node = arguments.entity_type.words(&arguments.entity_id);
+        // The reference grammar of the command line: node words, then a version; without one, the
+        // approved text.
+        node.extend(arguments.version);
+        diff_version(ctx, &node)
+    }
 }

@@ -1,33 +1,24 @@
 //! The tool `get_entity_state`.
 
 use application::show_node::show_node;
+use application::views::NodeView;
 use application::{Context, Failure};
-use serde_json::Value;
 
-use crate::tools::arguments::{Nothing, entity, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::EntityOnly;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const GET_ENTITY_STATE: Tool = Tool {
-    name: "get_entity_state",
-    description: "Use before you rely on a plan: status, version, parent, children, file.",
-    set: Toolset::Story,
-    hints: Hints::READS,
-    input: |profiles| schema::entity(profiles, Vec::new()),
-    output: || {
-        schema::result(&[
-            ("entity_id", "string"),
-            ("entity_type", "string"),
-            ("status", "string"),
-            ("children", "list of string"),
-            ("created_at", "string"),
-            ("updated_at", "string"),
-        ])
-    },
-    run,
-};
+pub(crate) struct GetEntityState;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, Nothing {}) = entity(arguments)?;
-    value(&show_node(ctx, &node)?)
+impl ToolDefinition for GetEntityState {
+    const NAME: &'static str = "get_entity_state";
+    const DESCRIPTION: &'static str =
+        "Use before you rely on a plan: status, version, parent, children, file.";
+    const SET: Toolset = Toolset::Story;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = EntityOnly;
+    type Outcome = NodeView;
+
+    fn run(ctx: &Context<'_>, entity: EntityOnly) -> Result<NodeView, Failure> {
+        show_node(ctx, &entity.words())
+    }
 }

@@ -3,54 +3,27 @@
 use application::show_tree::show_tree;
 use application::views::TreeView;
 use application::{Context, Failure};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use domain::node::Status;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::tools::arguments::read;
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const GET_HIERARCHY_TREE: Tool = Tool {
-    name: "get_hierarchy_tree",
-    description: "Use to see how plans hang together, below one or all. Cut at depth and limit; ask for a part next.",
-    set: Toolset::Story,
-    hints: Hints::READS,
-    input: |_| {
-        schema::object(vec![
-            ("act_id", schema::text("top; all without it"), false),
-            ("include_status", json!({ "type": "boolean" }), false),
-            (
-                "depth",
-                json!({ "type": "integer", "minimum": 1, "maximum": 10 }),
-                false,
-            ),
-            (
-                "limit",
-                json!({ "type": "integer", "minimum": 1, "maximum": 5000 }),
-                false,
-            ),
-        ])
-    },
-    output: || {
-        schema::result(&[
-            ("tree", "list of object"),
-            ("nodes", "integer"),
-            ("cut", "integer"),
-        ])
-    },
-    run,
-};
+pub(crate) struct GetHierarchyTree;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// top; all without it
     #[serde(default)]
     act_id: Option<String>,
     #[serde(default = "default_include_status")]
     include_status: bool,
     #[serde(default = "default_depth")]
+    #[schemars(range(min = 1, max = 10))]
     depth: usize,
     #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 5000))]
     limit: usize,
 }
 
@@ -66,64 +39,92 @@ fn default_limit() -> usize {
     300
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let words: Vec<String> = asked.act_id.iter().cloned().collect();
-    let forest = show_tree(ctx, &words)?;
-    let mut cutting = Cutting {
-        left: asked.limit,
-        shown: 0,
-        cut: 0,
-        status: asked.include_status,
-    };
-    let tree: Vec<Value> = forest
-        .iter()
-        .filter_map(|node| cutting.shown(node, asked.depth))
-        .collect();
-    Ok(json!({ "tree": tree, "nodes": cutting.shown, "cut": cutting.cut }))
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LimitedTree {
+    tree: Vec<Branch>,
+    nodes: usize,
+    cut: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Branch {
+    entity_id: String,
+    entity_type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    // Optional, because statuses double the size of a large tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    // Per node, so that the model knows where to ask for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    children_not_shown: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    children: Vec<Branch>,
+}
+
+impl ToolDefinition for GetHierarchyTree {
+    const NAME: &'static str = "get_hierarchy_tree";
+    const DESCRIPTION: &'static str = "Use to see how plans hang together, below one or all. Cut at depth and limit; ask for a part next.";
+    const SET: Toolset = Toolset::Story;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Arguments;
+    type Outcome = LimitedTree;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<LimitedTree, Failure> {
+        let forest = show_tree(ctx, arguments.act_id.as_slice())?;
+        let mut limiter = TreeLimiter {
+            left: arguments.limit,
+            shown: 0,
+            cut: 0,
+            with_status: arguments.include_status,
+        };
+        let tree = forest
+            .into_iter()
+            .filter_map(|node| limiter.take_branch(node, arguments.depth))
+            .collect();
+        Ok(LimitedTree {
+            tree,
+            nodes: limiter.shown,
+            cut: limiter.cut,
+        })
+    }
 }
 
 /// Remaining budget of nodes, and what was left out.
-struct Cutting {
+struct TreeLimiter {
     left: usize,
     shown: usize,
     cut: usize,
-    status: bool,
+    with_status: bool,
 }
 
-impl Cutting {
-    fn shown(&mut self, node: &TreeView, depth: usize) -> Option<Value> {
+impl TreeLimiter {
+    fn take_branch(&mut self, node: TreeView, depth: usize) -> Option<Branch> {
         if self.left == 0 || depth == 0 {
             // Counted with everything below, so that the model knows how much it does not see.
-            self.cut += size(node);
+            self.cut += count_nodes(&node);
             return None;
         }
         self.left -= 1;
         self.shown += 1;
-        let mut value = json!({ "entity_id": node.entity_id, "entity_type": node.entity_type });
-        if let Some(title) = &node.title {
-            value["title"] = json!(title);
-        }
-        // Optional, because statuses double the size of a large tree.
-        if self.status {
-            value["status"] = json!(node.status);
-        }
-        let children: Vec<Value> = node
+        let all_children = node.children.len();
+        let children: Vec<Branch> = node
             .children
-            .iter()
-            .filter_map(|child| self.shown(child, depth - 1))
+            .into_iter()
+            .filter_map(|child| self.take_branch(child, depth - 1))
             .collect();
-        // Per node, so that the model knows where to ask for more.
-        if children.len() < node.children.len() {
-            value["children_not_shown"] = json!(node.children.len() - children.len());
-        }
-        if !children.is_empty() {
-            value["children"] = Value::Array(children);
-        }
-        Some(value)
+        let hidden = all_children - children.len();
+        Some(Branch {
+            entity_id: node.entity_id,
+            entity_type: node.entity_type,
+            title: node.title,
+            status: self.with_status.then_some(node.status),
+            children_not_shown: (hidden > 0).then_some(hidden),
+            children,
+        })
     }
 }
 
-fn size(node: &TreeView) -> usize {
-    1 + node.children.iter().map(size).sum::<usize>()
+fn count_nodes(node: &TreeView) -> usize {
+    1 + node.children.iter().map(count_nodes).sum::<usize>()
 }

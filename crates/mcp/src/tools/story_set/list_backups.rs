@@ -1,31 +1,24 @@
 //! The tool `list_backups`.
 
-use application::list_versions::list_versions;
+use application::list_versions::{VersionsView, list_versions};
 use application::{Context, Failure};
-use serde_json::Value;
 
-use crate::tools::arguments::{Nothing, entity, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::EntityOnly;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const LIST_BACKUPS: Tool = Tool {
-    name: "list_backups",
-    description: "Use to find an earlier text of a plan: every version with time, hash and copies.",
-    set: Toolset::Story,
-    hints: Hints::READS,
-    input: |profiles| schema::entity(profiles, Vec::new()),
-    output: || {
-        schema::result(&[
-            ("entity_id", "string"),
-            ("path", "string"),
-            ("versions", "list of object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct ListBackups;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, Nothing {}) = entity(arguments)?;
-    // All versions, not only copies in `backups/`: each can be restored.
-    value(&list_versions(ctx, &node)?)
+impl ToolDefinition for ListBackups {
+    const NAME: &'static str = "list_backups";
+    const DESCRIPTION: &'static str =
+        "Use to find an earlier text of a plan: every version with time, hash and copies.";
+    const SET: Toolset = Toolset::Story;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = EntityOnly;
+    type Outcome = VersionsView;
+
+    fn run(ctx: &Context<'_>, entity: EntityOnly) -> Result<VersionsView, Failure> {
+        // All versions, not only copies in `backups/`: each can be restored.
+        list_versions(ctx, &entity.words())
+    }
 }

@@ -1,57 +1,29 @@
 //! The tool `update_entity_state`.
 
-use application::FailureKind;
 use application::approve::{ApproveRequest, approve_node};
 use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::show_node::show_node;
-use application::{Context, Failure};
+use application::views::NodeView;
+use application::{Context, Failure, FailureKind};
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
 use domain::node::Status;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::tools::arguments::{entity, shown_version, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::{Level, shown_version};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const UPDATE_ENTITY_STATE: Tool = Tool {
-    name: "update_entity_state",
-    description: "Use to approve or condemn exactly the version you know; another is refused. Other statuses follow from the files.",
-    set: Toolset::Story,
-    hints: Hints::CHANGES,
-    input: |profiles| {
-        schema::entity(
-            profiles,
-            vec![
-                (
-                    "status",
-                    json!({ "type": "string", "enum": ["draft", "approved", "requires-revalidation", "invalid"] }),
-                    true,
-                ),
-                ("version_hash", json!({ "type": "string" }), true),
-                ("file_path", json!({ "type": "string" }), false),
-                ("parent_id", json!({ "type": "string" }), false),
-                ("parent_version_hash", json!({ "type": "string" }), false),
-                ("invalidation_reason", json!({ "type": "string" }), false),
-            ],
-        )
-    },
-    output: || {
-        schema::result(&[
-            ("success", "boolean"),
-            ("message", "string"),
-            ("entity", "object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct UpdateEntityState;
 
 // `file_path`, `parent_id` and `parent_version_hash` are accepted and ignored: they follow from the
 // files, but callers of the original interface send them.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    entity_type: Level,
+    /// alias or path
+    entity_id: String,
     status: Status,
     version_hash: String,
     #[serde(default, rename = "file_path")]
@@ -64,10 +36,36 @@ struct Arguments {
     invalidation_reason: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, asked): (Vec<String>, Arguments) = entity(arguments)?;
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Updated {
+    success: bool,
+    message: String,
+    entity: NodeView,
+}
+
+impl ToolDefinition for UpdateEntityState {
+    const NAME: &'static str = "update_entity_state";
+    const DESCRIPTION: &'static str = "Use to approve or condemn exactly the version you know; another is refused. Other statuses follow from the files.";
+    const SET: Toolset = Toolset::Story;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = Updated;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Updated, Failure> {
+        let node = arguments.entity_type.words(&arguments.entity_id);
+        let message = update_status(ctx, &node, arguments)?;
+        let entity = show_node(ctx, &node)?;
+        Ok(Updated {
+            success: true,
+            message,
+            entity,
+        })
+    }
+}
+
+fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result<String, Failure> {
     let version = shown_version(&asked.version_hash)?;
-    let now = show_node(ctx, &node)?;
+    let now = show_node(ctx, node)?;
     // Compared here for a message with the current version. The use cases below compare again in
     // their transaction, so a change in between cannot slip through.
     if !now
@@ -91,12 +89,12 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
         version,
         parent: None,
     });
-    let message = match asked.status {
+    Ok(match asked.status {
         // Idempotent: a repeated call after a lost response is not an error.
         status if status == now.status => format!("`{}` is {status} already", now.path),
         Status::Approved => {
             let request = ApproveRequest {
-                node: node.clone(),
+                node: node.to_vec(),
                 force: Force::No,
                 shown,
             };
@@ -109,7 +107,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             invalidate_node(
                 ctx,
                 &InvalidateRequest {
-                    node: node.clone(),
+                    node: node.to_vec(),
                     reason,
                     shown,
                 },
@@ -128,6 +126,5 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             .with_step("why, to see what it follows from")
             .with_step("cascade_invalidate, to make it and what is below stale on purpose"));
         }
-    };
-    Ok(json!({ "success": true, "message": message, "entity": value(&show_node(ctx, &node)?)? }))
+    })
 }
