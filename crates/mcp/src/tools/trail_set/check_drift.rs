@@ -1,31 +1,23 @@
 //! The tool `check_drift`.
 
-use application::sessions::check_drift::check_drift;
+use application::sessions::check_drift::{DriftView, check_drift};
 use application::{Context, Failure};
-use serde_json::Value;
 
-use crate::tools::arguments::{Nothing, read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::Nothing;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const CHECK_DRIFT: Tool = Tool {
-    name: "check_drift",
-    description: "Use to see how far the session has strayed: a score, counters, signals.",
-    set: Toolset::Trail,
-    hints: Hints::READS,
-    input: |_| schema::object(Vec::new()),
-    output: || {
-        schema::result(&[
-            ("drift_score", "integer"),
-            ("turn_count", "integer"),
-            ("tool_type_counts", "object"),
-            ("signals", "list of object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct CheckDrift;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Nothing {} = read(arguments)?;
-    value(&check_drift(ctx)?)
+impl ToolDefinition for CheckDrift {
+    const NAME: &'static str = "check_drift";
+    const DESCRIPTION: &'static str =
+        "Use to see how far the session has strayed: a score, counters, signals.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Nothing;
+    type Outcome = DriftView;
+
+    fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<DriftView, Failure> {
+        check_drift(ctx)
+    }
 }

@@ -1,44 +1,37 @@
 //! The tool `declare_intent`.
 
-use application::sessions::declare_intent::{IntentRequest, declare_intent};
+use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
 use application::{Context, Failure};
 use domain::session::SessionMode;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const DECLARE_INTENT: Tool = Tool {
-    name: "declare_intent",
-    description: "Use at the start of work: what this session is for. Begins a trajectory with a session file.",
-    set: Toolset::Trail,
-    hints: Hints::CHANGES,
-    input: |_| {
-        schema::object(vec![
-            ("focus", schema::text("what it is for, one line"), true),
-            (
-                "mode",
-                json!({ "type": "string", "enum": SessionMode::ALL.map(SessionMode::as_str) }),
-                false,
-            ),
-        ])
-    },
-    // The new position, so that the model need not ask for it.
-    output: super::place,
-    run,
-};
+pub(crate) struct DeclareIntent;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// what it is for, one line
     focus: String,
     #[serde(default)]
     mode: SessionMode,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { focus, mode } = read(arguments)?;
-    value(&declare_intent(ctx, &IntentRequest { text: focus, mode })?)
+impl ToolDefinition for DeclareIntent {
+    const NAME: &'static str = "declare_intent";
+    const DESCRIPTION: &'static str = "Use at the start of work: what this session is for. Begins a trajectory with a session file.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = PlaceOutcome;
+
+    fn run(
+        ctx: &Context<'_>,
+        Arguments { focus, mode }: Arguments,
+    ) -> Result<PlaceOutcome, Failure> {
+        // The new position is the outcome, so that the model need not ask for it.
+        declare_intent(ctx, &IntentRequest { text: focus, mode })
+    }
 }

@@ -1,31 +1,22 @@
 //! The tool `hierarchy_migrate`.
 
-use application::sessions::migrate_trail::migrate_trail;
+use application::sessions::migrate_trail::{MigrateOutcome, migrate_trail};
 use application::{Context, Failure};
-use serde_json::Value;
 
-use crate::tools::arguments::{Nothing, read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::Nothing;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const HIERARCHY_MIGRATE: Tool = Tool {
-    name: "hierarchy_migrate",
-    description: "Use when told that an older trail is here: takes over hierarchy.json, a flat brain.json or active.md.",
-    set: Toolset::Trail,
-    hints: Hints::CHANGES,
-    input: |_| schema::object(Vec::new()),
-    output: || {
-        schema::result(&[
-            ("from", "string"),
-            ("nodes", "integer"),
-            ("session", "string"),
-            ("tree", "string"),
-        ])
-    },
-    run,
-};
+pub(crate) struct HierarchyMigrate;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Nothing {} = read(arguments)?;
-    value(&migrate_trail(ctx)?)
+impl ToolDefinition for HierarchyMigrate {
+    const NAME: &'static str = "hierarchy_migrate";
+    const DESCRIPTION: &'static str = "Use when told that an older trail is here: takes over hierarchy.json, a flat brain.json or active.md.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Nothing;
+    type Outcome = MigrateOutcome;
+
+    fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<MigrateOutcome, Failure> {
+        migrate_trail(ctx)
+    }
 }

@@ -1,25 +1,31 @@
 //! The tool `list_shelves`.
 
-use application::sessions::recall_mems::list_shelves;
+use application::sessions::recall_mems::{ShelfView, list_shelves};
 use application::{Context, Failure};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::tools::arguments::{Nothing, read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::arguments::Nothing;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const LIST_SHELVES: Tool = Tool {
-    name: "list_shelves",
-    description: "Use to see which shelves hold notes, and how many.",
-    set: Toolset::Trail,
-    hints: Hints::READS,
-    input: |_| schema::object(Vec::new()),
-    output: || schema::result(&[("shelves", "list of object")]),
-    run,
-};
+pub(crate) struct ListShelves;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Nothing {} = read(arguments)?;
-    // In an object, because structured results must not be arrays.
-    Ok(json!({ "shelves": value(&list_shelves(ctx)?)? }))
+// An object, because structured results must not be arrays.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Shelves {
+    shelves: Vec<ShelfView>,
+}
+
+impl ToolDefinition for ListShelves {
+    const NAME: &'static str = "list_shelves";
+    const DESCRIPTION: &'static str = "Use to see which shelves hold notes, and how many.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Nothing;
+    type Outcome = Shelves;
+
+    fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Shelves, Failure> {
+        let shelves = list_shelves(ctx)?;
+        Ok(Shelves { shelves })
+    }
 }

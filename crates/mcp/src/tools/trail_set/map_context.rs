@@ -1,62 +1,46 @@
 //! The tool `map_context`.
 
+use application::sessions::declare_intent::PlaceOutcome;
 use application::sessions::map_context::{MapRequest, map_context};
 use application::{Context, Failure};
 use domain::node::Progress;
 use domain::trail::TrailLevel;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const MAP_CONTEXT: Tool = Tool {
-    name: "map_context",
-    description: "Use whenever the work moves: a tactic of the trajectory or an action of the tactic, and how far it is. Do it before writing files.",
-    set: Toolset::Trail,
-    hints: Hints::CHANGES,
-    input: |_| {
-        schema::object(vec![
-            (
-                "level",
-                json!({ "type": "string", "enum": ["tactic", "action"] }),
-                true,
-            ),
-            ("content", schema::text("one line"), true),
-            (
-                "status",
-                json!({ "type": "string", "enum": Progress::ALL.map(Progress::as_str) }),
-                false,
-            ),
-        ])
-    },
-    output: super::place,
-    run,
-};
+pub(crate) struct MapContext;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    // Without `trajectory`, which `declare_intent` begins.
+    #[schemars(with = "String", extend("enum" = ["tactic", "action"]))]
     level: TrailLevel,
+    /// one line
     content: String,
     #[serde(default)]
     status: Option<Progress>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments {
-        level,
-        content,
-        status,
-    } = read(arguments)?;
-    value(&map_context(
-        ctx,
-        &MapRequest {
-            level,
-            text: content,
-            // Mapping something means working on it.
-            status: status.unwrap_or(Progress::Active),
-        },
-    )?)
+impl ToolDefinition for MapContext {
+    const NAME: &'static str = "map_context";
+    const DESCRIPTION: &'static str = "Use whenever the work moves: a tactic of the trajectory or an action of the tactic, and how far it is. Do it before writing files.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = PlaceOutcome;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<PlaceOutcome, Failure> {
+        map_context(
+            ctx,
+            &MapRequest {
+                level: arguments.level,
+                text: arguments.content,
+                // Mapping something means working on it.
+                status: arguments.status.unwrap_or(Progress::Active),
+            },
+        )
+    }
 }

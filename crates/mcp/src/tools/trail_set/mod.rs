@@ -14,27 +14,16 @@ mod scan_hierarchy;
 mod self_rate;
 mod think_back;
 
-pub(super) use check_drift::CHECK_DRIFT;
-pub(super) use compact_session::COMPACT_SESSION;
-pub(super) use declare_intent::DECLARE_INTENT;
-pub(super) use hierarchy_migrate::HIERARCHY_MIGRATE;
-pub(super) use hierarchy_prune::HIERARCHY_PRUNE;
-pub(super) use list_shelves::LIST_SHELVES;
-pub(super) use map_context::MAP_CONTEXT;
-pub(super) use recall_mems::RECALL_MEMS;
-pub(super) use save_anchor::SAVE_ANCHOR;
-pub(super) use save_mem::SAVE_MEM;
-pub(super) use scan_hierarchy::SCAN_HIERARCHY;
-pub(super) use self_rate::SELF_RATE;
-pub(super) use think_back::THINK_BACK;
-
-/// Returns the result schema of tools that move the cursor of the trail.
-fn place() -> serde_json::Value {
-    super::schema::result(&[
-        ("stamp", "string"),
-        ("cursor", "string"),
-        ("content", "string"),
-        ("session_file", "string"),
-        ("tree", "string"),
-    ])
-}
+pub(super) use check_drift::CheckDrift;
+pub(super) use compact_session::CompactSession;
+pub(super) use declare_intent::DeclareIntent;
+pub(super) use hierarchy_migrate::HierarchyMigrate;
+pub(super) use hierarchy_prune::HierarchyPrune;
+pub(super) use list_shelves::ListShelves;
+pub(super) use map_context::MapContext;
+pub(super) use recall_mems::RecallMems;
+pub(super) use save_anchor::SaveAnchor;
+pub(super) use save_mem::SaveMem;
+pub(super) use scan_hierarchy::ScanHierarchy;
+pub(super) use self_rate::SelfRate;
+pub(super) use think_back::ThinkBack;

@@ -1,31 +1,31 @@
 //! The tool `save_anchor`.
 
-use application::sessions::keep_anchor::keep_anchor;
+use application::sessions::keep_anchor::{AnchorView, keep_anchor};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const SAVE_ANCHOR: Tool = Tool {
-    name: "save_anchor",
-    description: "Use for a decision or limit that must hold from now on: every briefing repeats it.",
-    set: Toolset::Trail,
-    hints: Hints::CHANGES,
-    input: |_| schema::object(vec![("text", schema::text("what holds, short"), true)]),
-    output: || schema::result(&[("stamp", "string"), ("text", "string")]),
-    run,
-};
+pub(crate) struct SaveAnchor;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// what holds, short
     text: String,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { text } = read(arguments)?;
-    value(&keep_anchor(ctx, &text)?)
+impl ToolDefinition for SaveAnchor {
+    const NAME: &'static str = "save_anchor";
+    const DESCRIPTION: &'static str =
+        "Use for a decision or limit that must hold from now on: every briefing repeats it.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = AnchorView;
+
+    fn run(ctx: &Context<'_>, Arguments { text }: Arguments) -> Result<AnchorView, Failure> {
+        keep_anchor(ctx, &text)
+    }
 }

@@ -1,39 +1,35 @@
 //! The tool `save_mem`.
 
-use application::sessions::keep_mem::{MemRequest, keep_mem};
+use application::sessions::keep_mem::{MemRequest, MemView, keep_mem};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const SAVE_MEM: Tool = Tool {
-    name: "save_mem",
-    description: "Use to keep something worth finding again: a note on a shelf.",
-    set: Toolset::Trail,
-    hints: Hints::CHANGES,
-    input: |_| {
-        schema::object(vec![
-            ("text", schema::text("the note"), true),
-            ("shelf", schema::text("a short name"), false),
-        ])
-    },
-    output: || schema::result(&[("stamp", "string"), ("shelf", "string"), ("text", "string")]),
-    run,
-};
+pub(crate) struct SaveMem;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// the note
     text: String,
+    /// a short name
     #[serde(default)]
     shelf: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    // Without a shelf the use case chooses the default one, the same as on the command line.
-    let Arguments { text, shelf } = read(arguments)?;
-    value(&keep_mem(ctx, &MemRequest { text, shelf })?)
+impl ToolDefinition for SaveMem {
+    const NAME: &'static str = "save_mem";
+    const DESCRIPTION: &'static str =
+        "Use to keep something worth finding again: a note on a shelf.";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = MemView;
+
+    fn run(ctx: &Context<'_>, Arguments { text, shelf }: Arguments) -> Result<MemView, Failure> {
+        // Without a shelf the use case chooses the default one, the same as on the command line.
+        keep_mem(ctx, &MemRequest { text, shelf })
+    }
 }

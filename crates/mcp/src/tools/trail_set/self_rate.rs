@@ -1,54 +1,43 @@
 //! The tool `self_rate`.
 
-use application::sessions::self_rate::{RateRequest, self_rate};
+use application::sessions::self_rate::{RateOutcome, RateRequest, self_rate};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const SELF_RATE: Tool = Tool {
-    name: "self_rate",
-    description: "Use at a checkpoint: rate your own work, 1 (lost) to 10 (as planned).",
-    set: Toolset::Trail,
-    hints: Hints::CHANGES,
-    input: |_| {
-        schema::object(vec![
-            (
-                "score",
-                json!({ "type": "integer", "minimum": 1, "maximum": 10 }),
-                true,
-            ),
-            ("reason", schema::text("why"), false),
-        ])
-    },
-    output: || {
-        schema::result(&[
-            ("session", "string"),
-            ("score", "integer"),
-            ("average", "number"),
-        ])
-    },
-    run,
-};
+pub(crate) struct SelfRate;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    #[schemars(range(min = 1, max = 10))]
     score: u8,
+    /// why
     #[serde(default)]
     reason: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { score, reason } = read(arguments)?;
-    value(&self_rate(
-        ctx,
-        &RateRequest {
-            score,
-            note: reason,
-        },
-    )?)
+impl ToolDefinition for SelfRate {
+    const NAME: &'static str = "self_rate";
+    const DESCRIPTION: &'static str =
+        "Use at a checkpoint: rate your own work, 1 (lost) to 10 (as planned).";
+    const SET: Toolset = Toolset::Trail;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = RateOutcome;
+
+    fn run(
+        ctx: &Context<'_>,
+        Arguments { score, reason }: Arguments,
+    ) -> Result<RateOutcome, Failure> {
+        self_rate(
+            ctx,
+            &RateRequest {
+                score,
+                note: reason,
+            },
+        )
+    }
 }
