@@ -2,86 +2,45 @@
 
 use std::time::Duration;
 
-use application::evidence::{add_evidence, run_evidence, show_evidence};
+use application::evidence::{EvidenceView, add_evidence, run_evidence, show_evidence};
 use application::{Context, Failure, FailureKind};
 use domain::work::evidence::ProofCheck;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const EVIDENCE: Tool = Tool {
-    name: "evidence",
-    description: "Use before you call a node done: show what proves it and whether that still holds, run what is declared, add a proof (a command that must end with 0, a file, or a review).",
-    set: Toolset::Tickets,
-    // It can start programs, so clients should ask each time.
-    hints: Hints::RUNS,
-    input: |_| {
-        schema::object(vec![
-            ("action", schema::one_of(&["add", "run", "show"]), true),
-            ("node", schema::node(), true),
-            (
-                "command",
-                // As a list: without a shell there is nothing to quote and nothing to inject.
-                schema::texts("add: the program and its arguments; no shell reads them"),
-                false,
-            ),
-            (
-                "inputs",
-                schema::texts("add: files, folders or patterns whose change makes the result old"),
-                false,
-            ),
-            (
-                "file",
-                schema::text("add: a file that must be there"),
-                false,
-            ),
-            (
-                "review",
-                schema::text("add: a review that must have passed"),
-                false,
-            ),
-            (
-                "timeout_seconds",
-                json!({ "type": "integer", "minimum": 1, "maximum": MAX_TIMEOUT_SECONDS }),
-                false,
-            ),
-        ])
-    },
-    output: || {
-        schema::result(&[
-            ("node", "string"),
-            ("proved", "boolean"),
-            ("proofs", "list of object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct Evidence;
 
 /// Maximum time of a command; a client has timed out by then.
 const MAX_TIMEOUT_SECONDS: u64 = 1_800;
-/// Default time limit of a command.
-const SECONDS: u64 = 300;
+const DEFAULT_TIMEOUT_SECONDS: u64 = 300;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+// Tagged by `action`, so that serde names the missing field of that very action.
 #[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
-enum Arguments {
+pub(crate) enum Arguments {
     Add {
+        /// alias or path
         node: String,
+        // As a list: without a shell there is nothing to quote and nothing to inject.
+        /// add: the program and its arguments; no shell reads them
         #[serde(default)]
         command: Vec<String>,
+        /// add: files, folders or patterns whose change makes the result old
         #[serde(default)]
         inputs: Vec<String>,
+        /// add: a file that must be there
         #[serde(default)]
         file: Option<String>,
+        /// add: a review that must have passed
         #[serde(default)]
         review: Option<String>,
     },
     Run {
         node: String,
         #[serde(default)]
+        #[schemars(range(min = 1, max = MAX_TIMEOUT_SECONDS))]
         timeout_seconds: Option<u64>,
     },
     Show {
@@ -89,41 +48,60 @@ enum Arguments {
     },
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let view = match read(arguments)? {
-        Arguments::Add {
-            node,
-            command,
+impl ToolDefinition for Evidence {
+    const NAME: &'static str = "evidence";
+    const DESCRIPTION: &'static str = "Use before you call a node done: show what proves it and whether that still holds, run what is declared, add a proof (a command that must end with 0, a file, or a review).";
+    const SET: Toolset = Toolset::Tickets;
+    // It can start programs, so clients should ask each time.
+    const HINTS: Hints = Hints::RUNS;
+    type Arguments = Arguments;
+    type Outcome = EvidenceView;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceView, Failure> {
+        match arguments {
+            Arguments::Add {
+                node,
+                command,
+                inputs,
+                file,
+                review,
+            } => {
+                let asks = choose_proof(command, inputs, file, review)?;
+                add_evidence(ctx, &[node], asks)
+            }
+            Arguments::Run {
+                node,
+                timeout_seconds,
+            } => {
+                // Clamped, because a command without a limit would hold a slot forever.
+                let seconds = timeout_seconds
+                    .unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+                    .clamp(1, MAX_TIMEOUT_SECONDS);
+                run_evidence(ctx, &[node], Duration::from_secs(seconds))
+            }
+            Arguments::Show { node } => show_evidence(ctx, &[node]),
+        }
+    }
+}
+
+fn choose_proof(
+    command: Vec<String>,
+    inputs: Vec<String>,
+    file: Option<String>,
+    review: Option<String>,
+) -> Result<ProofCheck, Failure> {
+    // Exactly one kind: a proof of two kinds could be half fresh.
+    match (command.is_empty(), file, review) {
+        (false, None, None) => Ok(ProofCheck::Command {
+            run: command,
             inputs,
-            file,
-            review,
-        } => {
-            // Exactly one kind: a proof of two kinds could be half fresh.
-            let asks = match (command.is_empty(), file, review) {
-                (false, None, None) => ProofCheck::Command {
-                    run: command,
-                    inputs,
-                },
-                (true, Some(path), None) => ProofCheck::File { path },
-                (true, None, Some(review)) => ProofCheck::Review { review },
-                _ => {
-                    return Err(Failure::new(FailureKind::Invalid, "expected one of `command`, `file`, `review`")
-                        .with_step("evidence with action add, node, and command, such as [\"cargo\", \"test\"]"));
-                }
-            };
-            add_evidence(ctx, &[node], asks)?
-        }
-        Arguments::Run {
-            node,
-            timeout_seconds,
-        } => {
-            // Clamped, because a command without a limit would hold a slot forever.
-            let most = timeout_seconds
-                .unwrap_or(SECONDS)
-                .clamp(1, MAX_TIMEOUT_SECONDS);
-            run_evidence(ctx, &[node], Duration::from_secs(most))?
-        }
-        Arguments::Show { node } => show_evidence(ctx, &[node])?,
-    };
-    value(&view)
+        }),
+        (true, Some(path), None) => Ok(ProofCheck::File { path }),
+        (true, None, Some(review)) => Ok(ProofCheck::Review { review }),
+        _ => Err(Failure::new(
+            FailureKind::Invalid,
+            "expected one of `command`, `file`, `review`",
+        )
+        .with_step("evidence with action add, node, and command, such as [\"cargo\", \"test\"]")),
+    }
 }

@@ -7,9 +7,9 @@ mod release;
 mod scenarios;
 mod ticket;
 
-pub(super) use claim::CLAIM;
-pub(super) use evidence::EVIDENCE;
-pub(super) use focus::FOCUS;
-pub(super) use release::RELEASE;
-pub(super) use scenarios::SCENARIOS;
-pub(super) use ticket::TICKET;
+pub(super) use claim::Claim;
+pub(super) use evidence::Evidence;
+pub(super) use focus::Focus;
+pub(super) use release::Release;
+pub(super) use scenarios::Scenarios;
+pub(super) use ticket::Ticket;

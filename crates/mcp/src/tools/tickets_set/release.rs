@@ -1,52 +1,41 @@
 //! The tool `release`.
 
-use application::claim_node::{ReleaseRequest, release_node};
+use application::claim_node::{ClaimView, ReleaseRequest, release_node};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const RELEASE: Tool = Tool {
-    name: "release",
-    description: "Use when you stop working on what you claimed, so that others can take it.",
-    set: Toolset::Tickets,
-    hints: Hints::CHANGES,
-    input: |_| {
-        let token = json!({ "type": "integer", "description": "only the claim with this token" });
-        schema::object(vec![
-            ("node", schema::node(), true),
-            ("token", token, false),
-        ])
-    },
-    output: || {
-        schema::result(&[
-            ("node", "string"),
-            ("session", "string"),
-            ("token", "integer"),
-        ])
-    },
-    run,
-};
+pub(crate) struct Release;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// alias or path
     node: String,
+    /// only the claim with this token
     #[serde(default)]
     token: Option<u64>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    // With the fencing token a session cannot release a claim that was taken over meanwhile.
-    let Arguments { node, token } = read(arguments)?;
-    value(&release_node(
-        ctx,
-        &ReleaseRequest {
-            node: vec![node],
-            token,
-        },
-    )?)
+impl ToolDefinition for Release {
+    const NAME: &'static str = "release";
+    const DESCRIPTION: &'static str =
+        "Use when you stop working on what you claimed, so that others can take it.";
+    const SET: Toolset = Toolset::Tickets;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = ClaimView;
+
+    fn run(ctx: &Context<'_>, Arguments { node, token }: Arguments) -> Result<ClaimView, Failure> {
+        // With the fencing token a session cannot release a claim that was taken over meanwhile.
+        release_node(
+            ctx,
+            &ReleaseRequest {
+                node: vec![node],
+                token,
+            },
+        )
+    }
 }

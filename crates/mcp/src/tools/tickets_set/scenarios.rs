@@ -1,54 +1,43 @@
 //! The tool `scenarios`.
 
-use application::tickets::{finish_scenario, list_scenarios};
+use application::tickets::{ScenariosView, finish_scenario, list_scenarios};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const SCENARIOS: Tool = Tool {
-    name: "scenarios",
-    description: "Use to see which scenarios of a ticket are done and how far the test-driven cycle is (list), or to say that one is done (done). Without a name: where this session stands.",
-    set: Toolset::Tickets,
-    hints: Hints::GOES_ON,
-    input: |_| {
-        schema::object(vec![
-            ("action", schema::one_of(&["list", "done"]), true),
-            ("ticket", schema::text("list: its id"), false),
-            ("scenario", schema::text("done: name or path"), false),
-        ])
-    },
-    output: || {
-        schema::result(&[
-            ("ticket", "string"),
-            ("completed", "integer"),
-            ("total", "integer"),
-            ("scenarios", "list of object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct Scenarios;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+// Tagged by `action`, so that serde names the missing field of that very action.
 #[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
-enum Arguments {
+pub(crate) enum Arguments {
     List {
+        /// list: its id
         #[serde(default)]
         ticket: Option<String>,
     },
     Done {
+        /// done: name or path
         #[serde(default)]
         scenario: Option<String>,
     },
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    match read(arguments)? {
-        Arguments::List { ticket } => value(&list_scenarios(ctx, ticket.as_slice())?),
-        // Without a name it is the scenario in focus, as in the command line.
-        Arguments::Done { scenario } => value(&finish_scenario(ctx, scenario.as_slice())?),
+impl ToolDefinition for Scenarios {
+    const NAME: &'static str = "scenarios";
+    const DESCRIPTION: &'static str = "Use to see which scenarios of a ticket are done and how far the test-driven cycle is (list), or to say that one is done (done). Without a name: where this session stands.";
+    const SET: Toolset = Toolset::Tickets;
+    const HINTS: Hints = Hints::GOES_ON;
+    type Arguments = Arguments;
+    type Outcome = ScenariosView;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ScenariosView, Failure> {
+        match arguments {
+            Arguments::List { ticket } => list_scenarios(ctx, ticket.as_slice()),
+            // Without a name it is the scenario in focus, as in the command line.
+            Arguments::Done { scenario } => finish_scenario(ctx, scenario.as_slice()),
+        }
     }
 }

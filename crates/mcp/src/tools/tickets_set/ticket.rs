@@ -1,113 +1,103 @@
 //! The tool `ticket`.
 
-use application::tickets::{NewTicket, create_ticket, set_phase, set_work_level, split_ticket};
+use application::tickets::{
+    NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
+};
 use application::{Context, Failure};
 use domain::work::work_level::WorkLevel;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::schema::PHASES;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const TICKET: Tool = Tool {
-    name: "ticket",
-    description: "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is estimated again). Of an existing file only the key that changes is written.",
-    set: Toolset::Tickets,
-    hints: Hints::GOES_ON,
-    input: |profiles| {
-        // From the profiles, because custom profiles name their own phases.
-        let phases: Vec<&str> = profiles
-            .iter()
-            .flat_map(|profile| &profile.work_phases)
-            .map(|phase| phase.name.as_str())
-            .collect();
-        schema::object(vec![
-            (
-                "action",
-                schema::one_of(&["new", "split", "phase", "level"]),
-                true,
-            ),
-            ("ticket", schema::text("split, phase, level: its id"), false),
-            ("title", schema::text("new"), false),
-            (
-                "parent",
-                schema::text("new: the ticket it is a part of"),
-                false,
-            ),
-            (
-                "type",
-                schema::text("new: task where nothing is said"),
-                false,
-            ),
-            ("titles", schema::texts("split: one for each part"), false),
-            ("phase", schema::one_of(&phases), false),
-            (
-                "level",
-                schema::one_of(&WorkLevel::ALL.map(WorkLevel::as_str)),
-                false,
-            ),
-            ("reason", schema::text("level: why"), false),
-        ])
-    },
-    output: || schema::result(&[("id", "string")]),
-    run,
-};
+pub(crate) struct Ticket;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+// Tagged by `action`, so that serde names the missing field of that very action.
 #[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
-enum Arguments {
+pub(crate) enum Arguments {
     New {
+        /// new
         title: String,
+        /// new: the ticket it is a part of
         #[serde(default)]
         parent: Option<String>,
+        /// new: task where nothing is said
         #[serde(default, rename = "type")]
         kind: Option<String>,
     },
     Split {
+        /// split, phase, level: its id
         ticket: String,
+        /// split: one for each part
         titles: Vec<String>,
     },
     Phase {
         ticket: String,
+        #[schemars(extend("enum" = PHASES))]
         phase: String,
     },
     Level {
         ticket: String,
         #[serde(default)]
         level: Option<WorkLevel>,
+        /// level: why
         #[serde(default)]
         reason: Option<String>,
     },
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    match read(arguments)? {
-        Arguments::New {
-            title,
-            parent,
-            kind,
-        } => {
-            let kind = kind.unwrap_or_else(|| "task".to_owned());
-            let request = NewTicket {
+// `id` in every outcome, so that a client finds the ticket whatever the action was.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum TicketOutcome {
+    One(TicketView),
+    Split {
+        id: String,
+        children: Vec<TicketView>,
+    },
+}
+
+impl ToolDefinition for Ticket {
+    const NAME: &'static str = "ticket";
+    const DESCRIPTION: &'static str = "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is estimated again). Of an existing file only the key that changes is written.";
+    const SET: Toolset = Toolset::Tickets;
+    const HINTS: Hints = Hints::GOES_ON;
+    type Arguments = Arguments;
+    type Outcome = TicketOutcome;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketOutcome, Failure> {
+        match arguments {
+            Arguments::New {
                 title,
-                // The id is allocated in the write transaction: two agents cannot get the same one.
-                id: None,
-                parent: parent.map(|parent| vec![parent]),
+                parent,
                 kind,
-            };
-            value(&create_ticket(ctx, &request)?)
+            } => create_ticket(
+                ctx,
+                &NewTicket {
+                    title,
+                    // The id is allocated in the write transaction: two agents cannot get the same one.
+                    id: None,
+                    parent: parent.map(|parent| vec![parent]),
+                    kind: kind.unwrap_or_else(|| "task".to_owned()),
+                },
+            )
+            .map(TicketOutcome::One),
+            Arguments::Split { ticket, titles } => {
+                split_ticket(ctx, &[ticket], &titles).map(|split| TicketOutcome::Split {
+                    id: split.parent,
+                    children: split.children,
+                })
+            }
+            Arguments::Phase { ticket, phase } => {
+                set_phase(ctx, &[ticket], &phase).map(TicketOutcome::One)
+            }
+            Arguments::Level {
+                ticket,
+                level,
+                reason,
+            } => set_work_level(ctx, &[ticket], level, reason.as_deref()).map(TicketOutcome::One),
         }
-        Arguments::Split { ticket, titles } => {
-            let outcome = split_ticket(ctx, &[ticket], &titles)?;
-            // `id` in every result, so that one schema fits all actions.
-            Ok(json!({ "id": outcome.parent, "children": value(&outcome.children)? }))
-        }
-        Arguments::Phase { ticket, phase } => value(&set_phase(ctx, &[ticket], &phase)?),
-        Arguments::Level {
-            ticket,
-            level,
-            reason,
-        } => value(&set_work_level(ctx, &[ticket], level, reason.as_deref())?),
     }
 }
