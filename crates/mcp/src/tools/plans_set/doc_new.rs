@@ -1,38 +1,30 @@
 //! The tool `doc_new`.
 
-use application::plan_documents::create::create_document;
+use application::plan_documents::create::{NewDocument, create_document};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const DOC_NEW: Tool = Tool {
-    name: "doc_new",
-    description: "Use to begin a plan document; it becomes the current one.",
-    set: Toolset::Plans,
-    hints: Hints::CHANGES,
-    input: |_| schema::object(vec![("title", json!({ "type": "string" }), true)]),
-    output: || {
-        schema::result(&[
-            ("document", "string"),
-            ("plan_id", "string"),
-            ("file_path", "string"),
-        ])
-    },
-    run,
-};
+pub(crate) struct DocNew;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
     title: String,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    // Returns the id, which later calls may leave out while the document is current.
-    value(&create_document(ctx, &asked.title)?)
+impl ToolDefinition for DocNew {
+    const NAME: &'static str = "doc_new";
+    const DESCRIPTION: &'static str = "Use to begin a plan document; it becomes the current one.";
+    const SET: Toolset = Toolset::Plans;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = NewDocument;
+
+    fn run(ctx: &Context<'_>, Arguments { title }: Arguments) -> Result<NewDocument, Failure> {
+        // Returns the id, which later calls may leave out while the document is current.
+        create_document(ctx, &title)
+    }
 }

@@ -1,54 +1,65 @@
 //! The tool `doc_show`.
 
-use application::plan_documents::show::{show_document, show_entity};
+use application::plan_documents::show::{ShownDocument, show_document, show_entity};
 use application::{Context, Failure};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use domain::plan_document::Plan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::document;
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const DOC_SHOW: Tool = Tool {
-    name: "doc_show",
-    description: "Use to read a plan document, or one entity of it with the version a change must name.",
-    set: Toolset::Plans,
-    hints: Hints::READS,
-    input: |_| {
-        schema::object(vec![
-            (
-                "entity",
-                schema::text("M-001, CI-004, overview …; without it the whole plan"),
-                false,
-            ),
-            document(),
-        ])
-    },
-    output: || schema::result(&[("document", "string"), ("plan", "object")]),
-    run,
-};
+pub(crate) struct DocShow;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// M-001, CI-004, overview …; without it the whole plan
     #[serde(default)]
     entity: Option<String>,
+    /// id; without it the current one
     #[serde(default)]
     document: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let document = asked.document.as_deref();
-    match &asked.entity {
-        // One entity with its version: a change has to name it, and the whole plan is much larger.
-        Some(entity) => {
-            show_entity(ctx, document, entity).map(|entity| json!({ "entity": entity }))
-        }
-        None => {
-            let shown = show_document(ctx, document)?;
-            Ok(json!({ "document": shown.document, "plan": value(&shown.plan)? }))
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Shown {
+    Entity {
+        entity: Value,
+    },
+    Document {
+        document: String,
+        // The schema of plans is published by itself (`tl doc schema`) and too large for a list.
+        #[schemars(with = "Map<String, Value>")]
+        plan: Box<Plan>,
+    },
+}
+
+impl ToolDefinition for DocShow {
+    const NAME: &'static str = "doc_show";
+    const DESCRIPTION: &'static str =
+        "Use to read a plan document, or one entity of it with the version a change must name.";
+    const SET: Toolset = Toolset::Plans;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Arguments;
+    type Outcome = Shown;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Shown, Failure> {
+        let document = arguments.document.as_deref();
+        match &arguments.entity {
+            // One entity with its version: a change has to name it, and the whole plan is much larger.
+            Some(entity) => {
+                let entity = show_entity(ctx, document, entity)?;
+                Ok(Shown::Entity { entity })
+            }
+            None => {
+                let ShownDocument { document, plan, .. } = show_document(ctx, document)?;
+                Ok(Shown::Document {
+                    document,
+                    plan: Box::new(plan),
+                })
+            }
         }
     }
 }

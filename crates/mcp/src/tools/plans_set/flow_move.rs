@@ -1,48 +1,31 @@
 //! The tool `flow_move`.
 
-use application::workflows::RunSelector;
-use application::workflows::advance::advance_run;
+use application::workflows::advance::{AdvanceOutcome, advance_run};
 use application::workflows::start::start_run;
-use application::workflows::take::take_milestone;
+use application::workflows::take::{TakenMilestone, take_milestone};
+use application::workflows::{FlowView, RunSelector};
 use application::{Context, Failure, FailureKind};
-use domain::workflow::FlowMove;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use domain::workflow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::{one_of, subject};
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const FLOW_MOVE: Tool = Tool {
-    name: "flow_move",
-    description: "Use to start a workflow (planner, executor, story-planning), take a milestone of its wave, say that a step is done, or \
-                  pass or fail a gate as its review says.",
-    set: Toolset::Plans,
-    hints: Hints::CHANGES,
-    input: |_| {
-        let how = one_of(&["start", "take", "done", "pass", "fail"]);
-        schema::object(vec![
-            ("how", how, true),
-            subject(),
-            ("workflow", json!({ "type": "string" }), false),
-        ])
-    },
-    output: || schema::result(&[]),
-    run,
-};
+pub(crate) struct FlowMove;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
     how: How,
+    /// document, node or name; without it the current document
     #[serde(default)]
     subject: Option<String>,
     #[serde(default)]
     workflow: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum How {
     Start,
@@ -52,24 +35,43 @@ enum How {
     Fail,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let which = RunSelector {
-        subject: asked.subject.clone(),
-        workflow: asked.workflow.clone(),
-    };
-    match asked.how {
-        How::Start => {
-            // Optional in the schema, because the other moves find the only run by themselves.
-            let workflow = asked.workflow.ok_or_else(|| {
-                Failure::new(FailureKind::Invalid, "missing argument `workflow`")
-                    .with_step("planner, executor or story-planning")
-            })?;
-            value(&start_run(ctx, &workflow, asked.subject.as_deref())?)
+// The three have no member in common, and all of them would be the longest schema of the list.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Moved {
+    Started(#[schemars(with = "Map<String, Value>")] FlowView),
+    Taken(#[schemars(with = "Map<String, Value>")] TakenMilestone),
+    Advanced(#[schemars(with = "Map<String, Value>")] AdvanceOutcome),
+}
+
+impl ToolDefinition for FlowMove {
+    const NAME: &'static str = "flow_move";
+    const DESCRIPTION: &'static str = "Use to start a workflow (planner, executor, story-planning), take a milestone of its wave, say that a step is done, or \
+                  pass or fail a gate as its review says.";
+    const SET: Toolset = Toolset::Plans;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = Moved;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Moved, Failure> {
+        let which = RunSelector {
+            subject: arguments.subject,
+            workflow: arguments.workflow,
+        };
+        let advance = |step| advance_run(ctx, &which, step).map(Moved::Advanced);
+        match arguments.how {
+            How::Start => {
+                // Optional in the schema, because the other moves find the only run by themselves.
+                let workflow = which.workflow.as_deref().ok_or_else(|| {
+                    Failure::new(FailureKind::Invalid, "missing argument `workflow`")
+                        .with_step("planner, executor or story-planning")
+                })?;
+                start_run(ctx, workflow, which.subject.as_deref()).map(Moved::Started)
+            }
+            How::Take => take_milestone(ctx, &which).map(Moved::Taken),
+            How::Done => advance(workflow::FlowMove::Done),
+            How::Pass => advance(workflow::FlowMove::Pass),
+            How::Fail => advance(workflow::FlowMove::Fail),
         }
-        How::Take => value(&take_milestone(ctx, &which)?),
-        How::Done => value(&advance_run(ctx, &which, FlowMove::Done)?),
-        How::Pass => value(&advance_run(ctx, &which, FlowMove::Pass)?),
-        How::Fail => value(&advance_run(ctx, &which, FlowMove::Fail)?),
     }
 }

@@ -11,50 +11,25 @@ mod review_check;
 mod review_status;
 mod review_verdict;
 
-pub(super) use doc_change::DOC_CHANGE;
-pub(super) use doc_freeze::DOC_FREEZE;
-pub(super) use doc_new::DOC_NEW;
-pub(super) use doc_show::DOC_SHOW;
-pub(super) use doc_validate::DOC_VALIDATE;
-pub(super) use flow_move::FLOW_MOVE;
-pub(super) use flow_next::FLOW_NEXT;
-pub(super) use review_check::REVIEW_CHECK;
-pub(super) use review_status::REVIEW_STATUS;
-pub(super) use review_verdict::REVIEW_VERDICT;
+pub(super) use doc_change::DocChange;
+pub(super) use doc_freeze::DocFreeze;
+pub(super) use doc_new::DocNew;
+pub(super) use doc_show::DocShow;
+pub(super) use doc_validate::DocValidate;
+pub(super) use flow_move::FlowMove;
+pub(super) use flow_next::FlowNext;
+pub(super) use review_check::ReviewCheck;
+pub(super) use review_status::ReviewStatus;
+pub(super) use review_verdict::ReviewVerdict;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
-
-use super::schema::{Property, text};
 
 /// A document; the current one by default.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Document {
+pub(crate) struct DocumentOnly {
+    /// id; without it the current one
     #[serde(default)]
     document: Option<String>,
-}
-
-fn document() -> Property {
-    ("document", text("id; without it the current one"), false)
-}
-
-fn of() -> Property {
-    (
-        "of",
-        text("subject; without it the phase of the present workflow step"),
-        false,
-    )
-}
-
-fn subject() -> Property {
-    (
-        "subject",
-        text("document, node or name; without it the current document"),
-        false,
-    )
-}
-
-fn one_of(words: &[&str]) -> Value {
-    serde_json::json!({ "type": "string", "enum": words })
 }

@@ -1,64 +1,48 @@
 //! The tool `review_check`.
 
+use application::reviews::ItemOutcome;
 use application::reviews::add::{CheckRequest, add_check};
 use application::{Context, Failure};
 use domain::review::CheckSeverity;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{of, one_of};
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const REVIEW_CHECK: Tool = Tool {
-    name: "review_check",
-    description: "Use as a reviewer to write a check down before judging it.",
-    set: Toolset::Plans,
-    hints: Hints::CHANGES,
-    input: |_| {
-        schema::object(vec![
-            ("check", json!({ "type": "string" }), true),
-            ("severity", one_of(&["MUST", "SHOULD", "COULD"]), true),
-            (
-                "scope",
-                schema::text("a milestone, a file; without it everything"),
-                false,
-            ),
-            of(),
-        ])
-    },
-    output: || schema::result(&[("subject", "string"), ("item", "object")]),
-    run,
-};
+pub(crate) struct ReviewCheck;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
     check: String,
     severity: CheckSeverity,
+    /// a milestone, a file; without it everything
     #[serde(default)]
     scope: String,
+    /// subject; without it the phase of the present workflow step
     #[serde(default)]
     of: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments {
-        check,
-        severity,
-        scope,
-        of,
-    } = read(arguments)?;
-    // No authors: over MCP they come from the workflow, so that a caller cannot shift authorship.
-    value(&add_check(
-        ctx,
-        &CheckRequest {
-            of,
-            scope,
-            check,
-            severity,
-            authors: Vec::new(),
-        },
-    )?)
+impl ToolDefinition for ReviewCheck {
+    const NAME: &'static str = "review_check";
+    const DESCRIPTION: &'static str = "Use as a reviewer to write a check down before judging it.";
+    const SET: Toolset = Toolset::Plans;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = ItemOutcome;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ItemOutcome, Failure> {
+        // No authors: over MCP they come from the workflow, so that a caller cannot shift authorship.
+        add_check(
+            ctx,
+            &CheckRequest {
+                of: arguments.of,
+                scope: arguments.scope,
+                check: arguments.check,
+                severity: arguments.severity,
+                authors: Vec::new(),
+            },
+        )
+    }
 }

@@ -1,40 +1,33 @@
 //! The tool `review_status`.
 
+use application::reviews::ReviewView;
 use application::reviews::status::show_review;
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::of;
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const REVIEW_STATUS: Tool = Tool {
-    name: "review_status",
-    description: "Use to see a review: checks, verdicts, what stops the work, what waits for a person.",
-    set: Toolset::Plans,
-    hints: Hints::READS,
-    input: |_| schema::object(vec![of()]),
-    output: || {
-        schema::result(&[
-            ("state", "string"),
-            ("iteration", "integer"),
-            ("blocking", "list of string"),
-            ("items", "list of object"),
-        ])
-    },
-    run,
-};
+pub(crate) struct ReviewStatus;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// subject; without it the phase of the present workflow step
     #[serde(default)]
     of: Option<String>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    value(&show_review(ctx, asked.of.as_deref())?)
+impl ToolDefinition for ReviewStatus {
+    const NAME: &'static str = "review_status";
+    const DESCRIPTION: &'static str =
+        "Use to see a review: checks, verdicts, what stops the work, what waits for a person.";
+    const SET: Toolset = Toolset::Plans;
+    const HINTS: Hints = Hints::READS;
+    type Arguments = Arguments;
+    type Outcome = ReviewView;
+
+    fn run(ctx: &Context<'_>, Arguments { of }: Arguments) -> Result<ReviewView, Failure> {
+        show_review(ctx, of.as_deref())
+    }
 }

@@ -1,38 +1,20 @@
 //! The tool `review_verdict`.
 
+use application::reviews::ItemOutcome;
 use application::reviews::judge::{VerdictRequest, record_verdict};
 use application::{Context, Failure};
 use domain::review::CheckVerdict;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::{of, one_of};
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const REVIEW_VERDICT: Tool = Tool {
-    name: "review_verdict",
-    description: "Use as a reviewer to pass or fail a check; a failure names the place and what would be right.",
-    set: Toolset::Plans,
-    hints: Hints::CHANGES,
-    input: |_| {
-        schema::object(vec![
-            ("item", schema::text("qa-001"), true),
-            ("verdict", one_of(&["pass", "fail"]), true),
-            ("finding", json!({ "type": "string" }), false),
-            ("version", json!({ "type": "integer" }), false),
-            ("cost", json!({ "type": "integer" }), false),
-            of(),
-        ])
-    },
-    output: || schema::result(&[("subject", "string"), ("item", "object")]),
-    run,
-};
+pub(crate) struct ReviewVerdict;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// qa-001
     item: String,
     verdict: Word,
     #[serde(default)]
@@ -41,41 +23,43 @@ struct Arguments {
     version: Option<u64>,
     #[serde(default)]
     cost: u64,
+    /// subject; without it the phase of the present workflow step
     #[serde(default)]
     of: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Word {
     Pass,
     Fail,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    // A finding is required for a failure only; the use case refuses an empty one.
-    let verdict = match asked.verdict {
-        Word::Pass => CheckVerdict::Pass,
-        Word::Fail => CheckVerdict::Fail {
-            finding: asked.finding,
-        },
-    };
-    let Arguments {
-        of,
-        item,
-        version,
-        cost,
-        ..
-    } = asked;
-    value(&record_verdict(
-        ctx,
-        &VerdictRequest {
-            of,
-            item,
-            verdict,
-            version,
-            cost,
-        },
-    )?)
+impl ToolDefinition for ReviewVerdict {
+    const NAME: &'static str = "review_verdict";
+    const DESCRIPTION: &'static str = "Use as a reviewer to pass or fail a check; a failure names the place and what would be right.";
+    const SET: Toolset = Toolset::Plans;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = Arguments;
+    type Outcome = ItemOutcome;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ItemOutcome, Failure> {
+        // A finding is required for a failure only; the use case refuses an empty one.
+        let verdict = match arguments.verdict {
+            Word::Pass => CheckVerdict::Pass,
+            Word::Fail => CheckVerdict::Fail {
+                finding: arguments.finding,
+            },
+        };
+        record_verdict(
+            ctx,
+            &VerdictRequest {
+                of: arguments.of,
+                item: arguments.item,
+                verdict,
+                version: arguments.version,
+                cost: arguments.cost,
+            },
+        )
+    }
 }
