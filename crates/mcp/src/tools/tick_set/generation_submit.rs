@@ -1,65 +1,49 @@
 //! The tool `generation_submit`.
 
-use application::generation::advance::{StepAnswer, submit_step};
+use application::generation::advance::{NextGenerationStep, StepAnswer, submit_step};
 use application::{Context, Failure};
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::signature;
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const GENERATION_SUBMIT: Tool = Tool {
-    name: "generation_submit",
-    description: "Use to answer a step of a scene: prose as `text`, a verdict as `verdict`. Returns the next step, or how the scene ended.",
-    set: Toolset::Tick,
-    hints: Hints::GOES_ON,
-    input: |_| {
-        schema::object(vec![
-            ("scene_id", schema::node(), true),
-            ("nonce", schema::text("from the step"), true),
-            (
-                "text",
-                schema::text("for write, conclude and revise"),
-                false,
-            ),
-            (
-                "verdict",
-                json!({ "type": "object", "description": "for judge, of the schema the step returned" }),
-                false,
-            ),
-        ])
-    },
-    output: || schema::result(&[("next", "string")]),
-    run,
-};
+pub(crate) struct GenerationSubmit;
 
-#[derive(Deserialize)]
+// Text and verdict are two fields instead of a union type, which some clients reject.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(crate) struct Arguments {
+    /// alias or path
     scene_id: String,
+    /// from the step
     nonce: String,
+    /// for write, conclude and revise
     #[serde(default)]
     text: Option<String>,
+    /// for judge, of the schema the step returned
     #[serde(default)]
+    #[schemars(extend("type" = "object"))]
     verdict: Option<Value>,
 }
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments {
-        scene_id,
-        nonce,
-        text,
-        verdict,
-    } = read(arguments)?;
-    // Two fields instead of a union type, which some clients reject.
-    let answer = verdict.or(text.map(Value::String)).unwrap_or(Value::Null);
-    let answer = StepAnswer {
-        nonce,
-        answer,
-        writer: signature(ctx),
-        ..StepAnswer::default()
-    };
-    value(&submit_step(ctx, &[scene_id], &answer)?)
+impl ToolDefinition for GenerationSubmit {
+    const NAME: &'static str = "generation_submit";
+    const DESCRIPTION: &'static str = "Use to answer a step of a scene: prose as `text`, a verdict as `verdict`. Returns the next step, or how the scene ended.";
+    const SET: Toolset = Toolset::Tick;
+    const HINTS: Hints = Hints::GOES_ON;
+    type Arguments = Arguments;
+    type Outcome = NextGenerationStep;
+
+    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<NextGenerationStep, Failure> {
+        let text = arguments.text.map(Value::String);
+        let answer = StepAnswer {
+            nonce: arguments.nonce,
+            answer: arguments.verdict.or(text).unwrap_or(Value::Null),
+            writer: signature(ctx),
+            ..StepAnswer::default()
+        };
+        submit_step(ctx, &[arguments.scene_id], &answer)
+    }
 }

@@ -8,15 +8,17 @@ mod start_generation;
 mod tick_begin;
 mod tick_submit;
 
-pub(super) use generation_submit::GENERATION_SUBMIT;
-pub(super) use get_generation_status::GET_GENERATION_STATUS;
-pub(super) use resume_generation::RESUME_GENERATION;
-pub(super) use start_generation::START_GENERATION;
-pub(super) use tick_begin::TICK_BEGIN;
-pub(super) use tick_submit::TICK_SUBMIT;
+pub(super) use generation_submit::GenerationSubmit;
+pub(super) use get_generation_status::GetGenerationStatus;
+pub(super) use resume_generation::ResumeGeneration;
+pub(super) use start_generation::StartGeneration;
+pub(super) use tick_begin::TickBegin;
+pub(super) use tick_submit::TickSubmit;
 
 use application::Context;
 use domain::ids::Principal;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// Returns the author recorded for the output of a host's model.
 fn signature(ctx: &Context<'_>) -> String {
@@ -27,12 +29,9 @@ fn signature(ctx: &Context<'_>) -> String {
 }
 
 /// A scene only.
-#[derive(serde::Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SceneOnly {
+pub(crate) struct SceneOnly {
+    /// alias or path
     scene_id: String,
-}
-
-fn scene_schema() -> serde_json::Value {
-    crate::tools::schema::object(vec![("scene_id", crate::tools::schema::node(), true)])
 }

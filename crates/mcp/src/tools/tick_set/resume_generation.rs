@@ -1,28 +1,28 @@
 //! The tool `resume_generation`.
 
-use application::generation::advance::next_step;
+use application::generation::advance::{NextGenerationStep, next_step};
 use application::generation::start_generation::resume_generation;
 use application::{Context, Failure};
-use serde_json::Value;
 
-use super::{SceneOnly, scene_schema};
-use crate::tools::arguments::{read, value};
-use crate::tools::schema;
-use crate::tools::{Hints, Tool, Toolset};
+use super::SceneOnly;
+use crate::tools::{Hints, ToolDefinition, Toolset};
 
-pub(crate) const RESUME_GENERATION: Tool = Tool {
-    name: "resume_generation",
-    description: "Use to go on with a scene that stopped: returns the step it is at. A scene that is held is kept as it is.",
-    set: Toolset::Tick,
-    hints: Hints::CHANGES,
-    input: |_| scene_schema(),
-    output: || schema::result(&[("next", "string")]),
-    run,
-};
+pub(crate) struct ResumeGeneration;
 
-fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let SceneOnly { scene_id } = read(arguments)?;
-    // The resolved path of the scene goes on, so that both calls mean the same one.
-    let resumed = resume_generation(ctx, &[scene_id])?;
-    value(&next_step(ctx, &[resumed.scene])?)
+impl ToolDefinition for ResumeGeneration {
+    const NAME: &'static str = "resume_generation";
+    const DESCRIPTION: &'static str = "Use to go on with a scene that stopped: returns the step it is at. A scene that is held is kept as it is.";
+    const SET: Toolset = Toolset::Tick;
+    const HINTS: Hints = Hints::CHANGES;
+    type Arguments = SceneOnly;
+    type Outcome = NextGenerationStep;
+
+    fn run(
+        ctx: &Context<'_>,
+        SceneOnly { scene_id }: SceneOnly,
+    ) -> Result<NextGenerationStep, Failure> {
+        // The resolved path of the scene goes on, so that both calls mean the same one.
+        let resumed = resume_generation(ctx, &[scene_id])?;
+        next_step(ctx, &[resumed.scene])
+    }
 }
