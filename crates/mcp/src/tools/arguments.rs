@@ -58,23 +58,6 @@ impl EntityOnly {
     }
 }
 
-/// Parses `entity_type` and `entity_id` of a story tool, and the rest as `T`.
-pub(super) fn entity<T: DeserializeOwned>(arguments: &Value) -> Result<(Vec<String>, T), Failure> {
-    #[derive(Deserialize)]
-    struct Named {
-        entity_type: String,
-        entity_id: String,
-    }
-    let named: Named = read(arguments)?;
-    // Removed before the second parse, which denies unknown fields; `serde(flatten)` would disable
-    // that check.
-    let mut rest = arguments.clone();
-    if let Some(members) = rest.as_object_mut() {
-        members.retain(|name, _| name != "entity_type" && name != "entity_id");
-    }
-    Ok((words(&named.entity_type, &named.entity_id), read(&rest)?))
-}
-
 /// Name of a level of the project's story profiles.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("enum" = LEVELS))]

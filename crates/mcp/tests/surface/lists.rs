@@ -1,6 +1,7 @@
 //! The lists: small, constant, and as the design names them.
 
-use mcp::surface::{Offered, Surface, Toolset};
+use domain::profile::built_in_profile;
+use mcp::surface::{Catalogue, Offered, Surface, Toolset};
 use serde_json::{Value, json};
 
 use crate::{World, surface};
@@ -77,6 +78,46 @@ fn every_definition_is_known() {
         .map(|tool| listed(tool, true))
         .collect();
     insta::assert_snapshot!(serde_json::to_string_pretty(&tools).unwrap());
+}
+
+#[test]
+fn schemas_of_all_tools_are_flat_objects() {
+    let profiles =
+        ["story", "trail", "tickets", "milestones"].map(|name| built_in_profile(name).unwrap());
+    for tool in Catalogue::of(&profiles).unwrap().tools {
+        for (schema, allowed) in [
+            (&tool.input_schema, INPUT_KEYWORDS.as_slice()),
+            (&tool.output_schema, &["type", "items"]),
+        ] {
+            assert_eq!(schema["type"], "object", "{}", tool.name);
+            for property in schema["properties"].as_object().unwrap().values() {
+                assert_is_flat(tool.name, property, allowed);
+            }
+        }
+        assert_eq!(
+            tool.input_schema["additionalProperties"], false,
+            "{}",
+            tool.name
+        );
+    }
+}
+
+/// Keywords that every client understands.
+const INPUT_KEYWORDS: [&str; 6] = ["type", "items", "description", "enum", "minimum", "maximum"];
+
+fn assert_is_flat(tool: &str, schema: &Value, allowed: &[&str]) {
+    let keywords = schema.as_object().unwrap();
+    assert!(
+        keywords
+            .keys()
+            .all(|keyword| allowed.contains(&keyword.as_str())),
+        "{tool}: {schema}"
+    );
+    // One type and no union with null, which some clients reject.
+    assert!(schema["type"].is_string(), "{tool}: {schema}");
+    if let Some(items) = keywords.get("items") {
+        assert_is_flat(tool, items, allowed);
+    }
 }
 
 #[test]

@@ -38,11 +38,21 @@ pub(crate) fn surface(world: &Arc<World>) -> Surface {
     Surface::new(world.clone(), None, false).unwrap()
 }
 
-/// Calls a tool that must succeed.
+/// Calls a tool that must succeed, with a result that fits the published schema.
 #[track_caller]
 pub(crate) fn done(surface: &Surface, name: &str, arguments: Value) -> Value {
     match surface.call(&agent(), name, &arguments) {
-        Called::Done(value) => value,
+        Called::Done(value) => {
+            let tools = surface.tools();
+            let tool = tools
+                .iter()
+                .find(|tool| tool.name == name.replace('.', "_"));
+            let schema = &tool.unwrap().output_schema;
+            if let Err(error) = jsonschema::validate(schema, &value) {
+                panic!("{name}: {error} at {}: {value}", error.instance_path());
+            }
+            value
+        }
         other => panic!("{name} {arguments}: {other:?}"),
     }
 }
