@@ -1,6 +1,7 @@
 //! Diff between a version of a node's text and the present one.
 
-use domain::ports::StoreFault;
+use domain::node::Node;
+use domain::ports::{Snapshot, StoreFault};
 use domain::version::pick_version;
 
 use crate::context::Context;
@@ -27,9 +28,17 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
             ));
         }
     };
-    let state = seen.state;
-    let node = load_node(&*state, seen.id)?;
-    let entries = load_version_entries(&*state, &node)?;
+    let node = load_node(&*seen.state, seen.id)?;
+    load_version_diff(&*seen.state, &node, selector)
+}
+
+/// Returns the diff from a version to the present text.
+pub(crate) fn load_version_diff(
+    state: &dyn Snapshot,
+    node: &Node,
+    selector: &str,
+) -> Result<DiffView, Failure> {
+    let entries = load_version_entries(state, node)?;
     let older = pick_version(&node.alias, &entries, selector)?;
     let text = |hash| -> Result<String, Failure> {
         state.load_text(hash)?.ok_or_else(|| {

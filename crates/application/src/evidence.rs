@@ -252,7 +252,7 @@ pub fn show_evidence(ctx: &Context<'_>, node: &[String]) -> Result<EvidenceView,
 }
 
 /// Builds the view of a node's evidence.
-fn build_evidence_view(
+pub(crate) fn build_evidence_view(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     id: NodeId,

@@ -47,13 +47,21 @@ pub struct CauseLink {
 pub fn explain_status(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failure> {
     let seen = observe_node(ctx, words, ScanScope::Lineage)?;
     reject_extra_words(seen.rest)?;
-    let state = seen.state;
-    let node = load_node(&*state, seen.id)?;
-    let path = load_node_path(&*state, &node)?;
+    let node = load_node(&*seen.state, seen.id)?;
+    explain_node(ctx, &*seen.state, &node)
+}
+
+/// Explains the status of a loaded node.
+pub(crate) fn explain_node(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Explanation, Failure> {
+    let path = load_node_path(state, node)?;
     match node.status() {
-        Status::Approved => Ok(explain_approved(&node, path)),
-        Status::Draft => explain_draft(ctx, &*state, &node, path),
-        Status::RequiresRevalidation | Status::Invalid => explain_stale(&*state, &node, path),
+        Status::Approved => Ok(explain_approved(node, path)),
+        Status::Draft => explain_draft(ctx, state, node, path),
+        Status::RequiresRevalidation | Status::Invalid => explain_stale(state, node, path),
     }
 }
 

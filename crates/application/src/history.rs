@@ -38,7 +38,7 @@ pub fn list_history(
         reject_extra_words(seen.rest)?;
         (seen.state, Some(seen.id))
     };
-    load_history(&*state, node, request)
+    load_history(&*state, node, request.most, request.before)
 }
 
 /// Returns the recorded operations of the project without scanning the files, for a caller that
@@ -51,26 +51,19 @@ pub fn list_recorded_history(
     most: usize,
     before: Option<OperationId>,
 ) -> Result<Vec<OperationView>, Failure> {
-    load_history(
-        &*ctx.store.begin_read()?,
-        None,
-        &HistoryRequest {
-            node: Vec::new(),
-            most,
-            before,
-        },
-    )
+    load_history(&*ctx.store.begin_read()?, None, most, before)
 }
 
-/// Loads the requested page.
-fn load_history(
+/// Returns at most `most` operations before one, newest first.
+pub(crate) fn load_history(
     state: &dyn Snapshot,
     node: Option<NodeId>,
-    request: &HistoryRequest,
+    most: usize,
+    before: Option<OperationId>,
 ) -> Result<Vec<OperationView>, Failure> {
     let heads = match node {
-        None => state.operation_heads(request.before, request.most)?,
-        Some(node) => state.operation_heads_of_node(node, request.before, request.most)?,
+        None => state.operation_heads(before, most)?,
+        Some(node) => state.operation_heads_of_node(node, before, most)?,
     };
     Ok(heads
         .into_iter()

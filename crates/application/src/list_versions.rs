@@ -49,11 +49,23 @@ pub struct VersionView {
 pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView, Failure> {
     let seen = observe_node(ctx, words, ScanScope::Lineage)?;
     reject_extra_words(seen.rest)?;
-    let state = seen.state;
-    let node = load_node(&*state, seen.id)?;
+    let state = &*seen.state;
+    let node = load_node(state, seen.id)?;
+    Ok(VersionsView {
+        entity_id: node.alias.clone(),
+        path: load_node_path(state, &node)?,
+        versions: load_version_views(state, &node)?,
+    })
+}
+
+/// Returns the versions of a node, newest first, the present one at the top.
+pub(crate) fn load_version_views(
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<VersionView>, StoreFault> {
     let mut back = 0;
     let mut versions = Vec::new();
-    for entry in load_version_entries(&*state, &node)? {
+    for entry in load_version_entries(state, node)? {
         // The head has the summary; the facts of a large operation would be read for nothing.
         let operation = state.operation_head(entry.version.operation)?;
         if !entry.current {
@@ -65,7 +77,7 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
             at: entry.version.at,
             timestamp: entry.version.at.format_for_file_name(),
             size: entry.version.size,
-            masked: MaskedText::read_record(&*state, entry.version.hash)?.is_some(),
+            masked: MaskedText::read_record(state, entry.version.hash)?.is_some(),
             current: entry.current,
             approved: node
                 .approval
@@ -79,11 +91,7 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
             backups: entry.backups,
         });
     }
-    Ok(VersionsView {
-        entity_id: node.alias.clone(),
-        path: load_node_path(&*state, &node)?,
-        versions,
-    })
+    Ok(versions)
 }
 
 /// Returns the versions of a node with their backups, newest first, the present one at the top.

@@ -1,15 +1,12 @@
 //! Read-only JSON API; a test checks its responses against `assets/openapi.json`.
 
 use std::collections::BTreeMap;
+use std::slice::from_ref;
 
-use application::comment::{CommentView, list_comments};
-use application::evidence::{EvidenceView, show_evidence};
-use application::explain::{Explanation, explain_status};
 use application::history::{HistoryRequest, list_history, list_recorded_history};
-use application::list_versions::{VersionView, list_versions};
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, MemoryView, show_memory};
-use application::read_plan::{PlanView, read_plan};
+use application::node_page::{NodePage, load_node_page};
 use application::reviews::ReviewView;
 use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
@@ -26,7 +23,6 @@ use axum::routing::get;
 use axum::{Json, Router};
 use domain::ids::OperationId;
 use domain::memory::EntryKind;
-use domain::node::Status;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::ApiRefusal;
@@ -84,57 +80,12 @@ async fn tree(
     ))
 }
 
-/// One plan with its versions, evidence, comments and log.
-#[derive(Serialize)]
-pub(crate) struct Whole {
-    #[serde(flatten)]
-    pub(crate) plan: PlanView,
-    /// Why it is stale or invalid; `None` if it is neither.
-    pub(crate) why: Option<Explanation>,
-    pub(crate) versions: Vec<VersionView>,
-    pub(crate) evidence: Option<EvidenceView>,
-    pub(crate) comments: Vec<CommentView>,
-    pub(crate) log: Vec<OperationView>,
-}
-
-/// Maximum number of operations shown with a plan.
-const MAX_LOG_ENTRIES: usize = 20;
-
-/// Reads one plan with its versions, evidence, comments and log.
-pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
-    let words = [path.to_owned()];
-    let plan = read_plan(ctx, &words)?;
-    // The explanation reads the whole chain of parents; only these two need one.
-    let stale = matches!(
-        plan.plan.node.status,
-        Status::RequiresRevalidation | Status::Invalid
-    );
-    Ok(Whole {
-        why: if stale {
-            Some(explain_status(ctx, &words)?)
-        } else {
-            None
-        },
-        versions: list_versions(ctx, &words)?.versions,
-        // Evidence exists only for some kinds of nodes; a failure means there is none.
-        evidence: show_evidence(ctx, &words)
-            .ok()
-            .filter(|evidence| !evidence.proofs.is_empty()),
-        comments: list_comments(ctx, &words)?,
-        log: list_history(
-            ctx,
-            &HistoryRequest {
-                node: words.to_vec(),
-                most: MAX_LOG_ENTRIES,
-                before: None,
-            },
-        )?,
-        plan,
-    })
-}
-
-async fn node(State(dashboard): State<Dashboard>, Path(path): Path<String>) -> Answer<Whole> {
-    Ok(Json(dashboard.ask(move |ctx| whole(ctx, &path)).await?))
+async fn node(State(dashboard): State<Dashboard>, Path(path): Path<String>) -> Answer<NodePage> {
+    Ok(Json(
+        dashboard
+            .ask(move |ctx| load_node_page(ctx, from_ref(&path), None))
+            .await?,
+    ))
 }
 
 /// Query of the timeline.

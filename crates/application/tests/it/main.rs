@@ -19,6 +19,7 @@ mod history;
 mod hooks;
 mod life;
 mod next_work;
+mod node_page;
 mod observation;
 mod plan_gates;
 mod prompts;

@@ -1,10 +1,11 @@
 //! Page of one plan: text, parent, explanation of its status, decisions, versions, evidence, log.
 
-use application::diff_version::diff_version;
+use std::slice::from_ref;
+
 use application::evidence::EvidenceView;
 use application::explain::Explanation;
 use application::list_versions::VersionView;
-use application::read_plan::{PlanText, PlanView};
+use application::node_page::{NodePage, PlanText, PlanView, load_node_page};
 use application::views::DiffView;
 use axum::extract::{Path, Query, State};
 use domain::node::Status;
@@ -15,7 +16,6 @@ use super::{
     NavigationEntry, diff, link_to_node, render_message, render_notice, render_page,
     render_principal, render_progress, render_status, render_time,
 };
-use crate::api::{Whole, whole};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown, urls};
 
@@ -33,32 +33,21 @@ pub(crate) async fn node_page(
     Path(path): Path<String>,
     Query(beside): Query<Beside>,
 ) -> Result<Markup, Refusal> {
-    // The diff is made only on request: it reads two texts from the store.
     let version = beside.version.clone();
-    let (found, compared) = dashboard
-        .ask(move |ctx| {
-            let found = whole(ctx, &path)?;
-            let words = version
-                .iter()
-                .map(|version| vec![path.clone(), version.clone()]);
-            let compared = words
-                .map(|words| diff_version(ctx, &words))
-                .next()
-                .transpose()?;
-            Ok((found, compared))
-        })
+    let found = dashboard
+        .ask(move |ctx| load_node_page(ctx, from_ref(&path), version.as_deref()))
         .await?;
     // The path, because browsers show it in tabs and history, and titles repeat.
     let title = found.plan.plan.node.path.clone();
     Ok(render_page(
         NavigationEntry::Elsewhere,
         &title,
-        &render_content(&found, compared.as_ref(), &beside),
+        &render_content(&found, &beside),
     ))
 }
 
-fn render_content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Markup {
-    let Whole {
+fn render_content(found: &NodePage, beside: &Beside) -> Markup {
+    let NodePage {
         plan:
             view @ PlanView {
                 plan,
@@ -71,6 +60,7 @@ fn render_content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -
         evidence,
         comments,
         log,
+        compared,
     } = found;
     let node = &plan.node;
     html! {
@@ -133,7 +123,7 @@ fn render_content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -
             textarea #say name="text" rows="3" required maxlength="10000" {}
             button type="submit" { "Comment" }
         }
-        (render_versions(node.path.as_str(), versions, compared))
+        (render_versions(node.path.as_str(), versions, compared.as_ref()))
         @if let Some(evidence) = evidence { (render_evidence(evidence)) }
         section #log data-live {
             h2 { "Log" }

@@ -1,0 +1,135 @@
+//! The page of one plan: text, parent, explanation of its status, versions, evidence, comments, log.
+//!
+//! Everything comes from one snapshot, after one scan of the files the plan depends on, so that no
+//! part of a page is older than another.
+
+use domain::ids::NodeId;
+use domain::node::{Node, Status};
+use domain::ports::Snapshot;
+use serde::Serialize;
+
+use crate::approve::collect_warnings;
+use crate::comment::{CommentView, load_comments};
+use crate::context::Context;
+use crate::diff_version::load_version_diff;
+use crate::evidence::{EvidenceView, build_evidence_view};
+use crate::explain::{Explanation, explain_node};
+use crate::failure::Failure;
+use crate::history::load_history;
+use crate::list_versions::{VersionView, load_version_views};
+use crate::locate::{load_node, load_parent, reject_extra_words};
+use crate::observe::observe_node;
+use crate::scan::ScanScope;
+use crate::views::{DiffView, NodeView, OperationView, load_node_view};
+
+/// A plan with its text.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanText {
+    #[serde(flatten)]
+    pub node: NodeView,
+    pub text: Option<String>,
+}
+
+/// A plan and its parent.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanView {
+    #[serde(flatten)]
+    pub plan: PlanText,
+    pub parent: Option<PlanText>,
+    /// Consistency warnings against the parent.
+    pub warnings: Vec<String>,
+    /// The paths from the root down to the node itself.
+    pub lineage: Vec<String>,
+}
+
+/// A plan with everything known about it.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodePage {
+    #[serde(flatten)]
+    pub plan: PlanView,
+    /// Why it is stale or invalid; `None` if it is neither.
+    pub why: Option<Explanation>,
+    pub versions: Vec<VersionView>,
+    /// Only if something is declared.
+    pub evidence: Option<EvidenceView>,
+    pub comments: Vec<CommentView>,
+    /// The latest operations.
+    pub log: Vec<OperationView>,
+    /// The requested diff, for the page alone.
+    #[serde(skip)]
+    pub compared: Option<DiffView>,
+}
+
+/// Maximum number of operations shown with a plan.
+const MAX_LOG_ENTRIES: usize = 20;
+
+/// Returns the page of a plan, with the diff from the version `compared` to the present text.
+///
+/// # Errors
+/// When there is no such node or version, or the state cannot be read.
+pub fn load_node_page(
+    ctx: &Context<'_>,
+    words: &[String],
+    compared: Option<&str>,
+) -> Result<NodePage, Failure> {
+    let seen = observe_node(ctx, words, ScanScope::Lineage)?;
+    reject_extra_words(seen.rest)?;
+    let state = &*seen.state;
+    let node = load_node(state, seen.id)?;
+    Ok(NodePage {
+        plan: load_plan_view(ctx, state, &node)?,
+        // The explanation reads the whole chain of parents; only these two need one.
+        why: match node.status() {
+            Status::RequiresRevalidation | Status::Invalid => {
+                Some(explain_node(ctx, state, &node)?)
+            }
+            Status::Draft | Status::Approved => None,
+        },
+        versions: load_version_views(state, &node)?,
+        // A proof that cannot be judged, such as one with unreadable inputs, must not hide the
+        // plan.
+        evidence: build_evidence_view(ctx, state, node.id, None)
+            .ok()
+            .filter(|evidence| !evidence.proofs.is_empty()),
+        comments: load_comments(state, Some(node.id))?,
+        log: load_history(state, Some(node.id), MAX_LOG_ENTRIES, None)?,
+        // Only on request: it reads two texts from the store.
+        compared: compared
+            .map(|version| load_version_diff(state, &node, version))
+            .transpose()?,
+    })
+}
+
+fn load_plan_view(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<PlanView, Failure> {
+    let parent = load_parent(state, node)?;
+    let plan = load_plan_text(state, node.id)?;
+    let mut lineage: Vec<String> = Vec::new();
+    for alias in plan.node.path.split('/') {
+        lineage.push(
+            lineage
+                .last()
+                .map_or_else(|| alias.to_owned(), |above| format!("{above}/{alias}")),
+        );
+    }
+    Ok(PlanView {
+        warnings: collect_warnings(ctx, state, node, parent.as_ref())?,
+        parent: parent
+            .map(|parent| load_plan_text(state, parent.id))
+            .transpose()?,
+        plan,
+        lineage,
+    })
+}
+
+fn load_plan_text(state: &dyn Snapshot, id: NodeId) -> Result<PlanText, Failure> {
+    let node = load_node_view(state, id)?;
+    let text = match node.version_hash {
+        Some(version) => state.load_text(version)?,
+        None => None,
+    };
+    Ok(PlanText { node, text })
+}
