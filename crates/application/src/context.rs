@@ -245,7 +245,7 @@ impl<'a> Context<'a> {
         self.noticed.take()
     }
 
-    /// Like [`Context::take_noticed`], with at most ten misplaced or unavailable files and the
+    /// Like [`Context::take_notices`], with at most ten misplaced or unavailable files and the
     /// number of the others.
     pub fn take_short_notices(&self) -> Vec<Notice> {
         let mut noticed = self.take_notices();

@@ -1,4 +1,4 @@
-//! `tl secret`: finds secrets in stored data and rewrites the history without them.
+//! `tl state secret`: finds secrets in stored data and rewrites the history without them.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,9 @@ use domain::text::count_with_noun;
 use serde_json::{Value, json};
 use store::{SecretPlace, SystemClock, purge_secrets, scan_secrets};
 
+use crate::caller::acting_principal;
 use crate::exit_code::ExitCode;
-use crate::settings::{acting_principal, read_yes_or_no};
+use crate::settings::read_yes_or_no;
 use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -23,7 +24,7 @@ use crate::wiring::{App, Project};
 /// by `purge`. Plan files are yours: `tl check` lists lines that contain a secret.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl secret scan     # exits with 3 if something is found\n  tl secret purge    # in a terminal, by a person"
+    after_help = "Examples:\n  tl state secret scan     # exits with 3 if something is found\n  tl state secret purge    # in a terminal, by a person"
 )]
 pub(crate) struct SecretArgs {
     #[command(subcommand)]
@@ -82,7 +83,7 @@ fn scan_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         count_with_noun(places.len(), "place", "places")
     ));
     app.ui.print_message(format_args!(
-        "  {}: revoke them where they were issued, then run `tl secret purge`",
+        "  {}: revoke them where they were issued, then run `tl state secret purge`",
         styled(INFO, "next")
     ));
     Ok(code)
@@ -99,10 +100,10 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
             "a history in PostgreSQL cannot be rewritten in place, because others work on it"
                 .to_owned(),
         )
-        .with_step("tl move --to sqlite   # while nobody else works on the project")
-        .with_step("tl secret purge")
+        .with_step("tl state move --to sqlite   # while nobody else works on the project")
+        .with_step("tl state secret purge")
         .with_step(
-            "tl move --to postgres   # then drop the quarantined project from the database",
+            "tl state move --to postgres   # then drop the quarantined project from the database",
         ));
     }
     // Under every policy: a rewritten history cannot be compared with the old one afterwards, so it
@@ -111,7 +112,7 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         return Err(refuse(format!(
             "rewriting the history needs a person's decision, and {why}"
         ))
-        .with_step("ask the person to run `tl secret purge` in a terminal"));
+        .with_step("ask the person to run `tl state secret purge` in a terminal"));
     }
     drop(project.open_store(app.ui, None)?);
     let places = scan_secrets(layout, storage)?;
@@ -141,7 +142,7 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
             FailureKind::Conflict,
             "the history was purged by another process meanwhile",
         )
-        .with_step("tl secret scan"));
+        .with_step("tl state secret scan"));
     };
     // The rewritten history has other hashes. A person has just confirmed it, so it becomes the
     // known one; otherwise every later command would warn of a changed history.
@@ -195,7 +196,7 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     }
     app.ui.print_message(format_args!(
         "{}: copies elsewhere are not changed: revoke the secrets; remove them from git's history (git filter-repo) \
-                 if `.throughline` was committed; create new backups; clients of a team server have to join again (tl join)",
+                 if `.throughline` was committed; create new backups; clients of a team server have to join again (tl team join)",
         styled(INFO, "note")
     ));
     Ok(code)
