@@ -7,6 +7,7 @@ use domain::session::LogEntryKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::notes::stamps_of_minute;
 use super::session_change::open_own_session;
 use super::trail_state::free_stamp;
 use crate::context::Context;
@@ -41,13 +42,7 @@ pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure>
     let text = validate_note_text(text, MAX_ANCHOR_CHARS)?;
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);
-    let stamp = free_stamp(ctx, |digits| {
-        Ok(tx
-            .records_by_prefix("anchor", digits)?
-            .into_iter()
-            .map(|(key, _)| key)
-            .collect())
-    })?;
+    let stamp = free_stamp(ctx, |digits| Ok(stamps_of_minute(&*tx, digits)?))?;
     // An anchor needs no session; with one it is also a turning point in the session's log.
     let change = open_own_session(ctx, &*tx)?;
     let session_stamp = change.as_ref().map(|change| change.session.stamp);

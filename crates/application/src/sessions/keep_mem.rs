@@ -7,6 +7,7 @@ use domain::session::LogEntryKind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::notes::stamps_of_minute;
 use super::session_change::open_own_session;
 use super::trail_state::free_stamp;
 use crate::context::Context;
@@ -52,13 +53,7 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
     let shelf = parse_shelf_name(request.shelf.as_deref().unwrap_or(DEFAULT_SHELF))?;
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);
-    let stamp = free_stamp(ctx, |digits| {
-        Ok(tx
-            .records_by_prefix("mem", digits)?
-            .into_iter()
-            .map(|(key, _)| key)
-            .collect())
-    })?;
+    let stamp = free_stamp(ctx, |digits| Ok(stamps_of_minute(&*tx, digits)?))?;
     // Notes can be kept without a session and without a trail.
     let change = open_own_session(ctx, &*tx)?;
     let mem = Mem {

@@ -19,6 +19,7 @@ pub mod list_sessions;
 pub mod list_signals;
 pub mod map_context;
 pub mod migrate_trail;
+pub mod notes;
 pub mod prune_trail;
 pub mod recall_mems;
 pub mod scan_hierarchy;

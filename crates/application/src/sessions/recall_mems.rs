@@ -35,11 +35,7 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
     let shelf = request.shelf.as_deref().map(parse_shelf_name).transpose()?;
     let query = SearchQuery::parse_query(&request.query);
     if query.is_empty() {
-        return Err(Failure::new(
-            FailureKind::Invalid,
-            "empty query: expected words to search for",
-        )
-        .with_step("tl mem shelves"));
+        return Err(empty_query());
     }
     let state = ctx.store.begin_read()?;
     // The index knows no shelves: hits are filtered afterwards, so more of them are fetched.
@@ -61,6 +57,14 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
         }
     }
     Ok(found)
+}
+
+pub(super) fn empty_query() -> Failure {
+    Failure::new(
+        FailureKind::Invalid,
+        "empty query: expected words to search for",
+    )
+    .with_step("tl note list")
 }
 
 /// Returns the shelves, by name.
