@@ -137,7 +137,7 @@ class Codex(Host):
             '[projects."%s"]' % session.project, 'trust_level = "trusted"', ""]))
 
     def command(self, session):
-        # Without --dangerously-bypass-hook-trust: hooks run because `tl doctor --trust codex` was asked to trust them.
+        # Without --dangerously-bypass-hook-trust: hooks run because `tl host doctor --trust codex` was asked to trust them.
         return [session.program, "exec", "--json", "--skip-git-repo-check"] + session.arguments + [session.prompt], {
             "CODEX_HOME": os.path.join(session.home, ".codex"), "LAB_KEY": "dummy"}
 

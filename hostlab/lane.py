@@ -153,7 +153,7 @@ class Session:
         self.must("init")
         self.must("init", "--host", ",".join([*self.host.beside, self.host.name]))
         if self.host.name == "codex":
-            self.must("doctor", "--trust", "codex")
+            self.must("host", "doctor", "--trust", "codex")
         self.put(ACT, ACT_TEXT)
         self.must("status")
 

@@ -74,7 +74,7 @@ def expect(holds, what):
 
 
 def ticks(story):
-    done = story.run("--json", "tick", "--count", "2")
+    done = story.run("--json", "story", "tick", "--count", "2")
     outcomes = json.loads(done.stdout)
     settled = {it["tick"] for it in outcomes if it["status"] == "done"}
     for it in outcomes:
@@ -114,7 +114,7 @@ def main():
     print(f"model {model} at {base_url}")
     with tempfile.TemporaryDirectory(prefix="throughline-llm-") as folder:
         story = Story(tl, folder, base_url, model)
-        story.ok("novel", "new", "book", directory=folder)
+        story.ok("story", "new", "book", directory=folder)
         story.write(".throughline/config.toml", 'profiles = ["story"]\n\n[policy.generation]\nscene_words = 60\n')
         story.write("acts/act-1/strategic-plan.md", "# Act 1: The map\n\n## Characters\n- Elena\n- Marcus\n\n## Locations\n- The Archive\n")
         story.write("acts/act-1/chapters/chapter-01/plan.md", "# Chapter 1: Dust\n\n## Characters\n- Elena\n")
@@ -124,7 +124,7 @@ def main():
         print(story.ok("llm", "check").rstrip())
         ticks(story)
         scene(story)
-        stats = json.loads(story.ok("--json", "novel", "stats"))
+        stats = json.loads(story.ok("--json", "story", "stats"))
         expect(stats["spending"]["calls"] >= 3, f"only {stats['spending']['calls']} calls are in the ledger")
         story.ok("check")
     print("the loop holds with this model")

@@ -42,7 +42,7 @@ pub fn accept_operations(
     if !admitted.scope.is_sufficient_for(Scope::Agent) {
         return Err(
             Failure::new(FailureKind::Refused, "this token is read-only")
-                .with_step("ask for another one: tl token create"),
+                .with_step("ask for another one: tl team token create"),
         );
     }
     let read = lines

@@ -90,7 +90,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
             kind: AuditFindingKind::Store(found.kind.as_str()),
             node: None,
             message: found.message,
-            next_steps: vec!["tl repair".to_owned()],
+            next_steps: vec!["tl state repair".to_owned()],
         });
     }
     findings.extend(find_untrusted(ctx));
@@ -240,7 +240,7 @@ fn check_stored_text(state: &dyn Snapshot, tree: &Tree, node: &Node) -> Vec<Audi
             ),
             next_steps: vec![
                 format!("take it out of `{file}`, and revoke it if the file was ever shared"),
-                "tl secret scan   # whether older history holds it".to_owned(),
+                "tl state secret scan   # whether older history holds it".to_owned(),
             ],
         });
     }

@@ -386,7 +386,9 @@ impl From<MapRefused> for Failure {
             MapRefused::NoTrajectory(_) | MapRefused::Finished(_) | MapRefused::Trajectory => {
                 failure.with_step("tl trail intent \"what this session is for\"")
             }
-            MapRefused::NoTactic => failure.with_step("tl trail map tactic \"the way it is tried\""),
+            MapRefused::NoTactic => {
+                failure.with_step("tl trail map tactic \"the way it is tried\"")
+            }
             MapRefused::TooLong(_) => failure.with_step("tl note add \"the details\""),
             MapRefused::Empty => failure,
         }

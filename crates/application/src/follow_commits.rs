@@ -117,7 +117,7 @@ fn follow_commit(
     if after.lines > most && !done {
         told.push(format!(
             "Throughline: {} has taken {} lines, more than {most}: split the scenario in test-definitions.md, or close what \
-             is finished: tl scenario done",
+             is finished: tl ticket scenario done",
             scenario.alias, after.lines
         ));
     }

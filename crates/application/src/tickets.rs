@@ -391,7 +391,7 @@ fn build_scenarios_view(
             .ticket
             .ok_or_else(|| {
                 Failure::new(FailureKind::NotFound, "this session works on no ticket")
-                    .with_step("tl scenario list 017a")
+                    .with_step("tl ticket scenario list 017a")
                     .with_step("tl focus enter 017a")
             })?,
         words => {
@@ -444,7 +444,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
                 .and_then(|ticket| ticket.current.clone())
                 .ok_or_else(|| {
                     Failure::new(FailureKind::NotFound, "this session works on no scenario")
-                        .with_step("tl scenario done NAME")
+                        .with_step("tl ticket scenario done NAME")
                 })?,
             words => find_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
         };
@@ -491,7 +491,7 @@ fn find_scenario(
             FailureKind::Invalid,
             format!("`{name}` is a ticket, not a scenario"),
         )
-        .with_step(format!("tl scenario list {name}"))
+        .with_step(format!("tl ticket scenario list {name}"))
         .with_step(format!("tl progress {name} complete")));
     }
     Ok(node)

@@ -96,8 +96,8 @@ fn open_token_store<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn TokenStore + 'c>
             FailureKind::Refused,
             "there is no token store here: tokens are in the database, on the machine that has it",
         )
-        .with_step("tl move --to sqlite        # from storage = \"json\"")
-        .with_step("tl move --to postgres://…  # for several machines")
+        .with_step("tl state move --to sqlite        # from storage = \"json\"")
+        .with_step("tl state move --to postgres://…  # for several machines")
     })
 }
 
@@ -204,7 +204,7 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     let at = token_store_time(ctx, &*book)?;
     let token = book.revoke_token(id, at)?.ok_or_else(|| {
         Failure::new(FailureKind::NotFound, format!("there is no token `{id}`"))
-            .with_step("tl token list")
+            .with_step("tl team token list")
     })?;
     // Revoking is idempotent; only the first time is an event for the audit log.
     if token.revoked_at == Some(at) {

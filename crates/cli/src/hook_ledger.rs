@@ -1,6 +1,6 @@
 //! Hook ledger: an append-only log with one JSON line per hook, `.throughline/hooks.jsonl`.
 //!
-//! It feeds `tl doctor` and `tl gate stats`, and contains no text of plans or tools. A line is one
+//! It feeds `tl host doctor` and `tl gate stats`, and contains no text of plans or tools. A line is one
 //! `O_APPEND` write, so that concurrent hooks lose nothing; it is not synced.
 
 use std::fs::File;
@@ -178,7 +178,7 @@ impl LedgerFile {
         // First and last only: a broken disk can cause hundreds, and a briefing is bounded.
         let (first, last) = (lines.next()?, text.lines().last()?);
         Some(format!(
-            "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was checked again now; details: tl doctor",
+            "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was checked again now; details: tl host doctor",
             count_with_noun(text.lines().count(), "check", "checks")
         ))
     }

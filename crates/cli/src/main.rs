@@ -38,7 +38,7 @@ use domain::text::is_unprintable;
 use crate::commands::Command;
 use crate::commands::overview::print_overview;
 use crate::exit_code::ExitCode;
-use crate::help::{full_parser, render_all_commands};
+use crate::help::{full_parser, print_all_commands};
 use crate::renamed_commands::{RenamedLine, rename_former_command, word_positions};
 use crate::ui::{BAD, Ui, styled};
 use crate::wiring::App;
@@ -150,13 +150,17 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         && !asks_for_help(&arguments)
         && !arguments.iter().any(|argument| argument == "--silent")
     {
-        print_plain_message(&notice);
+        let ui = Ui {
+            json: false,
+            silent: false,
+        };
+        ui.print_message(notice);
     }
     if let [_, help, all] = &*arguments
         && help == "help"
         && (all == "all" || all == "--all")
     {
-        anstream::print!("{}", render_all_commands().ansi());
+        print_all_commands();
         return ExitCode::Done;
     }
     let parsed = match parse_single_command(&arguments) {
@@ -224,15 +228,6 @@ fn parse_single_command(arguments: &[OsString]) -> Option<Cli> {
         everywhere: GlobalOptions::from_arg_matches(&matches).ok()?,
         command,
     })
-}
-
-/// Prints a message on stderr before the options are parsed.
-fn print_plain_message(text: &str) {
-    let ui = Ui {
-        json: false,
-        silent: false,
-    };
-    ui.print_message(text);
 }
 
 /// Reports a usage error, or prints the help or version that was asked for.

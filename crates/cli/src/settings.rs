@@ -53,8 +53,7 @@ pub(crate) fn load_settings_for_hook(root: &Path) -> Result<Settings, Failure> {
 }
 
 pub(crate) fn settings_failure(problem: &domain::settings::SettingsProblem) -> Failure {
-    Failure::new(FailureKind::Invalid, problem.to_string())
-        .with_step("tl config check")
+    Failure::new(FailureKind::Invalid, problem.to_string()).with_step("tl config check")
 }
 
 /// Applies the team server, which the environment or the user's choice names, never `config.toml`.

@@ -109,7 +109,7 @@ fn audit_content(tree: &Tree, node: &Node, findings: &mut Vec<AuditFinding>) {
             kind: AuditFindingKind::Orphan,
             message: format!("`{path}` has no plan file `{file}`, but there are plans below it"),
             next_steps: vec![
-                "tl repair --rebuild-orphans".to_owned(),
+                "tl state repair --rebuild-orphans".to_owned(),
                 format!("tl plan {} {}", node.level, node.alias),
             ],
             node: Some(path),
@@ -119,7 +119,7 @@ fn audit_content(tree: &Tree, node: &Node, findings: &mut Vec<AuditFinding>) {
             message: format!("the plan file of `{path}` is missing: `{file}`"),
             next_steps: vec![
                 format!("tl versions {path}"),
-                "tl repair --forget-missing".to_owned(),
+                "tl state repair --forget-missing".to_owned(),
             ],
             node: Some(path),
         }),
@@ -183,13 +183,13 @@ fn audit_hierarchy(
         None if node.parent.is_some() => {
             broken(
                 format!("the parent of `{path}` is not there"),
-                vec!["tl repair --rebuild-orphans".to_owned()],
+                vec!["tl state repair --rebuild-orphans".to_owned()],
             );
         }
         None if !level.root => {
             broken(
                 format!("`{path}` is a `{}` without a parent", level.name),
-                vec!["tl rebuild".to_owned()],
+                vec!["tl state rebuild".to_owned()],
             );
         }
         Some(parent) if !level.under.contains(&parent.level) => broken(
@@ -236,7 +236,7 @@ fn audit_statuses(
                             group.before.status,
                             group.after.status
                         ),
-                        next_steps: vec!["tl repair --fix-hashes".to_owned()],
+                        next_steps: vec!["tl state repair --fix-hashes".to_owned()],
                     });
                 }
             }
@@ -245,7 +245,7 @@ fn audit_statuses(
                 kind: AuditFindingKind::BrokenHierarchy,
                 node: Some(tree.alias_path(top)),
                 message: too_deep.to_string(),
-                next_steps: vec!["tl rebuild".to_owned()],
+                next_steps: vec!["tl state rebuild".to_owned()],
             }),
         }
     }

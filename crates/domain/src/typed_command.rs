@@ -58,7 +58,7 @@ mod tests {
         for command in [
             "tl approve act-1",
             "ls hooks",
-            "tl doctor",
+            "tl host doctor",
             "git hook run",
             "title hook",
         ] {

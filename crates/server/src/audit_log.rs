@@ -374,7 +374,7 @@ impl Writer {
                     ..line.line.clone()
                 })
                 .collect();
-            // To the minute: `tl token list` shows no more, and a row is rewritten less often.
+            // To the minute: `tl team token list` shows no more, and a row is rewritten less often.
             let to_the_minute =
                 |at: Timestamp| Timestamp::from_millis(at.as_millis() / 60_000 * 60_000);
             let uses: Vec<_> = uses

@@ -272,7 +272,7 @@ pub(crate) fn authentication_error_response(no: AuthenticationError) -> Response
         AuthenticationError::InvalidCredential => (
             WWW_AUTHENTICATE,
             HeaderValue::from_static("Bearer realm=\"throughline\""),
-            "send the token `tl serve` printed, or one of `tl token create`: Authorization: Bearer TOKEN".to_owned(),
+            "send the token `tl serve` printed, or one of `tl team token create`: Authorization: Bearer TOKEN".to_owned(),
         ),
         AuthenticationError::TokenStoreUnavailable => (
             RETRY_AFTER,

@@ -55,8 +55,8 @@ impl Layout {
     pub fn new(root: &Path, settings: &Settings) -> Self {
         let home = root.join(STATE_FOLDER);
         let server = settings.server.address.clone();
-        // A replica gets a folder of its own, so that a local state from before `tl join` survives
-        // and `tl leave` can return to it.
+        // A replica gets a folder of its own, so that a local state from before `tl team join` survives
+        // and `tl team leave` can return to it.
         let replica = server.as_ref().map(|_| home.join("remote"));
         Self {
             root: root.to_owned(),

@@ -1,7 +1,7 @@
 //! Detection of network file systems, on which SQLite's WAL mode is not safe: its shared memory and
 //! locks work on one machine only.
 //!
-//! Called when a store is created and by `tl doctor`, never when a command opens one. Only Linux
+//! Called when a store is created and by `tl host doctor`, never when a command opens one. Only Linux
 //! identifies a file system by a magic number; elsewhere nothing is detected.
 
 use std::path::Path;

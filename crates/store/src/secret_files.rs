@@ -31,7 +31,7 @@ pub(crate) enum OwnFile {
     /// A quarantined database. Its texts are compressed and a damaged one cannot be rewritten, so
     /// it is removed.
     Database,
-    /// A file written by `tl backup`.
+    /// A file written by `tl state backup`.
     Backup,
 }
 

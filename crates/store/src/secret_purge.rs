@@ -149,7 +149,7 @@ pub fn purge_secrets(
     };
     let mut purged = PurgeOutcome { secrets, ..purged };
     let rewritten = format!(
-        "the history is purged (operation {}), but `tl secret purge` has to be repeated",
+        "the history is purged (operation {}), but `tl state secret purge` has to be repeated",
         purged.operation
     );
     if matches!(storage, Storage::Sqlite | Storage::Remote) {

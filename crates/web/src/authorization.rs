@@ -42,7 +42,7 @@ async fn require_scope(
     );
     // Names the missing scope and the command, because the person asked has to type it.
     let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
-        "ask for one: tl token create NAME --as {} --scope {needed}",
+        "ask for one: tl team token create NAME --as {} --scope {needed}",
         who.principal
     ));
     Refusal::from(failure).into_response()

@@ -49,7 +49,7 @@ pub(crate) fn bench(length: Length) -> Outcome {
         )
     };
     let (home, shared) = (make("home")?, make("shared")?);
-    shared.tl(&["move", "--to", &cluster.url])?;
+    shared.tl(&["state", "move", "--to", &cluster.url])?;
     let token = token(&shared)?;
     let mut serve = shared.command(&["--json", "serve", "--port", "0", "--rate", "1000000"]);
     serve.env("THROUGHLINE_TOKEN", "launch");
@@ -149,7 +149,7 @@ impl Drop for Cluster {
 /// Gives a token and returns its secret.
 fn token(shared: &Story) -> Result<String, String> {
     let arguments = [
-        "--json", "token", "create", "bench", "--as", BENCH, "--scope", "approve",
+        "--json", "team", "token", "create", "bench", "--as", BENCH, "--scope", "approve",
     ];
     let output = shared
         .command(&arguments)
@@ -178,7 +178,13 @@ fn laptop(program: &Path, folder: &Path, shared: &Story, server: &Server) -> Res
     story::write_file(&file, &server.token)?;
     laptop.tl(&["init"])?;
     let url = format!("http://127.0.0.1:{}", server.port);
-    laptop.tl(&["join", &url, "--token-file", &file.to_string_lossy()])?;
+    laptop.tl(&[
+        "team",
+        "join",
+        &url,
+        "--token-file",
+        &file.to_string_lossy(),
+    ])?;
     Ok(laptop)
 }
 

@@ -140,7 +140,7 @@ fn kill_at_random(lab: &Lab, seed: u64) -> Outcome {
     let acknowledged = acknowledged.into_inner().map_err(|_| "a thread crashed")?;
     let failed = failed.into_inner().map_err(|_| "a thread crashed")?;
     let status = lab.tl(&["status"])?;
-    lab.tl(&["repair"])?;
+    lab.tl(&["state", "repair"])?;
     let check = lab.tl(&["check"])?;
     let journal =
         std::fs::read_to_string(lab.work().join(".throughline/journal.jsonl")).unwrap_or_default();

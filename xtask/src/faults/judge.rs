@@ -74,8 +74,8 @@ impl Seen {
             .into_iter()
             .find(|run| run.panicked())
             .map(Run::first_line);
-        if check.code == Some(3) && check.stdout.contains("tl repair") {
-            let repair = lab.tl(&["repair"])?;
+        if check.code == Some(3) && check.stdout.contains("tl state repair") {
+            let repair = lab.tl(&["state", "repair"])?;
             panic = panic.or_else(|| repair.panicked().then(|| repair.first_line()));
             check = lab.tl(&["check"])?;
             repaired = true;
@@ -271,7 +271,7 @@ fn usable(seen: &Seen, reference: &Reference) -> Vec<String> {
     }
     if seen.check.code != before.check.code && seen.check.code != after.check.code {
         let repaired = if seen.repaired {
-            " after `tl repair`"
+            " after `tl state repair`"
         } else {
             ""
         };

@@ -153,7 +153,7 @@ pub fn submit_step(
     if before.status != GenerationStatus::Running || request_nonce(&before) != answer.nonce {
         let what = format!("stale answer: `{}` has moved on", before.scene);
         return Err(Failure::new(FailureKind::Conflict, what)
-            .with_step(format!("tl generation status {}", before.scene)));
+            .with_step(format!("tl story generation status {}", before.scene)));
     }
     let gathered = SceneMaterial::gather(ctx, &*tx, &tree, node)?;
     let mut after = before.clone();
@@ -286,7 +286,7 @@ fn commit_scene(
     {
         let what = format!("`{}` changed meanwhile", before.scene);
         return Err(Failure::new(FailureKind::Conflict, what)
-            .with_step(format!("tl generation status {}", before.scene)));
+            .with_step(format!("tl story generation status {}", before.scene)));
     }
     let planned = PlannedFiles::new(ctx, None);
     // The backup is a planned write too: it exists exactly if the prose was replaced.

@@ -153,7 +153,7 @@ pub(super) fn find_scene<'t>(
             node.level,
             tree.alias_path(node)
         );
-        return Err(Failure::new(FailureKind::Refused, what).with_step("tl write --next"));
+        return Err(Failure::new(FailureKind::Refused, what).with_step("tl story write --next"));
     }
     Ok(node)
 }

@@ -83,7 +83,7 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
         if !known.is_open() {
             let what = format!("`{}` is {}", known.scene, known.status.as_str());
             return Err(Failure::new(FailureKind::Refused, what)
-                .with_step(format!("tl write {}", known.scene)));
+                .with_step(format!("tl story write {}", known.scene)));
         }
         // Resuming a held scene is a decision about its findings, which the review has to record.
         let decided = if known.status == GenerationStatus::Held {
@@ -146,7 +146,7 @@ fn accept_findings(
         )
         .with_step(format!("tl review status --of {}", known.scene))
         .with_step(format!(
-            "tl generation resume {}   # a person keeps it as it is",
+            "tl story generation resume {}   # a person keeps it as it is",
             known.scene
         ))
     })?;
@@ -162,7 +162,7 @@ fn not_started_failure(path: &str) -> Failure {
         FailureKind::NotFound,
         format!("generation of `{path}` was not started"),
     )
-    .with_step(format!("tl write {path}"))
+    .with_step(format!("tl story write {path}"))
 }
 
 fn change_generation(

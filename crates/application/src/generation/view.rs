@@ -100,6 +100,6 @@ pub(super) fn load_generation(
             FailureKind::NotFound,
             format!("generation of `{path}` was not started"),
         )
-        .with_step(format!("tl write {path}"))
+        .with_step(format!("tl story write {path}"))
     })
 }

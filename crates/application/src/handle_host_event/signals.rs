@@ -77,8 +77,8 @@ fn check_intent_gate(
     }
     let why = format!("{how}, but this session has not declared an intent");
     let steps = vec![
-        "tl intent \"what this session is for\"".to_owned(),
-        "tl map tactic \"how\"".to_owned(),
+        "tl trail intent \"what this session is for\"".to_owned(),
+        "tl trail map tactic \"how\"".to_owned(),
     ];
     Ok(outcome_of_gate(
         "intent",
@@ -112,7 +112,7 @@ fn check_session_file_read(
             );
             let steps = vec![
                 format!("read {file}"),
-                "append to it, or use `tl map` and `tl anchor add`".to_owned(),
+                "append to it, or use `tl trail map` and `tl note add --pin`".to_owned(),
             ];
             return Ok(outcome_of_gate(
                 "read-before-write",
@@ -224,7 +224,7 @@ pub(super) fn count_finished_call(
     }
     let found = detect_signals(ctx, trail.as_ref(), &counters);
     let told = match ctx.policy.governance {
-        // Counted all the same: `tl drift` shows them on request.
+        // Counted all the same: `tl trail drift` shows them on request.
         Governance::Permissive => None,
         Governance::Assisted | Governance::Strict => {
             render_signals(&counters.take_unreported(&found))

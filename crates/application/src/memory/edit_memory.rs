@@ -88,7 +88,7 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
             return Err(
                 Failure::new(FailureKind::Refused, format!("{} refers to `{id}`", tie.id))
-                    .with_step(format!("tl memory forget {}", tie.id)),
+                    .with_step(format!("tl story memory forget {}", tie.id)),
             );
         }
         memory.remove_entry(&id);

@@ -346,7 +346,7 @@ fn compare_files(
         let of_kind =
             |id: &&String| EntryKind::parse_id(id).is_some_and(|(found, _)| found == kind);
         // A deleted file is written again: files get lost in checkouts and cleanups, so forgetting
-        // an entry takes a command (`tl memory forget`).
+        // an entry takes a command (`tl story memory forget`).
         for id in known.keys().chain(touched.iter().filter(of_kind)) {
             if !listed.contains(id) && state.record_body(kind.as_str(), id)?.is_some() {
                 look.behind.insert(id.clone());

@@ -88,7 +88,7 @@ pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
                 FailureKind::Invalid,
                 format!("`{name}` is the name of several entries"),
             ),
-            |failure, entry| failure.with_step(format!("tl memory show {}", entry.id())),
+            |failure, entry| failure.with_step(format!("tl story memory show {}", entry.id())),
         )),
     }
 }
@@ -98,6 +98,6 @@ pub(super) fn unknown_entry(name: &str) -> Failure {
         FailureKind::NotFound,
         format!("there is no memory entry `{name}`"),
     )
-    .with_step(format!("tl memory search {name}"))
-    .with_step("tl memory show")
+    .with_step(format!("tl story memory search {name}"))
+    .with_step("tl story memory show")
 }

@@ -92,7 +92,7 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<CompiledNovel, Failure> {
     if scenes == 0 {
         return Err(
             Failure::new(FailureKind::NotFound, "nothing is written yet")
-                .with_step("tl write --next"),
+                .with_step("tl story write --next"),
         );
     }
     let view = CompiledView {

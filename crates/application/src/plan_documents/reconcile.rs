@@ -53,7 +53,7 @@ pub fn reconcile_plan(
             format!("the repository cannot be compared: {why}"),
         )
         .with_step("git status")
-        .with_step("tl reconcile --since COMMIT")
+        .with_step("tl doc reconcile --since COMMIT")
     };
     let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
         Some(commit) => commit,

@@ -33,7 +33,7 @@ pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<Archive
             FailureKind::Refused,
             format!("session `{}` is already archived", session.stamp),
         )
-        .with_step(format!("tl session show {}", session.stamp)));
+        .with_step(format!("tl trail session show {}", session.stamp)));
     }
     let mut change = SessionChange::for_session(&*tx, session)?;
     change.append_log(ctx, LogEntryKind::Compaction, "archived", None);

@@ -103,7 +103,7 @@ pub(super) fn find_session(
             || "this session has declared no intent".to_owned(),
             |stamp| format!("there is no session `{stamp}`"),
         );
-        Failure::new(FailureKind::NotFound, what).with_step("tl session list")
+        Failure::new(FailureKind::NotFound, what).with_step("tl trail session list")
     })
 }
 

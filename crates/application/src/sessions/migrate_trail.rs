@@ -67,8 +67,8 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
             FailureKind::Refused,
             format!("this session already has a trail: {}", known.stamp),
         )
-        .with_step("tl scan")
-        .with_step("tl compact   # ends it; then tl migrate"));
+        .with_step("tl trail scan")
+        .with_step("tl trail compact   # ends it; then tl trail migrate"));
     }
     let session = Session::begin_session(
         free_session_stamp(ctx, &*tx)?,
@@ -151,7 +151,7 @@ fn no_older_trail() -> Failure {
         FailureKind::NotFound,
         format!("there is no older trail: looked for {}", places.join(", ")),
     )
-    .with_step("tl intent \"what this session is for\"")
+    .with_step("tl trail intent \"what this session is for\"")
 }
 
 /// Reads the first older trail that exists.

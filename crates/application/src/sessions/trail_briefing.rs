@@ -142,7 +142,7 @@ fn next_action(trail: &Trail) -> String {
             cursor.level
         ),
         Progress::Complete => {
-            "all of it is complete: declare what comes next (tl intent)".to_owned()
+            "all of it is complete: declare what comes next (tl trail intent)".to_owned()
         }
         Progress::Pending | Progress::Active => match trail.below_cursor().iter().find(open) {
             Some(node) => format!("go on with {} ({})", what(node), node.level),
@@ -154,7 +154,7 @@ fn next_action(trail: &Trail) -> String {
                     "action"
                 };
                 format!(
-                    "choose the next {below} of {} (tl map {below} \"…\")",
+                    "choose the next {below} of {} (tl trail map {below} \"…\")",
                     what(cursor)
                 )
             }

@@ -177,7 +177,7 @@ pub fn retry_tick(
             FailureKind::Refused,
             format!("tick {tick} is {}", record.status.as_str()),
         )
-        .with_step("tl tick"));
+        .with_step("tl story tick"));
     }
     drop(state);
     run_plan(ctx, tick, read_edited_plan(ctx, tick)?, None, shown)
@@ -213,7 +213,8 @@ fn read_edited_plan(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failu
 
 pub(super) fn load_tick(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failure> {
     record::read_record::<TickRecord>(state, &TickRecord::record_key(tick))?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).with_step("tl tick")
+        Failure::new(FailureKind::NotFound, format!("there is no tick {tick}"))
+            .with_step("tl story tick")
     })
 }
 
@@ -227,7 +228,7 @@ pub(super) fn refuse_changed(record: &TickRecord, shown: Option<Timestamp>) -> R
         record.tick,
         record.status.as_str()
     );
-    Err(Failure::new(FailureKind::Conflict, what).with_step("tl tick --status"))
+    Err(Failure::new(FailureKind::Conflict, what).with_step("tl story tick --status"))
 }
 
 fn run_plan(

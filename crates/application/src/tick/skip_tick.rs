@@ -29,7 +29,7 @@ pub fn skip_tick(
             FailureKind::Refused,
             format!("tick {tick} is {}", before.status.as_str()),
         )
-        .with_step("tl tick"));
+        .with_step("tl story tick"));
     }
     let record = TickRecord {
         status: TickStatus::Skipped,

@@ -1,4 +1,4 @@
-//! `tl adopt`: trusts a state that came with a clone or copy, and connects to its shared database.
+//! `tl state adopt`: trusts a state that came with a clone or copy, and connects to its shared database.
 
 use application::project_status::load_project_status;
 use application::record_event::record_event;
@@ -20,7 +20,7 @@ use crate::wiring::{App, Project};
 ///
 /// Its approvals were given by other people. They count here only after you have adopted the state.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl adopt\n  tl adopt --yes   # without asking")]
+#[command(after_help = "Examples:\n  tl state adopt\n  tl state adopt --yes   # without asking")]
 pub(crate) struct AdoptArgs {
     /// Do not ask for confirmation
     #[arg(long)]
@@ -36,14 +36,14 @@ impl AdoptArgs {
         if let Ok(project) = Project::load(&root) {
             project.refuse_non_persons(
                 "adopting a state",
-                &["ask the person to run `tl adopt` in their own terminal"],
+                &["ask the person to run `tl state adopt` in their own terminal"],
             )?;
         }
         if !self.yes {
             if !is_at_terminal() {
                 return Err(Failure::new(FailureKind::Refused, "adopting a state needs a person's decision")
-                    .with_step("run `tl adopt` in a terminal")
-                    .with_step("tl adopt --yes   # if a person has decided it; not where only people may approve"));
+                    .with_step("run `tl state adopt` in a terminal")
+                    .with_step("tl state adopt --yes   # if a person has decided it; not where only people may approve"));
             }
             app.ui.print_message(format_args!(
                 "{}: approvals made by others will count as yours in {}. Go on? [y/N]",

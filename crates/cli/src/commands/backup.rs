@@ -1,4 +1,4 @@
-//! `tl backup`: exports the state to one file, verified by reading it back.
+//! `tl state backup`: exports the state to one file, verified by reading it back.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,9 @@ use crate::wiring::App;
 /// into any of them. Plan files are included only as the versions that were recorded; keep them in
 /// git.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl backup novel.tlbackup\n  tl restore-backup novel.tlbackup")]
+#[command(
+    after_help = "Examples:\n  tl state backup novel.tlbackup\n  tl state restore novel.tlbackup"
+)]
 pub(crate) struct BackupArgs {
     /// File to write; an existing one is replaced once the new one is complete
     #[arg(value_name = "FILE")]

@@ -56,7 +56,7 @@ fn find_exposed_directories(project: &Project) -> Vec<FindingView> {
         node: None,
         message: format!("other users may enter `{}`", path.display()),
         next_steps: vec![
-            "tl repair".to_owned(),
+            "tl state repair".to_owned(),
             format!("chmod 700 {}", path.display()),
         ],
     };

@@ -4,6 +4,7 @@ use application::claim_node::{ClaimView, claim_node, list_claims};
 use application::{Failure, FailureKind};
 use clap::Args;
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, StyledLine, styled, styled_line};
 use crate::wiring::App;
@@ -16,7 +17,7 @@ use crate::wiring::App;
 #[command(after_help = "Examples:\n  tl claim 017a\n  tl claim --list\n  tl release 017a")]
 pub(crate) struct ClaimArgs {
     /// The node to claim
-    #[arg(num_args = 0..=2, value_name = "NODE")]
+    #[arg(num_args = 0..=2, value_name = "NODE", add = node_completer())]
     node: Vec<String>,
     /// List all claims
     #[arg(long, conflicts_with = "node")]

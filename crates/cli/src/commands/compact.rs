@@ -1,4 +1,4 @@
-//! `tl compact`: ends a session, writes its compaction report, and archives it.
+//! `tl trail compact`: ends a session, writes its compaction report, and archives it.
 
 use std::path::PathBuf;
 
@@ -19,11 +19,11 @@ use crate::wiring::App;
 /// End this session: write its report, archive its file and its tree
 ///
 /// The report is what the next compaction of the conversation is to keep: derived from the log, or
-/// the file given with --report. If you have configured a model (`tl llm check`), it picks the
+/// the file given with --report. If you have configured a model (`tl story model check`), it picks the
 /// turning points; the position, decisions and next steps always come from the log. An unfinished
 /// trajectory is offered to the next session.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl compact\n  tl compact --report handover.md")]
+#[command(after_help = "Examples:\n  tl trail compact\n  tl trail compact --report handover.md")]
 pub(crate) struct CompactArgs {
     /// File with a report to use instead
     #[arg(long, value_name = "FILE")]

@@ -1,14 +1,17 @@
 //! `tl completions`: prints shell completion scripts.
 
 use application::Failure;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::Cli;
+use crate::completion::render_script;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
 /// Print the completion script for a shell
+///
+/// Completes commands and options, and from the project's state the names and ids of nodes,
+/// versions, operations and setting keys. The script calls `tl` by that name.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl completions bash > ~/.local/share/bash-completion/completions/tl\n  tl completions fish > ~/.config/fish/completions/tl.fish"
@@ -21,9 +24,7 @@ pub(crate) struct CompletionsArgs {
 
 impl CompletionsArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "tl", &mut script);
-        let script = String::from_utf8_lossy(&script);
+        let script = render_script(&self.shell.to_string()).unwrap_or_default();
         if app.ui.json {
             app.ui.print_json(
                 &serde_json::json!({ "shell": self.shell.to_string(), "script": script }),

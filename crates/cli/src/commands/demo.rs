@@ -20,7 +20,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, INFO, Ui, styled};
 use crate::wiring::App;
 
-/// Create a small story in a new directory and walk through the life of a plan
+/// Walk through the life of a plan, with a small story in a new directory
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl demo\n  tl demo ~/throughline-demo")]
 pub(crate) struct DemoArgs {

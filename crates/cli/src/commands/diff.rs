@@ -6,18 +6,19 @@ use application::views::DiffView;
 use clap::Args;
 use domain::diff::{DiffLineKind, Emphasis};
 
+use crate::completion::node_and_version_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, INFO, PLAIN, Ui, styled, styled_line};
 use crate::wiring::App;
 
-/// Show what changed since a version, with changed words highlighted on a terminal
+/// Show what changed since a version, with changed words highlighted
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl diff chapter 2             since the version before\n  tl diff chapter-02 3f2a       since the version with that hash\n  tl diff act 1 2026-02-11-14-30-05"
 )]
 pub(crate) struct DiffArgs {
     /// The node, then the version: `-1`, the first digits of a hash, or a time
-    #[arg(required = true, num_args = 1..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
+    #[arg(required = true, num_args = 1..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"], add = node_and_version_completer())]
     words: Vec<String>,
 }
 

@@ -19,6 +19,7 @@ use clap::{Args, Subcommand};
 use domain::plan_document::ProblemGrade;
 
 use self::changes::ChangeArgs;
+use super::reconcile::ReconcileArgs;
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, WARN, styled, styled_line};
 use crate::wiring::App;
@@ -122,6 +123,7 @@ A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"
         #[command(flatten)]
         which: DocumentOption,
     },
+    Reconcile(ReconcileArgs),
     /// Print the JSON Schema of plan.json
     Schema,
 }
@@ -212,6 +214,7 @@ impl DocArgs {
                 output::print_comparison(app, &found)
             }
             // Works outside of a project too, for editors and code generators.
+            DocCommand::Reconcile(reconcile) => reconcile.run(app),
             DocCommand::Schema => {
                 let text = serde_json::to_string_pretty(domain::plan_document::plan_json_schema());
                 app.ui.print_lines(&text.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! `tl doctor`: diagnoses the installation in agent hosts, the state, and the trust in both.
+//! `tl host doctor`: diagnoses the installation in agent hosts, the state, and the trust in both.
 
 mod codex_trust;
 mod duplicates;
@@ -32,7 +32,7 @@ use crate::wiring::{App, Project};
 /// if problems were found.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl doctor\n  tl doctor --json\n  tl doctor --trust codex   let Codex run this project's hooks"
+    after_help = "Examples:\n  tl host doctor\n  tl host doctor --json\n  tl host doctor --trust codex   let Codex run this project's hooks"
 )]
 pub(crate) struct DoctorArgs {
     /// Make this host trust the hooks of this project (only Codex needs it)
@@ -40,7 +40,7 @@ pub(crate) struct DoctorArgs {
     trust: Option<String>,
 }
 
-/// Outcome of `tl doctor`.
+/// Outcome of `tl host doctor`.
 #[derive(Debug, Serialize)]
 struct DoctorOutcome {
     ok: bool,
@@ -124,7 +124,7 @@ fn network_file_system_note(project: &Project) -> Option<String> {
     let folder = project.layout.database.parent().filter(|_| uses_sqlite)?;
     let NetworkFileSystem(name) = network_file_system_at(folder)?;
     Some(format!(
-        "the state is on a network file system ({name}), where SQLite is not safe; next: tl move --to json"
+        "the state is on a network file system ({name}), where SQLite is not safe; next: tl state move --to json"
     ))
 }
 

@@ -1,4 +1,4 @@
-//! `tl drift`: prints the drift score of a session.
+//! `tl trail drift`: prints the drift score of a session.
 
 use application::Failure;
 use application::sessions::check_drift::check_drift;
@@ -12,7 +12,7 @@ use crate::wiring::App;
 ///
 /// 100 means no drift. The counters are updated by the hooks, after each tool call.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl drift\n  tl drift --json")]
+#[command(after_help = "Examples:\n  tl trail drift\n  tl trail drift --json")]
 pub(crate) struct DriftArgs {}
 
 impl DriftArgs {

@@ -12,7 +12,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, PLAIN, WARN, styled};
 use crate::wiring::App;
 
-/// Evidence that a node is done: declare it, run it, see whether it is still fresh
+/// Evidence that a node is done: declare it, run it, show whether it is fresh
 ///
 /// A command that must exit with 0, a file that must exist, or a review that must have passed. A
 /// result is valid for the inputs it was made with; when they change, it is stale.

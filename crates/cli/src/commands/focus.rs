@@ -10,7 +10,7 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
-/// Move this session's focus: enter or exit a node, go back, park or switch roots
+/// Move this session's focus: enter or exit a node, park or switch roots
 ///
 /// Every session has its own focus. Exiting a complete node moves on to its next sibling, and
 /// completes its parent when no open work is left below.

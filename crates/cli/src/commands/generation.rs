@@ -1,4 +1,4 @@
-//! `tl generation`: status, resume and cancel of scene generations.
+//! `tl story generation`: status, resume and cancel of scene generations.
 
 use application::Failure;
 use application::generation::start_generation::{cancel_generation, resume_generation};
@@ -6,6 +6,7 @@ use application::generation::view::{list_generations, show_generation};
 use clap::{Args, Subcommand};
 
 use super::write::{print_generation, run_generation};
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::model::Planner;
 use crate::wiring::App;
@@ -13,10 +14,10 @@ use crate::wiring::App;
 /// Scene generations: show their status, resume or cancel them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl generation status
-  tl generation status scene-0101
-  tl generation resume scene-0101
-  tl generation cancel scene-0101")]
+  tl story generation status
+  tl story generation status scene-0101
+  tl story generation resume scene-0101
+  tl story generation cancel scene-0101")]
 pub(crate) struct GenerationArgs {
     #[command(subcommand)]
     what: GenerationCommand,
@@ -27,19 +28,19 @@ enum GenerationCommand {
     /// Show the status of one generation, or of all
     Status {
         /// The scene
-        #[arg(num_args = 0..=2)]
+        #[arg(num_args = 0..=2, add = node_completer())]
         scene: Vec<String>,
     },
     /// Resume where it stopped; a held scene is accepted as it is
     Resume {
         /// The scene
-        #[arg(required = true, num_args = 1..=2)]
+        #[arg(required = true, num_args = 1..=2, add = node_completer())]
         scene: Vec<String>,
     },
     /// Cancel it for good; the written text is kept
     Cancel {
         /// The scene
-        #[arg(required = true, num_args = 1..=2)]
+        #[arg(required = true, num_args = 1..=2, add = node_completer())]
         scene: Vec<String>,
     },
 }
@@ -53,7 +54,7 @@ impl GenerationArgs {
                     app.ui.print_json(&all);
                 } else if all.is_empty() {
                     app.ui
-                        .print_message("no generations yet; next: tl write --next");
+                        .print_message("no generations yet; next: tl story write --next");
                 } else {
                     all.iter()
                         .for_each(|generation| print_generation(app, generation));

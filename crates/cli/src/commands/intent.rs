@@ -1,4 +1,4 @@
-//! `tl intent`: declares the intent of a session.
+//! `tl trail intent`: declares the intent of a session.
 
 use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
 use application::{Failure, FailureKind};
@@ -14,8 +14,8 @@ use crate::wiring::App;
 /// trajectory that this session had before is archived.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl intent \"Build the auth system\"
-  tl intent \"Find out why the build is slow\" --mode exploration")]
+  tl trail intent \"Build the auth system\"
+  tl trail intent \"Find out why the build is slow\" --mode exploration")]
 pub(crate) struct IntentArgs {
     /// The intent, in one line
     #[arg(required = true, value_name = "TEXT")]

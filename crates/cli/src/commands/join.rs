@@ -1,4 +1,4 @@
-//! `tl join`: connects a clone to a team server and creates its replica.
+//! `tl team join`: connects a clone to a team server and creates its replica.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -19,12 +19,12 @@ use crate::wiring::{App, Project};
 ///
 /// Address and token are stored in your own directory, readable only by you; nothing is written
 /// into the repository. A replica of the server's state is kept in `.throughline/remote`; a local
-/// state of this project is kept unused until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN`
+/// state of this project is kept unused until `tl team leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN`
 /// have the same effect while they are set.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl join https://plans.example.org --token-file token
-  pass throughline | tl join https://plans.example.org --token-file -")]
+  tl team join https://plans.example.org --token-file token
+  pass throughline | tl team join https://plans.example.org --token-file -")]
 pub(crate) struct JoinArgs {
     /// URL of the server: https://…, or http:// for one on this machine
     #[arg(value_name = "URL")]
@@ -36,7 +36,7 @@ pub(crate) struct JoinArgs {
     token_file: Option<PathBuf>,
 }
 
-/// Outcome of `tl join`.
+/// Outcome of `tl team join`.
 #[derive(Debug, Serialize)]
 struct JoinOutcome {
     success: bool,
@@ -56,7 +56,7 @@ impl JoinArgs {
         if let Some(named) = settings::environment_variable("THROUGHLINE_URL")
             .filter(|named| !is_same_url(named, address.url()))
         {
-            let what = format!("THROUGHLINE_URL is set to {named}, which overrides `tl join`");
+            let what = format!("THROUGHLINE_URL is set to {named}, which overrides `tl team join`");
             return Err(Failure::new(FailureKind::Refused, what).with_step("unset THROUGHLINE_URL"));
         }
         let without = settings::load_settings_without_server(&root)?;

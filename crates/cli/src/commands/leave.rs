@@ -1,4 +1,4 @@
-//! `tl leave`: disconnects a clone from its team server.
+//! `tl team leave`: disconnects a clone from its team server.
 
 use application::{Failure, FailureKind};
 use clap::Args;
@@ -14,7 +14,7 @@ use crate::wiring::App;
 /// Deletes the stored address and token. The replica is kept in `.throughline/remote`, unused; the
 /// local state from before joining is used again.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl leave")]
+#[command(after_help = "Examples:\n  tl team leave")]
 pub(crate) struct LeaveArgs {}
 
 impl LeaveArgs {
@@ -35,7 +35,7 @@ impl LeaveArgs {
         app.ui
             .print_line(format_args!("{} left {address}", styled(GOOD, "✓")));
         app.ui.print_message(format_args!(
-            "{}: the token stays valid until it is revoked with `tl token revoke` on the server",
+            "{}: the token stays valid until it is revoked with `tl team token revoke` on the server",
             styled(INFO, "note")
         ));
         Ok(ExitCode::Done)

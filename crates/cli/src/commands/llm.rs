@@ -1,4 +1,4 @@
-//! `tl llm`: checks the configured model.
+//! `tl story model`: checks the configured model.
 
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
@@ -16,23 +16,23 @@ use crate::wiring::App;
 /// `_API_KEY`) or `llm.toml` in your configuration directory.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl llm check
-  THROUGHLINE_LLM_PROVIDER=anthropic tl llm check
-  THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND='my-model --fast' tl llm check")]
-pub(crate) struct LlmArgs {
+  tl story model check
+  THROUGHLINE_LLM_PROVIDER=anthropic tl story model check
+  THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND='my-model --fast' tl story model check")]
+pub(crate) struct ModelArgs {
     #[command(subcommand)]
-    what: LlmCommand,
+    what: ModelCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum LlmCommand {
+enum ModelCommand {
     /// Test the model with two small calls
     Check,
 }
 
-impl LlmArgs {
+impl ModelArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let LlmCommand::Check = self.what;
+        let ModelCommand::Check = self.what;
         let mind = Planner::from_configuration()?;
         let trials = mind.run_trials();
         if app.ui.json {

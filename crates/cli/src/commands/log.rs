@@ -6,6 +6,7 @@ use application::views::OperationView;
 use clap::Args;
 use domain::operation::Channel;
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
@@ -15,7 +16,7 @@ use crate::wiring::App;
 #[command(after_help = "Examples:\n  tl log\n  tl log chapter 2 --limit 5\n  tl undo 12")]
 pub(crate) struct LogArgs {
     /// Only operations on this node
-    #[arg(num_args = 0..=2, value_name = "NODE")]
+    #[arg(num_args = 0..=2, value_name = "NODE", add = node_completer())]
     node: Vec<String>,
 
     /// Maximum number of operations

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use crate::Cli;
 use crate::exit_code::ExitCode;
+use crate::help::full_parser;
 use crate::ui::{GOOD, styled};
 use crate::wiring::App;
 
@@ -21,7 +21,7 @@ pub(crate) struct ManArgs {
 impl ManArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let pages = std::fs::create_dir_all(&self.directory)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), &self.directory))
+            .and_then(|()| clap_mangen::generate_to(full_parser(), &self.directory))
             .and_then(|()| list_pages(&self.directory))
             .map_err(|error| {
                 Failure::new(

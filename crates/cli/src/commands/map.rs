@@ -1,4 +1,4 @@
-//! `tl map`: records the current tactic or action on the trail.
+//! `tl trail map`: records the current tactic or action on the trail.
 
 use application::sessions::map_context::{MapRequest, map_context};
 use application::{Failure, FailureKind};
@@ -18,9 +18,9 @@ use crate::wiring::App;
 /// the last one stopped.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl map tactic \"Write the middleware\"
-  tl map action \"Create the route handler\"
-  tl map action \"Create the route handler\" --status complete")]
+  tl trail map tactic \"Write the middleware\"
+  tl trail map action \"Create the route handler\"
+  tl trail map action \"Create the route handler\" --status complete")]
 pub(crate) struct MapArgs {
     /// Level: tactic or action
     #[arg(value_name = "LEVEL")]

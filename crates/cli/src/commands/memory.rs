@@ -1,4 +1,4 @@
-//! `tl memory`: shows, searches and edits the memory of a story.
+//! `tl story memory`: shows, searches and edits the memory of a story.
 
 use application::memory::draw_graph::{GraphFormat, draw_graph};
 use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memory, forget_entry};
@@ -21,11 +21,11 @@ use crate::wiring::App;
 /// Every entry is also a file in `memory/`. You can edit it: the next command imports the change.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl memory edit --new character name=Elena role=protagonist
-  tl memory edit C0 emotional_state=tense 'goals=[\"find the map\"]'
-  tl memory show Elena
-  tl memory search mentor map
-  tl memory graph > relationships.svg")]
+  tl story memory edit --new character name=Elena role=protagonist
+  tl story memory edit C0 emotional_state=tense 'goals=[\"find the map\"]'
+  tl story memory show Elena
+  tl story memory search mentor map
+  tl story memory graph > relationships.svg")]
 pub(crate) struct MemoryArgs {
     #[command(subcommand)]
     what: MemoryCommand,
@@ -157,7 +157,7 @@ fn find_nearest_entries(
         Ok(found) => {
             if found.is_empty() {
                 app.ui.print_message(
-                    "the vector index is empty, so only words are searched; next: tl memory index",
+                    "the vector index is empty, so only words are searched; next: tl story memory index",
                 );
             }
             Ok(found)
@@ -211,8 +211,9 @@ fn print_entries(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
         return Ok(());
     }
     if memory.entries.is_empty() {
-        app.ui
-            .print_message("the memory is empty; next: tl memory edit --new character name=…");
+        app.ui.print_message(
+            "the memory is empty; next: tl story memory edit --new character name=…",
+        );
     }
     memory
         .entries
@@ -237,7 +238,7 @@ fn print_entry(app: &App, entry: &EntryView) {
     }
     print_entry_line(app, entry);
     for (field, value) in entry.entry.as_object().into_iter().flatten() {
-        // Texts without quotes, everything else as the JSON that `tl memory edit` accepts.
+        // Texts without quotes, everything else as the JSON that `tl story memory edit` accepts.
         let shown = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),

@@ -1,4 +1,4 @@
-//! `tl migrate`: imports a trail in an older format.
+//! `tl trail migrate`: imports a trail in an older format.
 
 use application::Failure;
 use application::sessions::migrate_trail::migrate_trail;
@@ -13,7 +13,7 @@ use crate::wiring::App;
 /// Looks for `.hivemind/hierarchy.json`, a flat `brain.json`, and a single `active.md` or
 /// `index.md`. The old files are not changed.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl migrate\n  tl migrate --json")]
+#[command(after_help = "Examples:\n  tl trail migrate\n  tl trail migrate --json")]
 pub(crate) struct MigrateArgs {}
 
 impl MigrateArgs {

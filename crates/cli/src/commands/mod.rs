@@ -2,7 +2,6 @@
 //! outcome.
 
 mod adopt;
-mod anchor;
 mod approve;
 mod backup;
 mod brief;
@@ -12,6 +11,7 @@ mod claim;
 mod comment;
 mod compact;
 mod completions;
+mod config;
 mod demo;
 mod diff;
 mod doc;
@@ -22,10 +22,12 @@ mod flow;
 mod focus;
 mod gate;
 mod generation;
+mod groups;
 mod hook;
 mod host_choice;
 mod host_files;
 mod init;
+mod install;
 mod intent;
 mod invalidate;
 mod join;
@@ -35,12 +37,13 @@ mod log;
 mod man;
 mod map;
 mod mcp;
-mod mem;
 mod memory;
 mod migrate;
 mod move_state;
 mod next;
+mod note;
 mod novel;
+pub(crate) mod overview;
 mod plan;
 mod policy;
 mod progress;
@@ -83,6 +86,7 @@ use application::Failure;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use domain::expected_version::{ExpectedVersion, ExpectedVersions};
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -90,7 +94,7 @@ use crate::wiring::App;
 #[derive(Debug, Args)]
 pub(crate) struct NodeArgs {
     /// The node: `chapter-02`, `act-1/chapter-02` or `chapter 2`
-    #[arg(required = true, num_args = 1..=2, value_name = "NODE")]
+    #[arg(required = true, num_args = 1..=2, value_name = "NODE", add = node_completer())]
     pub(crate) node: Vec<String>,
 }
 
@@ -116,31 +120,37 @@ impl ShownArgs {
     }
 }
 
-/// Declares every command once: variant, name, and arguments type.
+/// Declares every command once: variant, name, and arguments type; and the groups likewise.
 // A macro, because three places need the same list: the enum for clap's help, the dispatch, and the
 // parser of a single command. Written by hand, a command missing in one of them would only be found
 // by running it.
 macro_rules! commands {
-    ($($variant:ident $name:literal => $module:ident::$args:ident),+ $(,)?) => {
+    (
+        { $($variant:ident $name:literal => $module:ident::$args:ident),+ $(,)? }
+        groups { $($group:ident $group_name:literal => $group_args:ident),+ $(,)? }
+    ) => {
         /// The subcommand to run.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
-            $(#[command(name = $name)] $variant($module::$args)),+
+            $(#[command(name = $name)] $variant($module::$args),)+
+            $(#[command(name = $group_name)] $group(groups::$group_args),)+
         }
 
         impl Command {
             /// Runs the command.
             pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
                 match self {
-                    $(Self::$variant(args) => args.run(app)),+
+                    $(Self::$variant(args) => args.run(app),)+
+                    $(Self::$group(args) => args.run(app),)+
                 }
             }
 
             /// Returns the parser of one command alone: building those of all commands takes longer
-            /// than many a command does.
-            pub(crate) fn parser_of(name: &str) -> Option<clap::Command> {
+            /// than many a command does. `member` is the word after the name, for groups.
+            pub(crate) fn parser_of(name: &str, member: Option<&str>) -> Option<clap::Command> {
                 match name {
                     $($name => Some($module::$args::augment_args(clap::Command::new($name))),)+
+                    $($group_name => groups::$group_args::parser_of(member?),)+
                     _ => None,
                 }
             }
@@ -149,6 +159,9 @@ macro_rules! commands {
             pub(crate) fn from_matches(name: &str, matches: &ArgMatches) -> Result<Self, clap::Error> {
                 match name {
                     $($name => $module::$args::from_arg_matches(matches).map(Self::$variant),)+
+                    $($group_name => {
+                        groups::$group_args::from_arg_matches(matches).map(Self::$group)
+                    })+
                     _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
                 }
             }
@@ -156,81 +169,56 @@ macro_rules! commands {
     };
 }
 
-// In the order of `tl --help`: first steps, looking, planning, sessions, story, versions, care of
-// the state, documents, hosts and servers.
+// In the order of the reference page, which is that of the sections in `help.rs`.
 commands! {
-    Init "init" => init::InitArgs,
-    Demo "demo" => demo::DemoArgs,
-    Status "status" => status::StatusArgs,
-    Tree "tree" => tree::TreeArgs,
-    Show "show" => show::ShowArgs,
-    Children "children" => children::ChildrenArgs,
-    Next "next" => next::NextArgs,
-    Where "where" => where_am_i::WhereArgs,
-    Focus "focus" => focus::FocusArgs,
-    Ticket "ticket" => ticket::TicketArgs,
-    Scenario "scenario" => scenario::ScenarioArgs,
-    Claim "claim" => claim::ClaimArgs,
-    Release "release" => release::ReleaseArgs,
-    Evidence "evidence" => evidence::EvidenceArgs,
-    Plan "plan" => plan::PlanArgs,
-    Approve "approve" => approve::ApproveArgs,
-    Revalidate "revalidate" => revalidate::RevalidateArgs,
-    Invalidate "invalidate" => invalidate::InvalidateArgs,
-    Why "why" => why::WhyArgs,
-    Wait "wait" => wait::WaitArgs,
-    Comment "comment" => comment::CommentArgs,
-    Progress "progress" => progress::ProgressArgs,
-    Intent "intent" => intent::IntentArgs,
-    Map "map" => map::MapArgs,
-    Scan "scan" => scan::ScanArgs,
-    ThinkBack "think-back" => think_back::ThinkBackArgs,
-    Drift "drift" => drift::DriftArgs,
-    Rate "rate" => rate::RateArgs,
-    Compact "compact" => compact::CompactArgs,
-    Prune "prune" => prune::PruneArgs,
-    Migrate "migrate" => migrate::MigrateArgs,
-    Session "session" => session::SessionArgs,
-    Trace "trace" => trace::TraceArgs,
-    Brief "brief" => brief::BriefArgs,
-    Mem "mem" => mem::MemArgs,
-    Anchor "anchor" => anchor::AnchorArgs,
-    Memory "memory" => memory::MemoryArgs,
-    Tick "tick" => tick::TickArgs,
-    Write "write" => write::WriteArgs,
-    Generation "generation" => generation::GenerationArgs,
-    Novel "novel" => novel::NovelArgs,
-    Llm "llm" => llm::LlmArgs,
-    Versions "versions" => versions::VersionsArgs,
-    Diff "diff" => diff::DiffArgs,
-    Restore "restore" => restore::RestoreArgs,
-    Log "log" => log::LogArgs,
-    Undo "undo" => undo::UndoArgs,
-    Check "check" => check::CheckArgs,
-    Repair "repair" => repair::RepairArgs,
-    Rebuild "rebuild" => rebuild::RebuildArgs,
-    SyncHashes "sync-hashes" => sync_hashes::SyncHashesArgs,
-    Adopt "adopt" => adopt::AdoptArgs,
-    Backup "backup" => backup::BackupArgs,
-    RestoreBackup "restore-backup" => restore_backup::RestoreBackupArgs,
-    Move "move" => move_state::MoveArgs,
-    Join "join" => join::JoinArgs,
-    Leave "leave" => leave::LeaveArgs,
-    Doc "doc" => doc::DocArgs,
-    Flow "flow" => flow::FlowArgs,
-    Review "review" => review::ReviewArgs,
-    Reconcile "reconcile" => reconcile::ReconcileArgs,
-    Gate "gate" => gate::GateArgs,
-    Hook "hook" => hook::HookArgs,
-    Replay "replay" => replay::ReplayArgs,
-    Mcp "mcp" => mcp::McpArgs,
-    Serve "serve" => serve::ServeArgs,
-    Token "token" => token::TokenArgs,
-    Policy "policy" => policy::PolicyArgs,
-    Secret "secret" => secret::SecretArgs,
-    Doctor "doctor" => doctor::DoctorArgs,
-    Uninstall "uninstall" => uninstall::UninstallArgs,
-    Completions "completions" => completions::CompletionsArgs,
-    Man "man" => man::ManArgs,
-    Reference "reference" => reference::ReferenceArgs,
+    {
+        Init "init" => init::InitArgs,
+        Demo "demo" => demo::DemoArgs,
+        Completions "completions" => completions::CompletionsArgs,
+        Man "man" => man::ManArgs,
+        Status "status" => status::StatusArgs,
+        Tree "tree" => tree::TreeArgs,
+        Show "show" => show::ShowArgs,
+        Plan "plan" => plan::PlanArgs,
+        Approve "approve" => approve::ApproveArgs,
+        Revalidate "revalidate" => revalidate::RevalidateArgs,
+        Why "why" => why::WhyArgs,
+        Children "children" => children::ChildrenArgs,
+        Invalidate "invalidate" => invalidate::InvalidateArgs,
+        Next "next" => next::NextArgs,
+        Focus "focus" => focus::FocusArgs,
+        Claim "claim" => claim::ClaimArgs,
+        Ticket "ticket" => ticket::TicketArgs,
+        Evidence "evidence" => evidence::EvidenceArgs,
+        Note "note" => note::NoteArgs,
+        Where "where" => where_am_i::WhereArgs,
+        Release "release" => release::ReleaseArgs,
+        Progress "progress" => progress::ProgressArgs,
+        Brief "brief" => brief::BriefArgs,
+        Comment "comment" => comment::CommentArgs,
+        Review "review" => review::ReviewArgs,
+        Diff "diff" => diff::DiffArgs,
+        Log "log" => log::LogArgs,
+        Undo "undo" => undo::UndoArgs,
+        Restore "restore" => restore::RestoreArgs,
+        Versions "versions" => versions::VersionsArgs,
+        Wait "wait" => wait::WaitArgs,
+        Flow "flow" => flow::FlowArgs,
+        Doc "doc" => doc::DocArgs,
+        Gate "gate" => gate::GateArgs,
+        Mcp "mcp" => mcp::McpArgs,
+        Hook "hook" => hook::HookArgs,
+        Serve "serve" => serve::ServeArgs,
+        Check "check" => check::CheckArgs,
+        Config "config" => config::ConfigArgs,
+        Policy "policy" => policy::PolicyArgs,
+        Reference "reference" => reference::ReferenceArgs,
+    }
+    groups {
+        Host "host" => HostArgs,
+        Trail "trail" => TrailArgs,
+        Story "story" => StoryArgs,
+        Team "team" => TeamArgs,
+        State "state" => StateArgs,
+    }
 }

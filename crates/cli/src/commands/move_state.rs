@@ -1,4 +1,4 @@
-//! `tl move`: migrates the state to another storage engine or database.
+//! `tl state move`: migrates the state to another storage engine or database.
 
 use application::{Failure, FailureKind};
 use clap::Args;
@@ -22,9 +22,9 @@ use crate::wiring::{App, Project};
 /// interrupted, the next command completes or reverts it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl move --to postgres://ada:…@db.example.org/plans
-  tl move --to postgres --name novel   # the database is in THROUGHLINE_DATABASE_URL
-  tl move --to sqlite                  # and back")]
+  tl state move --to postgres://ada:…@db.example.org/plans
+  tl state move --to postgres --name novel   # the database is in THROUGHLINE_DATABASE_URL
+  tl state move --to sqlite                  # and back")]
 pub(crate) struct MoveArgs {
     /// Target: `sqlite`, `json`, `postgres`, or a database URL
     #[arg(long, value_name = "WHERE")]
@@ -35,7 +35,7 @@ pub(crate) struct MoveArgs {
     name: Option<String>,
 }
 
-/// Outcome of `tl move`.
+/// Outcome of `tl state move`.
 #[derive(Debug, Serialize)]
 struct MoveOutcome {
     success: bool,
@@ -89,10 +89,10 @@ impl MoveArgs {
                 FailureKind::Conflict,
                 format!("there is another state in {target}"),
             )
-            .with_step("tl move --to … --name ANOTHER"),
+            .with_step("tl state move --to … --name ANOTHER"),
         })?;
         let operations = moving.dump().head_operation().0;
-        let what = format!("moved to {target} by `tl move`");
+        let what = format!("moved to {target} by `tl state move`");
         // The settings are written inside of the commit: between the verified copy and the
         // quarantine of the original, so that one of the two is always in use.
         let put_aside =
@@ -143,7 +143,7 @@ impl MoveArgs {
         };
         let url = given.or_else(known).ok_or_else(|| {
             Failure::new(FailureKind::Invalid, "no database URL is given")
-                .with_step("tl move --to postgres://USER:PASSWORD@HOST/DATABASE")
+                .with_step("tl state move --to postgres://USER:PASSWORD@HOST/DATABASE")
         })?;
         let name = self
             .name

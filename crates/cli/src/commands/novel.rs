@@ -1,4 +1,4 @@
-//! `tl novel`: creates a story project, compiles the book, and prints its statistics.
+//! `tl story new`, `compile` and `stats`: creates a story project, compiles the book, and prints its statistics.
 
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use application::novel::compile_novel::compile_novel;
 use application::novel::name_novel::{is_new_project, name_novel};
 use application::novel::novel_stats::novel_stats;
 use application::{Failure, FailureKind};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use domain::book_export::Book;
 use domain::memory::EntryKind;
 use domain::text::count_with_noun;
@@ -20,36 +20,31 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
 
-/// The story as a book: create a project, compile the scenes, show statistics
+/// Create a story project in a new directory
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  tl novel new \"The Locked Drawer\"
-  tl novel compile                      # Markdown on the screen
-  tl novel compile --form epub --out drawer.epub
-  tl novel stats")]
-pub(crate) struct NovelArgs {
-    #[command(subcommand)]
-    what: NovelCommand,
+#[command(after_help = "Examples:\n  tl story new \"The Locked Drawer\"")]
+pub(crate) struct NewStoryArgs {
+    /// Title of the story, also the name of its directory
+    name: String,
 }
 
-#[derive(Debug, Subcommand)]
-enum NovelCommand {
-    /// Create a story project in a new directory
-    New {
-        /// Title of the story, also the name of its directory
-        name: String,
-    },
-    /// Compile the written scenes into a book, in the order of the plan
-    Compile {
-        #[arg(long, value_enum, default_value_t = BookFormat::Markdown)]
-        form: BookFormat,
-        /// Output file [default: standard output]
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
-    /// Show the progress of the story and its cost
-    Stats,
+/// Compile the written scenes into a book, in the order of the plan
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl story compile                      # Markdown on the screen
+  tl story compile --form epub --out drawer.epub")]
+pub(crate) struct CompileArgs {
+    #[arg(long, value_enum, default_value_t = BookFormat::Markdown)]
+    form: BookFormat,
+    /// Output file [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
+
+/// Show the progress of the story and its cost
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl story stats\n  tl story stats --json")]
+pub(crate) struct StatsArgs {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BookFormat {
@@ -58,13 +53,22 @@ enum BookFormat {
     Epub,
 }
 
-impl NovelArgs {
+impl NewStoryArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        match &self.what {
-            NovelCommand::New { name } => return create_novel(app, name),
-            NovelCommand::Compile { form, out } => compile_book(app, *form, out.as_deref())?,
-            NovelCommand::Stats => print_stats(app)?,
-        }
+        create_novel(app, &self.name)
+    }
+}
+
+impl CompileArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        compile_book(app, self.form, self.out.as_deref())?;
+        Ok(ExitCode::Done)
+    }
+}
+
+impl StatsArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        print_stats(app)?;
         Ok(ExitCode::Done)
     }
 }
@@ -97,7 +101,7 @@ fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
                 .with_step(format!(
                     "cd '{shown}' && tl init   # create the project there"
                 ))
-                .with_step("tl novel new ANOTHER-NAME"));
+                .with_step("tl story new ANOTHER-NAME"));
             }
         }
         Err(error) => {
@@ -117,7 +121,7 @@ fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
     Ok(ended)
 }
 
-/// Whether a directory contains only what an interrupted `tl novel new` has left; repeating the
+/// Whether a directory contains only what an interrupted `tl story new` has left; repeating the
 /// command completes it.
 fn is_partially_created(inside: &App) -> Result<bool, Failure> {
     let Ok(entries) = std::fs::read_dir(&inside.start) else {
@@ -180,7 +184,7 @@ fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), F
                 FailureKind::Invalid,
                 "an EPUB cannot be printed; expected `--out`",
             )
-            .with_step("tl novel compile --form epub --out book.epub"));
+            .with_step("tl story compile --form epub --out book.epub"));
         }
         None if app.ui.json => app
             .ui

@@ -5,6 +5,7 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::node::Progress;
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
 
@@ -15,7 +16,7 @@ use crate::wiring::App;
 )]
 pub(crate) struct ProgressArgs {
     /// The node, then one of: pending, active, complete, blocked
-    #[arg(required = true, num_args = 2..=3, value_names = ["NODE", "STATE"])]
+    #[arg(required = true, num_args = 2..=3, value_names = ["NODE", "STATE"], add = node_completer())]
     words: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `tl prune`: removes finished branches from the trail.
+//! `tl trail prune`: removes finished branches from the trail.
 
 use application::Failure;
 use application::sessions::prune_trail::prune_trail;
@@ -13,7 +13,7 @@ use crate::wiring::App;
 /// Notes older than `policy.notes_kept_days` are removed too. Nothing is lost: `tl undo OPERATION`
 /// restores them.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl prune\n  tl prune --json")]
+#[command(after_help = "Examples:\n  tl trail prune\n  tl trail prune --json")]
 pub(crate) struct PruneArgs {}
 
 impl PruneArgs {

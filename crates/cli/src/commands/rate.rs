@@ -1,4 +1,4 @@
-//! `tl rate`: records a self-rating of the session.
+//! `tl trail rate`: records a self-rating of the session.
 
 use application::Failure;
 use application::sessions::self_rate::{RateRequest, self_rate};
@@ -9,7 +9,9 @@ use crate::wiring::App;
 
 /// Rate the work of this session, 1 to 10
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl rate 7\n  tl rate 3 --note \"the tests are still red\"")]
+#[command(
+    after_help = "Examples:\n  tl trail rate 7\n  tl trail rate 3 --note \"the tests are still red\""
+)]
 pub(crate) struct RateArgs {
     /// Score from 1 (lost) to 10 (as planned)
     #[arg(value_name = "SCORE")]

@@ -1,4 +1,4 @@
-//! `tl rebuild`: rebuilds the state from the plan files.
+//! `tl state rebuild`: rebuilds the state from the plan files.
 
 use application::rebuild_state::{RebuildOutcome, rebuild_state};
 use application::{Failure, FailureKind};
@@ -18,7 +18,7 @@ use crate::wiring::{App, Project};
 /// An approval is kept if the text is exactly the approved one; everything else becomes a draft.
 /// Works also if the state is missing or not adopted: then only the files are used.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl rebuild")]
+#[command(after_help = "Examples:\n  tl state rebuild")]
 pub(crate) struct RebuildArgs {}
 
 impl RebuildArgs {
@@ -27,7 +27,7 @@ impl RebuildArgs {
         project.refuse_on_replica()?;
         project.refuse_non_persons(
             "rebuilding the state",
-            &["ask the person to run `tl rebuild` in their own terminal"],
+            &["ask the person to run `tl state rebuild` in their own terminal"],
         )?;
         let opened = project.open_store(app.ui, None);
         if let Err(StoreFault::Foreign { .. }) = &opened
@@ -39,7 +39,7 @@ impl RebuildArgs {
                 FailureKind::Refused,
                 "the state is shared with others, and was not adopted here",
             )
-            .with_step("tl adopt")
+            .with_step("tl state adopt")
             .with_step(
                 "set `database_project` in .throughline/config.toml to another name, then tl init",
             ));
@@ -48,7 +48,7 @@ impl RebuildArgs {
             Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) => {
                 rebuild_from_scratch(app, &project)?
             }
-            // The marker of `tl move` is still there, but the settings name this engine again: the
+            // The marker of `tl state move` is still there, but the settings name this engine again: the
             // state is not here and will not come back by itself.
             Err(StoreFault::Moved) if project.settings.storage != Storage::Postgres => {
                 rebuild_from_scratch(app, &project)?
@@ -100,9 +100,9 @@ fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, 
     let memory = store::empty_successor_state(&project.layout, storage, &project.known)?;
     let outcome = project.run_on_store(app.ui, &memory, &rebuild_state)?;
     let cause = ReplacementCause {
-        command: "rebuild",
+        command: "state rebuild",
         reason: QuarantineReason::Replaced,
-        why: "replaced by `tl rebuild`".to_owned(),
+        why: "replaced by `tl state rebuild`".to_owned(),
         now: SystemClock.now(),
     };
     for kept in project.replace_state(app.ui, &StoreDump::from_store(&memory)?, &cause)? {

@@ -1,4 +1,4 @@
-//! `tl reconcile`: compares a frozen plan with the repository.
+//! `tl doc reconcile`: compares a frozen plan with the repository.
 
 use application::Failure;
 use application::plan_documents::reconcile::reconcile_plan;
@@ -14,7 +14,7 @@ use crate::wiring::App;
 /// without evidence. Exits with 3 if there are any.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl reconcile\n  tl reconcile --doc add-search --since main\n  tl reconcile --json"
+    after_help = "Examples:\n  tl doc reconcile\n  tl doc reconcile --doc add-search --since main\n  tl doc reconcile --json"
 )]
 pub(crate) struct ReconcileArgs {
     /// The document [default: the current one]

@@ -1,4 +1,4 @@
-//! `tl repair`: repairs the state, and lists and restores quarantined states.
+//! `tl state repair`: repairs the state, and lists and restores quarantined states.
 
 use application::repair_state::{RepairRequest, repair_state};
 use application::{Failure, FailureKind};
@@ -19,10 +19,8 @@ use crate::wiring::{App, Project};
 /// updated. The options do more.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl repair
-  tl repair --fix-hashes --rebuild-orphans
-  tl repair --list-quarantine
-  tl repair --restore-quarantine 2")]
+  tl state repair
+  tl state repair --fix-hashes --rebuild-orphans")]
 pub(crate) struct RepairArgs {
     /// Record all plan files as they are now and compute all statuses again
     #[arg(long)]
@@ -36,13 +34,37 @@ pub(crate) struct RepairArgs {
     #[arg(long)]
     forget_missing: bool,
 
-    /// List quarantined states: damaged, replaced or moved
-    #[arg(long, conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing"])]
+    /// The same as `tl state quarantine`
+    #[arg(long, hide = true, conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing"])]
     list_quarantine: bool,
 
-    /// Restore a quarantined state; the current one is quarantined in turn
-    #[arg(long, value_name = "ID", conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing", "list_quarantine"])]
+    /// The same as `tl state quarantine --restore ID`
+    #[arg(long, hide = true, value_name = "ID", conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing", "list_quarantine"])]
     restore_quarantine: Option<String>,
+}
+
+/// List quarantined states (damaged, replaced or moved), or restore one
+///
+/// A state that is replaced is kept in `.throughline/damaged`. Restoring one quarantines the
+/// current state in turn.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl state quarantine
+  tl state quarantine --restore 2   # in your own terminal")]
+pub(crate) struct QuarantineArgs {
+    /// Restore this state
+    #[arg(long, value_name = "ID")]
+    restore: Option<String>,
+}
+
+impl QuarantineArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.find_project()?;
+        match &self.restore {
+            Some(id) => restore_quarantine(app, &project, id),
+            None => print_quarantine(app, &project),
+        }
+    }
 }
 
 impl RepairArgs {
@@ -132,7 +154,7 @@ fn print_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
 fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode, Failure> {
     project.refuse_non_persons(
         "restoring a quarantined state",
-        &["ask the person to run `tl repair --restore-quarantine ID` in their own terminal"],
+        &["ask the person to run `tl state quarantine --restore ID` in their own terminal"],
     )?;
     project.refuse_on_replica()?;
     // Not opened: the current state may be the damaged one that is to be replaced. An interrupted
@@ -149,12 +171,12 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
                 FailureKind::NotFound,
                 format!("`{id}` is not in quarantine"),
             )
-            .with_step("tl repair --list-quarantine"),
+            .with_step("tl state quarantine"),
             StoreFault::Damaged { what } => Failure::new(
                 FailureKind::Refused,
                 format!("the quarantined state {id} cannot be restored: {what}"),
             )
-            .with_step("tl repair --list-quarantine"),
+            .with_step("tl state quarantine"),
             other => other.into(),
         })?;
     // A foreign state can get into the quarantine directory with a clone; restoring it would adopt
@@ -166,9 +188,9 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         .into());
     }
     let cause = ReplacementCause {
-        command: "repair --restore-quarantine",
+        command: "state quarantine --restore",
         reason: QuarantineReason::Replaced,
-        why: format!("replaced by `tl repair --restore-quarantine {id}`"),
+        why: format!("replaced by `tl state quarantine --restore {id}`"),
         now: SystemClock.now(),
     };
     let kept = project.replace_state(app.ui, &cargo, &cause)?;

@@ -1,4 +1,4 @@
-//! `tl replay`: dry run of recorded host events against the gates.
+//! `tl host replay`: dry run of recorded host events against the gates.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use store::{DiskFiles, DiskGit, ReadOnlyFiles, SystemClock};
 
+use crate::commands::host_choice::host_argument_help;
 use crate::exit_code::ExitCode;
 use crate::settings;
 use crate::ui::{BAD, DIM, GOOD, WARN, styled};
@@ -27,10 +28,10 @@ use crate::wiring::{App, Project};
 /// file is changed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl replay claude-code events.jsonl\n  tl replay copilot events.jsonl --json"
+    after_help = "Examples:\n  tl host replay claude-code events.jsonl\n  tl host replay copilot events.jsonl --json"
 )]
 pub(crate) struct ReplayArgs {
-    /// The host: claude-code, cursor, opencode, codex, gemini or copilot
+    #[arg(help = host_argument_help())]
     host: String,
     /// Recorded events, one JSON object per line
     #[arg(value_name = "FILE.jsonl")]

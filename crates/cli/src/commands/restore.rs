@@ -7,6 +7,7 @@ use domain::expected_version::{ExpectedVersion, ExpectedVersions};
 use domain::text::count_with_noun;
 
 use super::approve::print_transitions;
+use crate::completion::node_and_version_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, render_node_status, styled};
 use crate::wiring::App;
@@ -20,7 +21,7 @@ use crate::wiring::App;
 )]
 pub(crate) struct RestoreArgs {
     /// The node, then the version: `-1`, the first digits of a hash, or a time
-    #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
+    #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"], add = node_and_version_completer())]
     words: Vec<String>,
 
     /// Fail unless the plan is still this version (at least 8 digits of its hash)

@@ -1,4 +1,4 @@
-//! `tl restore-backup`: replaces the state by a backup.
+//! `tl state restore`: replaces the state by a backup.
 
 use std::path::PathBuf;
 
@@ -19,14 +19,14 @@ use crate::wiring::{App, Project};
 ///
 /// The backup is verified, and the new state built and verified, before anything changes; then they
 /// are swapped atomically, even if the program is killed. The current state is quarantined, never
-/// deleted (`tl repair --list-quarantine`). Plan files are not changed: differences from the
+/// deleted (`tl state quarantine`). Plan files are not changed: differences from the
 /// restored state are recorded as edits.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl restore-backup novel.tlbackup\n  tl restore-backup novel.tlbackup --yes   # without asking"
+    after_help = "Examples:\n  tl state restore novel.tlbackup\n  tl state restore novel.tlbackup --yes   # without asking"
 )]
 pub(crate) struct RestoreBackupArgs {
-    /// File written by `tl backup`
+    /// File written by `tl state backup`
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -41,7 +41,7 @@ impl RestoreBackupArgs {
         project.refuse_on_replica()?;
         project.refuse_non_persons(
             "restoring a state",
-            &["ask the person to run `tl restore-backup FILE` in their own terminal"],
+            &["ask the person to run `tl state restore FILE` in their own terminal"],
         )?;
         let (layout, storage) = (&project.layout, project.settings.storage);
         let cargo = store::read_backup_file(&self.file).map_err(|fault| match fault {
@@ -82,9 +82,9 @@ impl RestoreBackupArgs {
             lost.map(|head| head.0),
         )?;
         let cause = ReplacementCause {
-            command: "restore-backup",
+            command: "state restore",
             reason: QuarantineReason::Replaced,
-            why: "replaced by `tl restore-backup`".to_owned(),
+            why: "replaced by `tl state restore`".to_owned(),
             now: SystemClock.now(),
         };
         let put_aside = project.replace_state(app.ui, &cargo, &cause)?;
@@ -122,8 +122,8 @@ impl RestoreBackupArgs {
         let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
         if !is_at_terminal() {
             return Err(refuse("restoring a state needs a person's decision")
-                .with_step("run `tl restore-backup` in a terminal")
-                .with_step("tl restore-backup FILE --yes   # if a person has decided it"));
+                .with_step("run `tl state restore` in a terminal")
+                .with_step("tl state restore FILE --yes   # if a person has decided it"));
         }
         let present = match lost {
             Some(lost) => format!(

@@ -12,6 +12,7 @@ use domain::text::count_with_noun;
 
 use super::approve::print_transitions;
 use super::{ShownArgs, diff};
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
 use crate::wiring::{App, is_called_by_person};
@@ -23,7 +24,7 @@ use crate::wiring::{App, is_called_by_person};
 )]
 pub(crate) struct RevalidateArgs {
     /// The node; with `--all`, limits it to this subtree
-    #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present = "all")]
+    #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present = "all", add = node_completer())]
     node: Vec<String>,
 
     /// All stale plans, most urgent first

@@ -1,4 +1,4 @@
-//! `tl scan`: prints the trail with the session's cursor.
+//! `tl trail scan`: prints the trail with the session's cursor.
 
 use application::Failure;
 use application::sessions::scan_hierarchy::scan_hierarchy;
@@ -11,7 +11,9 @@ use crate::wiring::App;
 
 /// Show the trail with the cursor of this session
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl scan\n  tl scan --json   # version, root, cursor")]
+#[command(
+    after_help = "Examples:\n  tl trail scan\n  tl trail scan --json   # version, root, cursor"
+)]
 pub(crate) struct ScanArgs {}
 
 impl ScanArgs {
@@ -22,8 +24,9 @@ impl ScanArgs {
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {
-            app.ui
-                .print_message("the trail is empty; next: tl intent \"what this session is for\"");
+            app.ui.print_message(
+                "the trail is empty; next: tl trail intent \"what this session is for\"",
+            );
             return Ok(ExitCode::Done);
         }
         for line in view.tree.lines() {
@@ -45,7 +48,7 @@ impl ScanArgs {
             let whose = view.session.as_deref().unwrap_or_default();
             app.ui.print_line(styled(
                 DIM,
-                format!("of session {whose}; `tl map` resumes it"),
+                format!("of session {whose}; `tl trail map` resumes it"),
             ));
         }
         Ok(ExitCode::Done)

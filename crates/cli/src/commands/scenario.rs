@@ -1,4 +1,4 @@
-//! `tl scenario`: lists and completes the scenarios of a ticket.
+//! `tl ticket scenario`: lists and completes the scenarios of a ticket.
 
 use application::Failure;
 use application::tickets::{ScenariosView, finish_scenario, list_scenarios};
@@ -13,7 +13,9 @@ use crate::wiring::App;
 ///
 /// They are read from `test-definitions.md` beside the ticket: Gherkin, or headings.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl scenario list 017a\n  tl scenario done threshold-gate")]
+#[command(
+    after_help = "Examples:\n  tl ticket scenario list 017a\n  tl ticket scenario done threshold-gate"
+)]
 pub(crate) struct ScenarioArgs {
     #[command(subcommand)]
     what: ScenarioCommand,

@@ -22,11 +22,11 @@ use crate::settings;
 use crate::ui::{BOLD, DIM, WARN, flush_output, styled};
 use crate::wiring::App;
 
-/// Run the HTTP server for the dashboard and MCP clients, until Ctrl-C
+/// Run the HTTP server for the dashboard and MCP clients
 ///
 /// Prints the URL of the dashboard, and the URL and token for MCP clients. Only this machine can
 /// connect, unless `--listen` names another address. `THROUGHLINE_TOKEN` sets the token; otherwise
-/// each start generates a new one. Tokens of `tl token create` are accepted too, each with its own
+/// each start generates a new one. Tokens of `tl team token create` are accepted too, each with its own
 /// principal and scope. A client can select fewer tools by the path: `/mcp/core`, `/mcp/readonly`,
 /// `/mcp/story/readonly`.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     open: bool,
 
-    /// Limit the printed token to the scope of an agent; tokens of `tl token create` keep their
+    /// Limit the printed token to the scope of an agent; tokens of `tl team token create` keep their
     /// scope
     #[arg(long)]
     no_decisions: bool,
@@ -102,7 +102,7 @@ impl ServeArgs {
             project.refuse_non_persons(
                 "serving a dashboard that decides",
                 &[
-                    "tl serve --no-decisions   # people decide with their own tokens: tl token create NAME --as human:NAME",
+                    "tl serve --no-decisions   # people decide with their own tokens: tl team token create NAME --as human:NAME",
                     "ask the person to run `tl serve` in their own terminal",
                 ],
             )?;
@@ -219,7 +219,7 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
     let reach = match ready.decides {
         true => "dashboard: open it in a browser; anyone with this URL can decide as you",
         false => {
-            "dashboard: open it in a browser; this URL cannot decide, people use their own token of `tl token create`"
+            "dashboard: open it in a browser; this URL cannot decide, people use their own token of `tl team token create`"
         }
     };
     app.ui.print_line(styled(DIM, reach));
@@ -238,7 +238,7 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
     }
     if let Some(public) = &ready.public {
         app.ui.print_line(format_args!(
-            "public URL: {public}, for clients with a token of `tl token create`"
+            "public URL: {public}, for clients with a token of `tl team token create`"
         ));
     } else if !address.ip().is_loopback() {
         app.ui.print_message(format_args!(

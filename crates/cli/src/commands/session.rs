@@ -1,4 +1,4 @@
-//! `tl session`: lists, shows and archives sessions.
+//! `tl trail session`: lists, shows and archives sessions.
 
 use application::Failure;
 use application::sessions::archive_session::archive_session;
@@ -12,9 +12,9 @@ use crate::wiring::App;
 /// Sessions of this project: list, show or archive them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl session list
-  tl session show 30141102026
-  tl session archive 30141102026")]
+  tl trail session list
+  tl trail session show 30141102026
+  tl trail session archive 30141102026")]
 pub(crate) struct SessionArgs {
     #[command(subcommand)]
     what: SessionCommand,
@@ -85,7 +85,7 @@ fn print_session_line(app: &App, session: &SessionView) {
     let what = session
         .trajectory
         .as_deref()
-        // `tl prune` removes finished trajectories but keeps their sessions.
+        // `tl trail prune` removes finished trajectories but keeps their sessions.
         .unwrap_or("(trajectory removed)");
     let whose = styled(
         DIM,

@@ -36,9 +36,9 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
     match view.trail.as_deref() {
         // An empty trail is not the same as none: the profile is enabled, so the next step is an
         // intent.
-        Some([]) => {
-            ui.print_line("The trail is empty. Start with:  tl intent \"what this session is for\"")
-        }
+        Some([]) => ui.print_line(
+            "The trail is empty. Start with:  tl trail intent \"what this session is for\"",
+        ),
         Some(path) => {
             let names: Vec<&str> = path.iter().map(|place| &*place.content).collect();
             let state = path

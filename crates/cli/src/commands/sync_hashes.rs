@@ -1,4 +1,4 @@
-//! `tl sync-hashes`: rescans all plan files.
+//! `tl state sync-hashes`: rescans all plan files.
 
 use application::Failure;
 use application::sync_hashes::sync_hashes;
@@ -11,7 +11,7 @@ use crate::wiring::App;
 
 /// Rescan all plan files and record what changed
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl sync-hashes")]
+#[command(after_help = "Examples:\n  tl state sync-hashes")]
 pub(crate) struct SyncHashesArgs {}
 
 impl SyncHashesArgs {

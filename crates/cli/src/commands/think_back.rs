@@ -1,4 +1,4 @@
-//! `tl think-back`: prints a retrospective of the session.
+//! `tl trail back`: prints a retrospective of the session.
 
 use application::Failure;
 use application::sessions::think_back::think_back;
@@ -10,7 +10,7 @@ use crate::wiring::App;
 
 /// Show a retrospective of the session: position, turning points, next action
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl think-back\n  tl think-back --json")]
+#[command(after_help = "Examples:\n  tl trail back\n  tl trail back --json")]
 pub(crate) struct ThinkBackArgs {}
 
 impl ThinkBackArgs {
@@ -21,8 +21,9 @@ impl ThinkBackArgs {
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {
-            app.ui
-                .print_message("the trail is empty; next: tl intent \"what this session is for\"");
+            app.ui.print_message(
+                "the trail is empty; next: tl trail intent \"what this session is for\"",
+            );
         }
         for line in view.tree.lines() {
             app.ui.print_line(line);

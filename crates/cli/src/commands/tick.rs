@@ -1,4 +1,4 @@
-//! `tl tick`: runs the tick loop: plan, validate, execute.
+//! `tl story tick`: runs the tick loop: plan, validate, execute.
 
 use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
 use application::tick::run_tick::{TickOutcome, retry_tick, run_tick};
@@ -28,11 +28,11 @@ const MAX_PLAN_CORRECTIONS: usize = 2;
 /// together. Without a model the plan is made by built-in rules.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl tick
-  tl tick --count 5
-  tl tick --dry-run --show-prompt
-  tl tick --retry 7     # after fixing the cause, or editing plans/plan_007.json
-  tl tick --skip 7")]
+  tl story tick
+  tl story tick --count 5
+  tl story tick --dry-run --show-prompt
+  tl story tick --retry 7     # after fixing the cause, or editing plans/plan_007.json
+  tl story tick --skip 7")]
 pub(crate) struct TickArgs {
     /// Show the plan without executing it
     #[arg(long)]
@@ -213,7 +213,7 @@ fn request_plan<T>(
                         FailureKind::Unavailable,
                         "cancelled; the story is unchanged",
                     )
-                    .with_step("tl tick"));
+                    .with_step("tl story tick"));
                 }
                 return Ok(Err((answer, unanswered.failure.message)));
             }
@@ -325,12 +325,12 @@ fn print_outcome(app: &App, outcome: &TickOutcome) {
         }
         _ => {
             app.ui.print_message(format_args!(
-                "{}: tl tick --retry {tick}   # after fixing the cause, or editing {}",
+                "{}: tl story tick --retry {tick}   # after fixing the cause, or editing {}",
                 styled(INFO, "next"),
                 outcome.plan_file
             ));
             app.ui.print_message(format_args!(
-                "{}: tl tick --skip {tick}",
+                "{}: tl story tick --skip {tick}",
                 styled(INFO, "next")
             ));
         }

@@ -7,6 +7,7 @@ use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::work::work_level::WorkLevel;
 
+use super::scenario::ScenarioArgs;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
 use crate::wiring::App;
@@ -68,11 +69,13 @@ enum TicketCommand {
         #[arg(long)]
         reason: Option<String>,
     },
+    Scenario(ScenarioArgs),
 }
 
 impl TicketArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
+            TicketCommand::Scenario(scenario) => return scenario.run(app),
             TicketCommand::New {
                 title,
                 id,

@@ -1,4 +1,4 @@
-//! `tl token`: creates, lists and revokes API tokens, and prints the audit log.
+//! `tl team token`: creates, lists and revokes API tokens, and prints the audit log.
 
 use application::Failure;
 use application::tokens::{
@@ -24,11 +24,11 @@ use crate::wiring::App;
 /// has the database.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl token create \"Anna's laptop\" --as human:anna --scope approve --expires 90d
-  tl token create nightly --as agent:ci/1 --scope agent
-  tl token list
-  tl token revoke 3
-  tl token audit --limit 50")]
+  tl team token create \"Anna's laptop\" --as human:anna --scope approve --expires 90d
+  tl team token create nightly --as agent:ci/1 --scope agent
+  tl team token list
+  tl team token revoke 3
+  tl team token audit --limit 50")]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     what: TokenCommand,
@@ -112,7 +112,7 @@ impl TokenArgs {
                 // own plans.
                 app.find_project()?.refuse_non_persons(
                     "creating a token",
-                    &["ask the person to run `tl token create` in their own terminal"],
+                    &["ask the person to run `tl team token create` in their own terminal"],
                 )?;
                 let request = CreateTokenRequest {
                     name: name.clone(),
@@ -140,7 +140,8 @@ impl TokenArgs {
                         .iter()
                         .for_each(|token| app.ui.print_line(render_token(token)));
                     if tokens.is_empty() {
-                        app.ui.print_message("no tokens; next: tl token create");
+                        app.ui
+                            .print_message("no tokens; next: tl team token create");
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! `tl trace`: finds everything with a stamp.
+//! `tl trail trace`: finds everything with a stamp.
 
 use application::Failure;
 use application::sessions::trace_stamp::{Traced, trace_stamp};
@@ -13,7 +13,9 @@ use crate::wiring::App;
 /// Searches nodes of the trail, sessions and their logs, archives, anchors, notes and commits. A
 /// stamp is minute, hour, day, month and year: `30141102026` is 14:30 on 11 Feb 2026.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl trace 30141102026\n  tl trace 30141102026 --json")]
+#[command(
+    after_help = "Examples:\n  tl trail trace 30141102026\n  tl trail trace 30141102026 --json"
+)]
 pub(crate) struct TraceArgs {
     /// The stamp
     stamp: String,

@@ -6,6 +6,7 @@ use application::views::TreeView;
 use clap::Args;
 use domain::node::Progress;
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, Styled, Ui, render_node_status, styled};
 use crate::wiring::App;
@@ -15,7 +16,7 @@ use crate::wiring::App;
 #[command(after_help = "Examples:\n  tl tree\n  tl tree act 1\n  tl tree act-1/chapter-02 --json")]
 pub(crate) struct TreeArgs {
     /// Root of the subtree [default: the whole tree]
-    #[arg(num_args = 0..=2, value_name = "NODE")]
+    #[arg(num_args = 0..=2, value_name = "NODE", add = node_completer())]
     node: Vec<String>,
 }
 

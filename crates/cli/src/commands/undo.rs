@@ -6,6 +6,7 @@ use clap::Args;
 use domain::ids::OperationId;
 
 use super::approve::print_transitions;
+use crate::completion::operation_completer;
 use crate::exit_code::ExitCode;
 use crate::ui::{DIM, GOOD, WARN, styled};
 use crate::wiring::App;
@@ -20,11 +21,11 @@ use crate::wiring::App;
 )]
 pub(crate) struct UndoArgs {
     /// Number of the operation in `tl log`
-    #[arg(value_name = "OP")]
+    #[arg(value_name = "OP", add = operation_completer())]
     operation: Option<u64>,
 
     /// Undo everything after this operation
-    #[arg(long, value_name = "OP", conflicts_with = "operation")]
+    #[arg(long, value_name = "OP", conflicts_with = "operation", add = operation_completer())]
     to: Option<u64>,
 }
 

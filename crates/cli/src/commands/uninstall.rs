@@ -1,11 +1,11 @@
-//! `tl uninstall`: removes our entries from the settings of agent hosts.
+//! `tl host uninstall`: removes our entries from the settings of agent hosts.
 
 use application::{Failure, FailureKind};
 use clap::Args;
 use serde::Serialize;
 use store::DiskFiles;
 
-use crate::commands::host_choice::{HostChoice, parse_host_choice};
+use crate::commands::host_choice::{HostChoice, list_host_names, parse_host_choice};
 use crate::commands::host_files::{HostChange, apply_changes, plan_uninstall, print_changes};
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -16,15 +16,28 @@ use crate::wiring::App;
 /// its plans and its state are not changed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl uninstall --host claude-code\n  tl uninstall --host codex,gemini\n  tl uninstall --host all"
+    after_help = "Examples:\n  tl host uninstall claude-code\n  tl host uninstall codex,gemini\n  tl host uninstall all"
 )]
 pub(crate) struct UninstallArgs {
-    /// The hosts: claude-code, cursor, opencode, codex, gemini, copilot, or all
-    #[arg(long, value_name = "HOSTS", value_delimiter = ',', required = true)]
+    #[arg(
+        value_name = "HOSTS",
+        value_delimiter = ',',
+        required_unless_present = "host",
+        help = format!("The hosts: {}, or all", list_host_names())
+    )]
+    hosts: Vec<String>,
+
+    /// The same as an option, as in `tl init --host`
+    #[arg(
+        long,
+        value_name = "HOSTS",
+        value_delimiter = ',',
+        conflicts_with = "hosts"
+    )]
     host: Vec<String>,
 }
 
-/// Outcome of `tl uninstall`.
+/// Outcome of `tl host uninstall`.
 #[derive(Debug, Serialize)]
 struct UninstallOutcome {
     success: bool,
@@ -34,11 +47,12 @@ struct UninstallOutcome {
 
 impl UninstallArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let named = [self.hosts.as_slice(), &self.host].concat();
         // No `auto` here: removing from a host that happens to be detected should be said
         // explicitly.
-        let HostChoice::Named(hosts) = parse_host_choice(&self.host, false)? else {
+        let HostChoice::Named(hosts) = parse_host_choice(&named, false)? else {
             return Err(Failure::new(FailureKind::Invalid, "which hosts?")
-                .with_step("tl uninstall --host all"));
+                .with_step("tl host uninstall all"));
         };
         let root = app.find_project()?.root;
         let disk = DiskFiles::open(&root).map_err(|error| {

@@ -9,7 +9,9 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, INFO, Ui, render_node_status, styled};
 use crate::wiring::App;
 
-/// Explain the status of a node: the operation, the edit and the sections that caused it
+/// Explain the status of a node
+///
+/// Names the operation, the edit and the sections that caused it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl why scene 0204\n  tl why act-1/chapter-02 --json")]
 pub(crate) struct WhyArgs {

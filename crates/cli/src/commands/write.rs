@@ -1,4 +1,4 @@
-//! `tl write`: generates a scene from its blueprint, step by step.
+//! `tl story write`: generates a scene from its blueprint, step by step.
 
 use application::generation::advance::{
     NextGenerationStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
@@ -12,6 +12,7 @@ use domain::text::count_with_noun;
 use llm::Message;
 use serde_json::{Value, json};
 
+use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
 use crate::model::{ModelRequest, Planner, send_model_request};
 use crate::progress::Progress;
@@ -22,16 +23,16 @@ use crate::wiring::App;
 ///
 /// The writer model writes, checks and a judge model find problems, the text is revised a few
 /// times, and the result goes into `content/` and the memory. Every step is recorded: an
-/// interrupted generation is continued by `tl generation resume`. Without a model the scene is a
+/// interrupted generation is continued by `tl story generation resume`. Without a model the scene is a
 /// placeholder made from the blueprint, marked as such.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl write scene-0101
-  tl write --next
-  tl write --next --show-prompt")]
+  tl story write scene-0101
+  tl story write --next
+  tl story write --next --show-prompt")]
 pub(crate) struct WriteArgs {
     /// The scene: `scene-0101`, or its path
-    #[arg(required_unless_present = "next", num_args = 1..=2, value_name = "SCENE")]
+    #[arg(required_unless_present = "next", num_args = 1..=2, value_name = "SCENE", add = node_completer())]
     scene: Vec<String>,
     /// The first approved scene that is not written yet
     #[arg(long, conflicts_with = "scene")]
@@ -134,7 +135,7 @@ fn answer_step(
         Err(unanswered) if unanswered.cancelled => {
             let what = "cancelled; the step can be resumed".to_owned();
             return Err(Failure::new(FailureKind::Unavailable, what)
-                .with_step(format!("tl generation resume {}", question.scene)));
+                .with_step(format!("tl story generation resume {}", question.scene)));
         }
         Err(unanswered) => {
             // Submitted like an answer: the generation records the failure with its cost, and
@@ -206,16 +207,16 @@ pub(super) fn print_generation(app: &App, generation: &GenerationView) {
     }
     match generation.status {
         GenerationStatus::Failed => app.ui.print_message(format_args!(
-            "{}: tl generation resume {scene}",
+            "{}: tl story generation resume {scene}",
             styled(INFO, "next")
         )),
         GenerationStatus::Held => {
             app.ui.print_message(format_args!(
-                "{}: tl generation resume {scene}   # keep it as it is",
+                "{}: tl story generation resume {scene}   # keep it as it is",
                 styled(INFO, "next")
             ));
             app.ui.print_message(format_args!(
-                "{}: tl generation cancel {scene}",
+                "{}: tl story generation cancel {scene}",
                 styled(INFO, "next")
             ));
         }

@@ -1,4 +1,4 @@
-//! `tl adopt`: state that came with a cloned project.
+//! `tl state adopt`: state that came with a cloned project.
 
 use crate::{assert_refused, binary, copy_directory, is_ignored_by_git, planned, statuses};
 use testkit::Project;
@@ -21,7 +21,7 @@ fn approvals_of_others_do_not_count_until_adopted() {
         &["plan", "chapter", "2"],
         &["approve", "act-1"],
         &["check"],
-        &["repair"],
+        &["state", "repair"],
         &["log"],
         &["undo"],
     ] {
@@ -29,10 +29,14 @@ fn approvals_of_others_do_not_count_until_adopted() {
             &clone,
             arguments,
             "unavailable",
-            &["was not adopted by this user", "tl adopt", "tl rebuild"],
+            &[
+                "was not adopted by this user",
+                "tl state adopt",
+                "tl state rebuild",
+            ],
         );
     }
-    let output = clone.ok(&["adopt", "--yes"]);
+    let output = clone.ok(&["state", "adopt", "--yes"]);
     assert_eq!(output.stdout, "✓ adopted 3 nodes, 3 approved\n");
     assert_eq!(clone.json(&["tree"]), original.json(&["tree"]));
     clone.ok(&["plan", "chapter", "2"]);
@@ -45,9 +49,13 @@ fn adopting_is_a_persons_decision() {
     let clone = cloned(&planned());
     assert_refused(
         &clone,
-        &["adopt"],
+        &["state", "adopt"],
         "refused",
-        &["a person's decision", "in a terminal", "tl adopt --yes"],
+        &[
+            "a person's decision",
+            "in a terminal",
+            "tl state adopt --yes",
+        ],
     );
     assert_refused(&clone, &["status"], "unavailable", &["was not adopted"]);
 }
@@ -55,7 +63,7 @@ fn adopting_is_a_persons_decision() {
 #[test]
 fn a_rebuild_instead_gives_drafts() {
     let clone = cloned(&planned());
-    clone.ok(&["rebuild"]);
+    clone.ok(&["state", "rebuild"]);
     assert_eq!(
         statuses(&clone),
         [
@@ -79,7 +87,7 @@ fn a_copied_database_is_not_believed_either() {
     let clone = Project::empty(binary());
     copy_directory(&original.root(), &clone.root(), &|_| false);
     assert_refused(&clone, &["status"], "unavailable", &["was not adopted"]);
-    let adopted = clone.json(&["adopt", "--yes"]);
+    let adopted = clone.json(&["state", "adopt", "--yes"]);
     assert_eq!(adopted["status_counts"]["approved"], 3);
     assert_eq!(clone.json(&["tree"]), original.json(&["tree"]));
     assert_eq!(
@@ -91,9 +99,9 @@ fn a_copied_database_is_not_believed_either() {
 #[test]
 fn adopted_once_is_enough() {
     let clone = cloned(&planned());
-    clone.ok(&["adopt", "--yes"]);
+    clone.ok(&["state", "adopt", "--yes"]);
     clone.ok(&["status"]);
-    clone.ok(&["adopt", "--yes"]);
+    clone.ok(&["state", "adopt", "--yes"]);
     assert_eq!(clone.status("act-1"), "approved");
 }
 
@@ -101,7 +109,7 @@ fn adopted_once_is_enough() {
 fn text_edited_after_the_approval_is_a_draft_also_here() {
     let clone = cloned(&planned());
     clone.write(Project::CHAPTER, "# Chapter 1, edited in transit\n");
-    clone.ok(&["adopt", "--yes"]);
+    clone.ok(&["state", "adopt", "--yes"]);
     assert_eq!(
         statuses(&clone),
         [
@@ -145,5 +153,9 @@ fn init_does_not_adopt() {
     let clone = cloned(&planned());
     let output = clone.run(&["init"]);
     assert_eq!(output.code, 1, "{}", output.stdout);
-    assert!(output.stderr.contains("tl adopt"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("tl state adopt"),
+        "{}",
+        output.stderr
+    );
 }

@@ -1,4 +1,4 @@
-//! `tl backup`
+//! `tl state backup`
 
 use testkit::Project;
 
@@ -8,9 +8,9 @@ use crate::story;
 fn a_backup_is_whole_and_said_to_be() {
     let project = story();
     project.plan_story();
-    let output = project.ok(&["backup", "novel.tlbackup"]);
+    let output = project.ok(&["state", "backup", "novel.tlbackup"]);
     assert!(output.stdout.contains("verified"), "{output:?}");
-    let view = project.json(&["backup", "novel.tlbackup"]);
+    let view = project.json(&["state", "backup", "novel.tlbackup"]);
     let log = project.json(&["log"]);
     assert_eq!(view["operations"], log[0]["operation"], "{view} {log}");
     assert!(
@@ -27,11 +27,11 @@ fn a_backup_is_whole_and_said_to_be() {
 #[test]
 fn without_a_state_there_is_nothing_to_write() {
     let project = Project::empty(std::path::Path::new(env!("CARGO_BIN_EXE_tl")));
-    assert_ne!(project.run(&["backup", "novel.tlbackup"]).code, 0);
+    assert_ne!(project.run(&["state", "backup", "novel.tlbackup"]).code, 0);
     let project = story();
     assert_ne!(
         project
-            .run(&["backup", "no/such/folder/novel.tlbackup"])
+            .run(&["state", "backup", "no/such/folder/novel.tlbackup"])
             .code,
         0
     );

@@ -286,7 +286,7 @@ fn a_broken_config_names_line_key_and_what_is_allowed() {
         for arguments in [
             ["status"].as_slice(),
             &["approve", "act-1"],
-            &["rebuild"],
+            &["state", "rebuild"],
             &["init"],
         ] {
             assert_refused(&project, arguments, "invalid", parts);

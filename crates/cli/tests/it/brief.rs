@@ -12,11 +12,12 @@ fn it_is_what_a_session_is_told_when_it_starts() {
 #[test]
 fn a_budget_cuts_and_explains() {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
+    project.ok(&["trail", "intent", "Build auth"]);
     for number in 0..8 {
         project.ok(&[
-            "anchor",
+            "note",
             "add",
+            "--pin",
             &format!("anchor number {number} holds whatever happens to this conversation"),
         ]);
     }
@@ -50,16 +51,14 @@ fn a_budget_cuts_and_explains() {
 #[test]
 fn a_host_that_counts_bytes_gets_no_more_than_it_passes_on() {
     let project = trail();
-    let config = project
-        .read(".throughline/config.toml")
-        .replace("# characters = 6000", "characters = 60000")
-        .replace("# tokens = 1500", "tokens = 60000");
-    project.write(".throughline/config.toml", config);
-    project.ok(&["intent", "Построить вход"]);
+    project.configure("policy.briefing.characters", "60000");
+    project.configure("policy.briefing.tokens", "60000");
+    project.ok(&["trail", "intent", "Построить вход"]);
     for number in 0..12 {
         project.ok(&[
-            "anchor",
+            "note",
             "add",
+            "--pin",
             &format!("{number} {}", "якорь держит всегда ".repeat(24)),
         ]);
     }

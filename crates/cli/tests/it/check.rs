@@ -163,11 +163,11 @@ fn the_mirror_is_checked() {
     let good = project.read(file);
     project.write(file, good.replace("\"approved\"", "\"draft\""));
     assert_eq!(findings(&project).len(), 1);
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     assert_eq!(project.read(file), good);
     fs::remove_file(project.root().join(file)).expect("removed");
     assert_eq!(findings(&project).len(), 1);
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     assert_eq!(project.read(file), good);
     assert_eq!(findings(&project), Vec::<String>::new());
 }

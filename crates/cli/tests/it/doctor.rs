@@ -1,4 +1,4 @@
-//! `tl doctor`
+//! `tl host doctor`
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::hosts_install::HOSTS;
 use crate::{binary, keys, run_with, story, text};
 
 fn examine(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
-    let output = run_with(project, environment, &["--json", "doctor"]);
+    let output = run_with(project, environment, &["--json", "host", "doctor"]);
     let value = serde_json::from_str(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", output.stdout));
     (output.code, value)
@@ -61,7 +61,7 @@ fn silent_program(project: &Project, name: &str) -> String {
 #[test]
 fn without_hosts_there_is_nothing_to_examine() {
     let project = story();
-    let output = project.ok(&["doctor"]);
+    let output = project.ok(&["host", "doctor"]);
     assert!(
         output
             .stdout
@@ -123,7 +123,7 @@ fn a_program_that_is_gone_is_a_problem() {
     }
     let project = story();
     project.ok(&["init", "--host", "codex", "--program", "/nowhere/bin/tl"]);
-    let output = project.run(&["doctor"]);
+    let output = project.run(&["host", "doctor"]);
     assert_eq!(output.code, 3);
     assert!(
         output.stdout.contains("✗ the program `/nowhere/bin/tl`"),
@@ -309,7 +309,7 @@ fn the_ledger_tells_how_long_hooks_took() {
             "last_fault": { "at": "2026-02-02T02:40:00.000Z", "message": "the state is locked" },
         }])
     );
-    let output = project.ok(&["doctor"]);
+    let output = project.ok(&["host", "doctor"]);
     assert!(
         output.stdout.contains(
             "Codex CLI: 100 events, p50 5.0 ms, p99 9.9 ms, 1 block, 1 fault, last 2026-02-02 02:40: the state is locked"
@@ -360,7 +360,11 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
         "codex",
         "it does not trust this folder yet",
     );
-    let output = run_with(&project, &environment, &["doctor", "--trust", "codex"]);
+    let output = run_with(
+        &project,
+        &environment,
+        &["host", "doctor", "--trust", "codex"],
+    );
     assert_eq!(output.code, 1, "{}", output.stderr);
     std::fs::File::create(tools.join("folder")).expect("a file");
     assert_problem(
@@ -370,7 +374,11 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
         "Codex does not trust 1 hook and skips what it does not trust",
     );
 
-    let output = run_with(&project, &environment, &["doctor", "--trust", "codex"]);
+    let output = run_with(
+        &project,
+        &environment,
+        &["host", "doctor", "--trust", "codex"],
+    );
     assert_eq!(output.code, 0, "{}{}", output.stdout, output.stderr);
     assert!(
         output
@@ -395,7 +403,7 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
 #[test]
 fn hooks_of_another_program_are_not_trusted_for_anyone() {
     let project = story();
-    let output = project.refused(&["doctor", "--trust", "codex"]);
+    let output = project.refused(&["host", "doctor", "--trust", "codex"]);
     assert!(
         output
             .stderr
@@ -405,7 +413,7 @@ fn hooks_of_another_program_are_not_trusted_for_anyone() {
     );
     let other = silent_program(&project, "elsewhere/tl");
     project.ok(&["init", "--host", "codex", "--program", &other]);
-    let output = project.refused(&["doctor", "--trust", "codex"]);
+    let output = project.refused(&["host", "doctor", "--trust", "codex"]);
     assert!(
         output
             .stderr
@@ -413,7 +421,10 @@ fn hooks_of_another_program_are_not_trusted_for_anyone() {
         "{}",
         output.stderr
     );
-    assert_eq!(project.run(&["doctor", "--trust", "gemini"]).code, 2);
+    assert_eq!(
+        project.run(&["host", "doctor", "--trust", "gemini"]).code,
+        2
+    );
 }
 
 #[test]
@@ -428,7 +439,7 @@ fn a_state_that_hooks_cannot_open_is_a_problem() {
         text(&outcome["state"], "message").contains("was not adopted by this user"),
         "{outcome}"
     );
-    let output = run_with(&project, &environment, &["doctor"]);
+    let output = run_with(&project, &environment, &["host", "doctor"]);
     assert!(
         output.stdout.starts_with("✗ the state came from elsewhere"),
         "{}",

@@ -1,4 +1,4 @@
-//! `tl drift`: what the hooks counted.
+//! `tl trail drift`: what the hooks counted.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::{keys, trail};
 #[test]
 fn calls_are_counted_per_session() {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
+    project.ok(&["trail", "intent", "Build auth"]);
     let session = project.session("s1");
     for number in 0..3 {
         let _ = session.before("Read", &json!({ "file_path": format!("/x/{number}") }));
@@ -19,7 +19,7 @@ fn calls_are_counted_per_session() {
     let _ = project
         .session("s2")
         .after("Read", &json!({ "file_path": "/x" }));
-    let drift = project.json(&["drift"]);
+    let drift = project.json(&["trail", "drift"]);
     assert_eq!(
         (
             &drift["turn_count"],
@@ -32,5 +32,10 @@ fn calls_are_counted_per_session() {
         keys(&drift["tool_type_counts"]),
         ["governance", "query", "read", "write"]
     );
-    assert!(project.ok(&["drift"]).stdout.contains("3 calls (3 read"));
+    assert!(
+        project
+            .ok(&["trail", "drift"])
+            .stdout
+            .contains("3 calls (3 read")
+    );
 }

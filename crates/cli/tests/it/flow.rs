@@ -113,7 +113,8 @@ impl<'p> Cast<'p> {
                 self.orchestrator.ok(&["flow", "pass"]);
                 return;
             }
-            self.orchestrator.refused(&["flow", "pass"], "blocking finding");
+            self.orchestrator
+                .refused(&["flow", "pass"], "blocking finding");
             let back: Value =
                 serde_json::from_str(&self.orchestrator.ok(&["--json", "flow", "fail"]))
                     .expect("JSON");

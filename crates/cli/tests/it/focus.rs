@@ -56,11 +56,11 @@ fn leaving_goes_up_or_on_and_completes_what_is_done() {
     assert_eq!(project_cursor(&project), "017a");
     as_session(&project, "s", &["focus", "enter", "017a/loc-tracking"]);
     for next in ["threshold-gate", "commit-clears"] {
-        as_session(&project, "s", &["scenario", "done"]);
+        as_session(&project, "s", &["ticket", "scenario", "done"]);
         as_session(&project, "s", &["focus", "exit"]);
         assert_eq!(project_cursor(&project), next);
     }
-    as_session(&project, "s", &["scenario", "done"]);
+    as_session(&project, "s", &["ticket", "scenario", "done"]);
     let left = json_as(&project, "s", &["focus", "exit"]);
     assert_eq!(texts(&left["completed"]), ["017/017a"]);
     assert_eq!(project_cursor(&project), "017b");
@@ -90,7 +90,7 @@ fn what_is_not_proved_is_not_completed_on_the_way() {
     project.ok(&["evidence", "add", "017a", "--", "false"]);
     as_session(&project, "s", &["focus", "enter", "017a/loc-tracking"]);
     for name in ["loc-tracking", "threshold-gate", "commit-clears"] {
-        as_session(&project, "s", &["scenario", "done", name]);
+        as_session(&project, "s", &["ticket", "scenario", "done", name]);
     }
     let left = json_as(&project, "s", &["focus", "exit"]);
     assert_eq!(texts(&left["completed"]), [] as [&str; 0]);

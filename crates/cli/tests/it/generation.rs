@@ -1,4 +1,4 @@
-//! `tl generation`: scenes that stopped on the way.
+//! `tl story generation`: scenes that stopped on the way.
 
 use crate::write::approved;
 use crate::{KILL, asked, assert_refused, text, with_model};
@@ -19,23 +19,30 @@ fn a_step_that_failed_goes_on_where_it_stopped() {
             &verdict,
         ],
     );
-    let failed = project.run(&["write", "--next"]);
+    let failed = project.run(&["story", "write", "--next"]);
     assert_eq!(failed.code, 1, "{failed:?}");
-    let status = project.json(&["generation", "status", "scene-0101"]);
+    let status = project.json(&["story", "generation", "status", "scene-0101"]);
     assert_eq!(
         (text(&status, "status"), text(&status, "step")),
         ("failed", "judge")
     );
     // Only the failed step is asked again; the draft is not paid for twice.
     let mut tries = 0;
-    while project.run(&["generation", "resume", "scene-0101"]).code != 0 {
+    while project
+        .run(&["story", "generation", "resume", "scene-0101"])
+        .code
+        != 0
+    {
         tries += 1;
         assert!(tries < 5, "it never ends");
     }
     let asked = asked(&project);
     assert_eq!(asked.matches("Write the next scene").count(), 1, "{asked}");
     assert_eq!(
-        text(&project.json(&["generation", "status"])[0], "status"),
+        text(
+            &project.json(&["story", "generation", "status"])[0],
+            "status"
+        ),
         "complete"
     );
 }
@@ -45,21 +52,21 @@ fn what_is_cancelled_stays_cancelled_until_it_is_written_anew() {
     let project = approved();
     assert_refused(
         &project,
-        &["generation", "status", "scene-0101"],
+        &["story", "generation", "status", "scene-0101"],
         "not-found",
         &["was not started"],
     );
-    assert_eq!(project.json(&["generation", "status"]), json!([]));
-    project.ok(&["write", "scene-0101"]);
+    assert_eq!(project.json(&["story", "generation", "status"]), json!([]));
+    project.ok(&["story", "write", "scene-0101"]);
     assert_refused(
         &project,
-        &["generation", "cancel", "scene-0101"],
+        &["story", "generation", "cancel", "scene-0101"],
         "refused",
         &["is complete"],
     );
     assert_refused(
         &project,
-        &["generation", "resume", "scene-0101"],
+        &["story", "generation", "resume", "scene-0101"],
         "refused",
         &["is complete"],
     );
@@ -81,11 +88,11 @@ fn a_scene_that_is_killed_at_any_step_goes_on_there() {
     );
     let mut said = Vec::new();
     for _ in 0..3 {
-        let killed = project.run(&["write", "--next"]);
+        let killed = project.run(&["story", "write", "--next"]);
         assert_eq!(killed.code, -1, "{killed:?}");
         said.push(killed.stderr.lines().next().unwrap_or_default().to_owned());
     }
-    let done = project.ok(&["write", "--next"]);
+    let done = project.ok(&["story", "write", "--next"]);
     said.push(done.stderr.lines().next().unwrap_or_default().to_owned());
     let scene = "act-1/chapter-01/scene-0101";
     let at = |step: &str| format!("resuming {scene} at step {step}");
@@ -100,11 +107,14 @@ fn a_scene_that_is_killed_at_any_step_goes_on_there() {
     );
     assert_eq!(
         text(
-            &project.json(&["generation", "status", "scene-0101"]),
+            &project.json(&["story", "generation", "status", "scene-0101"]),
             "status"
         ),
         "complete"
     );
-    assert_eq!(project.json(&["memory", "show"])["counts"]["scenes"], 1);
+    assert_eq!(
+        project.json(&["story", "memory", "show"])["counts"]["scenes"],
+        1
+    );
     project.ok(&["check"]);
 }

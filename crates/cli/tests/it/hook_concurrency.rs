@@ -108,7 +108,7 @@ fn sixteen_plans_written_at_once_are_all_recorded_once() {
             .is_some_and(|reason| reason.contains("has not read it")),
         "{next:?}"
     );
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     project.ok(&["check"]);
 }
 
@@ -198,7 +198,7 @@ fn everything_at_once() {
         "four of them, and four that were asked about just now"
     );
     assert_eq!(before, 4 + 12 + 8 + 12);
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     project.ok(&["check"]);
 }
 

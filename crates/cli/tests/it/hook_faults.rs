@@ -806,7 +806,8 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
             .block()
             .unwrap_or_else(|| panic!("passed: {answer:?}"));
         assert!(
-            reason.contains("not adopted") && reason.contains("ask the person to run `tl state adopt`"),
+            reason.contains("not adopted")
+                && reason.contains("ask the person to run `tl state adopt`"),
             "{reason}"
         );
     }

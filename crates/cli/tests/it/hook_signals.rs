@@ -45,9 +45,9 @@ fn write(project: &Project, session: &Session<'_>, path: &str) -> String {
 /// A project with an action declared, so that writing is in order.
 fn at_work() -> Project {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
-    project.ok(&["map", "tactic", "Middleware"]);
-    project.ok(&["map", "action", "Write the handler"]);
+    project.ok(&["trail", "intent", "Build auth"]);
+    project.ok(&["trail", "map", "tactic", "Middleware"]);
+    project.ok(&["trail", "map", "action", "Write the handler"]);
     project
 }
 
@@ -67,7 +67,7 @@ fn many_turns_in_one_place() {
         "told once: {told:?}"
     );
     // Declaring the position resets the counter.
-    project.ok(&["map", "action", "Write the handler"]);
+    project.ok(&["trail", "map", "action", "Write the handler"]);
     write(&project, &session, "src/a.rs");
     assert!((0..6).all(|_| read(&session).is_empty()));
 }
@@ -152,27 +152,27 @@ fn words_that_say_stuck() {
 #[test]
 fn the_same_tactic_again_and_again() {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
+    project.ok(&["trail", "intent", "Build auth"]);
     let session = project.session("s1");
     for tactic in [
         "Fix the login test",
         "Fix the login tests",
         "fix the login test!",
     ] {
-        project.ok(&["map", "tactic", tactic]);
+        project.ok(&["trail", "map", "tactic", tactic]);
         assert_eq!(read(&session), "");
     }
-    project.ok(&["map", "tactic", "Fix the login test"]);
+    project.ok(&["trail", "map", "tactic", "Fix the login test"]);
     assert!(read(&session).contains("set 4 times with nearly the same text"));
     let twin = trail();
-    twin.ok(&["intent", "Build auth"]);
+    twin.ok(&["trail", "intent", "Build auth"]);
     for tactic in [
         "Fix the login test",
         "Fix the login tests",
         "Document the release",
         "Fix the login test",
     ] {
-        twin.ok(&["map", "tactic", tactic]);
+        twin.ok(&["trail", "map", "tactic", tactic]);
         assert_eq!(read(&twin.session("s1")), "");
     }
 }
@@ -182,8 +182,8 @@ fn writing_with_no_action_declared() {
     let project = trail();
     let session = project.session("s1");
     assert!(write(&project, &session, "src/a.rs").contains("no intent is declared"));
-    project.ok(&["intent", "Build auth"]);
-    project.ok(&["map", "tactic", "Middleware"]);
+    project.ok(&["trail", "intent", "Build auth"]);
+    project.ok(&["trail", "map", "tactic", "Middleware"]);
     assert!(write(&project, &session, "src/a.rs").contains("no action is declared"));
     let twin = at_work();
     assert_eq!(write(&twin, &twin.session("s1"), "src/a.rs"), "");
@@ -228,7 +228,7 @@ fn gaps_in_time_and_trails_of_older_forms() {
             "{minutes}"
         );
         assert_eq!(read(&session), "");
-        project.ok(&["migrate"]);
+        project.ok(&["trail", "migrate"]);
         let told = read(&session);
         assert!(
             told.contains(expected) && (!expected.is_empty() || told.is_empty()),
@@ -245,10 +245,11 @@ fn gaps_in_time_and_trails_of_older_forms() {
 #[test]
 fn finished_branches_pile_up() {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
+    project.ok(&["trail", "intent", "Build auth"]);
     let session = project.session("s1");
     for number in 1..=4 {
         project.ok(&[
+            "trail",
             "map",
             "tactic",
             &format!("Way number {number} of {}", "abcdefgh".repeat(number)),
@@ -257,9 +258,16 @@ fn finished_branches_pile_up() {
         ]);
     }
     assert_eq!(read(&session), "");
-    project.ok(&["map", "tactic", "The last one", "--status", "complete"]);
-    assert!(read(&session).contains("5 branches are complete. Next: clean up: tl prune"));
-    project.ok(&["prune"]);
+    project.ok(&[
+        "trail",
+        "map",
+        "tactic",
+        "The last one",
+        "--status",
+        "complete",
+    ]);
+    assert!(read(&session).contains("5 branches are complete. Next: clean up: tl trail prune"));
+    project.ok(&["trail", "prune"]);
     assert_eq!(read(&session), "");
 }
 
@@ -287,7 +295,7 @@ fn modes_of_governance() {
     let input = json!({ "file_path": strict.root().join("src/a.rs"), "content": "x" });
     let blocked = session.before("Write", &input).block().unwrap();
     assert!(
-        blocked.contains("has not declared an intent") && blocked.contains("tl intent"),
+        blocked.contains("has not declared an intent") && blocked.contains("tl trail intent"),
         "{blocked}"
     );
     assert!(
@@ -310,16 +318,18 @@ fn modes_of_governance() {
         ("make", true),
         ("echo x > src/a.rs", true),
         ("rg main src | head", false),
-        ("tl intent \"Build auth\"", false),
+        ("tl trail intent \"Build auth\"", false),
     ] {
         let answer = session.before("Bash", &json!({ "command": command }));
         assert_eq!(
-            answer.block().is_some_and(|why| why.contains("tl intent")),
+            answer
+                .block()
+                .is_some_and(|why| why.contains("tl trail intent")),
             held_back,
             "{command}: {answer:?}"
         );
     }
-    strict.ok(&["intent", "Build auth"]);
+    strict.ok(&["trail", "intent", "Build auth"]);
     assert!(
         session
             .before("Bash", &json!({ "command": "make" }))
@@ -329,21 +339,18 @@ fn modes_of_governance() {
     assert!(session.before("Write", &input).block().is_none());
 
     let permissive = trail();
-    let config = permissive
-        .read(".throughline/config.toml")
-        .replace("# governance = \"assisted\"", "governance = \"permissive\"");
-    permissive.write(".throughline/config.toml", config);
+    permissive.configure("policy.governance", "\"permissive\"");
     let session = permissive.session("s1");
     assert_eq!(write(&permissive, &session, "src/a.rs"), "");
     assert_eq!(
-        text(&permissive.json(&["drift"])["signals"][0], "kind"),
+        text(&permissive.json(&["trail", "drift"])["signals"][0], "kind"),
         "undeclared-writes"
     );
     // A variable cannot loosen the project's policy.
     let output = crate::run_with(
         &strict,
         &[("THROUGHLINE_GOVERNANCE", "permissive")],
-        &["drift"],
+        &["trail", "drift"],
     );
     assert_eq!(output.code, 1, "{output:?}");
 }
@@ -351,7 +358,11 @@ fn modes_of_governance() {
 #[test]
 fn a_session_file_is_overwritten_only_by_who_has_read_it() {
     let project = trail();
-    let file = text(&project.json(&["intent", "Build auth"]), "session_file").to_owned();
+    let file = text(
+        &project.json(&["trail", "intent", "Build auth"]),
+        "session_file",
+    )
+    .to_owned();
     let session = project.session("s1");
     let path = project.root().join(&file);
     let input = json!({ "file_path": path, "content": "mine" });
@@ -377,7 +388,10 @@ fn sessions_do_not_disturb_each_other() {
         let bash = || run(session, "Bash", json!({ "command": "x" }), false);
         assert_eq!([bash(), bash()], ["", ""]);
     }
-    assert_eq!(in_session(&project, "s2", &["intent", "Other"]).code, 0);
+    assert_eq!(
+        in_session(&project, "s2", &["trail", "intent", "Other"]).code,
+        0
+    );
     assert!(run(&one, "Bash", json!({ "command": "x" }), false).contains("3 tool calls"));
     assert_eq!(run(&two, "Bash", json!({ "command": "x" }), false), "");
 }
@@ -386,7 +400,7 @@ fn sessions_do_not_disturb_each_other() {
 #[test]
 fn an_owed_briefing_comes_with_a_command_that_only_looks() {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
+    project.ok(&["trail", "intent", "Build auth"]);
     let event = |name: &str, more: serde_json::Value| {
         let mut payload =
             json!({ "session_id": "g1", "cwd": project.root(), "hook_event_name": name });

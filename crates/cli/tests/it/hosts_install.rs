@@ -488,7 +488,7 @@ fn a_person_sees_what_was_done() {
         "    -  \"theme\": \"Dracula\"\n    +  \"theme\": \"Dracula\",\n",
         "  created 15 commands in .gemini/commands",
         "Codex CLI\n  created .codex/hooks.json\n  created .codex/config.toml\n  created 15 commands in .agents/skills",
-        "tl doctor",
+        "tl host doctor",
     ] {
         assert!(
             output.stdout.contains(part),
@@ -497,7 +497,7 @@ fn a_person_sees_what_was_done() {
         );
     }
     assert!(
-        output.stderr.contains("tl doctor --trust codex"),
+        output.stderr.contains("tl host doctor --trust codex"),
         "{}",
         output.stderr
     );

@@ -1,11 +1,18 @@
-//! `tl intent`: what a session is for.
+//! `tl trail intent`: what a session is for.
 
 use crate::{assert_refused, keys, story, text, trail};
 
 #[test]
 fn it_begins_a_trajectory_with_a_file_and_a_place_in_the_list() {
     let project = trail();
-    let place = project.json(&["intent", "Build", "the auth system", "--mode", "quick_fix"]);
+    let place = project.json(&[
+        "trail",
+        "intent",
+        "Build",
+        "the auth system",
+        "--mode",
+        "quick_fix",
+    ]);
     assert_eq!(
         keys(&place),
         [
@@ -44,11 +51,17 @@ fn it_begins_a_trajectory_with_a_file_and_a_place_in_the_list() {
     );
     // Said twice is said once; said otherwise, the other one is archived.
     assert_eq!(
-        project.json(&["intent", "Build the auth system", "--mode", "quick_fix"])["stamp"],
+        project.json(&[
+            "trail",
+            "intent",
+            "Build the auth system",
+            "--mode",
+            "quick_fix"
+        ])["stamp"],
         stamp
     );
-    project.ok(&["intent", "Write docs"]);
-    let sessions = project.json(&["session", "list"]);
+    project.ok(&["trail", "intent", "Write docs"]);
+    let sessions = project.json(&["trail", "session", "list"]);
     assert_eq!(
         (
             sessions[0]["status"].as_str(),
@@ -61,22 +74,22 @@ fn it_begins_a_trajectory_with_a_file_and_a_place_in_the_list() {
 #[test]
 fn what_cannot_be_declared_is_refused() {
     let project = trail();
-    assert_refused(&project, &["intent", "  "], "invalid", &["empty"]);
+    assert_refused(&project, &["trail", "intent", "  "], "invalid", &["empty"]);
     assert_refused(
         &project,
-        &["intent", "x", "--mode", "slow"],
+        &["trail", "intent", "x", "--mode", "slow"],
         "invalid",
         &["plan_driven, quick_fix, exploration"],
     );
     assert_refused(
         &project,
-        &["intent", &"x".repeat(501)],
+        &["trail", "intent", &"x".repeat(501)],
         "invalid",
         &["501 characters"],
     );
     assert_refused(
         &story(),
-        &["intent", "x"],
+        &["trail", "intent", "x"],
         "refused",
         &["keeps no trail", "\"trail\"]"],
     );

@@ -1,4 +1,4 @@
-//! `tl join`: from a clone to the server's project, and what it refuses.
+//! `tl team join`: from a clone to the server's project, and what it refuses.
 
 use testkit::Project;
 
@@ -10,7 +10,7 @@ fn a_clone_joins_and_the_token_is_only_in_the_users_directory() {
     let team = Team::start();
     let clone = story();
     clone.write("../token", format!("{}\n", team.token));
-    let joined = clone.ok(&["join", &team.url(), "--token-file", "../token"]);
+    let joined = clone.ok(&["team", "join", &team.url(), "--token-file", "../token"]);
     assert!(
         joined
             .stdout
@@ -40,7 +40,7 @@ fn a_clone_joins_and_the_token_is_only_in_the_users_directory() {
         "others may read it"
     );
     // Again, with the token that is known.
-    let again = clone.json(&["join", &format!("{}/", team.url())]);
+    let again = clone.json(&["team", "join", &format!("{}/", team.url())]);
     assert_eq!(again["success"], true, "{again}");
     assert_eq!(text(&again, "server"), team.url());
 }
@@ -55,11 +55,12 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
     let encrypted = url.replace("http://", "https://");
     for (arguments, why) in [
         (
-            vec!["join", url.as_str(), "--token-file", "../wrong"],
+            vec!["team", "join", url.as_str(), "--token-file", "../wrong"],
             "rejects this token",
         ),
         (
             vec![
+                "team",
                 "join",
                 "http://plans.example.org",
                 "--token-file",
@@ -67,18 +68,30 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
             ],
             "not encrypted and not on this machine",
         ),
-        (vec!["join", url.as_str()], "token is not known"),
+        (vec!["team", "join", url.as_str()], "token is not known"),
         (
-            vec!["join", url.as_str(), "--token-file", "../nowhere"],
+            vec!["team", "join", url.as_str(), "--token-file", "../nowhere"],
             "cannot be read",
         ),
         (
-            vec!["join", "http://127.0.0.1:9", "--token-file", "../token"],
+            vec![
+                "team",
+                "join",
+                "http://127.0.0.1:9",
+                "--token-file",
+                "../token",
+            ],
             "does not answer",
         ),
         // A server is there, but does not speak TLS: the token is not sent.
         (
-            vec!["join", encrypted.as_str(), "--token-file", "../token"],
+            vec![
+                "team",
+                "join",
+                encrypted.as_str(),
+                "--token-file",
+                "../token",
+            ],
             "error: the server https://127.0.0.1",
         ),
     ] {
@@ -99,7 +112,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
     let nowhere = empty();
     assert!(
         nowhere
-            .run(&["join", &url])
+            .run(&["team", "join", &url])
             .stderr
             .contains("no Throughline project")
     );

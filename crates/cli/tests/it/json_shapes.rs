@@ -265,19 +265,19 @@ fn the_other_views() {
         ),
         (&["check"], &["findings", "nodes", "ok"]),
         (
-            &["sync-hashes"],
+            &["state", "sync-hashes"],
             &["nodes", "operation", "success", "summary"],
         ),
         (
-            &["repair"],
+            &["state", "repair"],
             &["actions", "operations", "remaining", "success"],
         ),
         (
-            &["rebuild"],
+            &["state", "rebuild"],
             &["forgotten", "levels", "nodes", "status_counts", "success"],
         ),
         (
-            &["adopt", "--yes"],
+            &["state", "adopt", "--yes"],
             &[
                 "attention",
                 "last_operation",
@@ -354,7 +354,7 @@ fn paths_are_relative_to_the_project() {
         &["check"],
         &["restore", "act-1", "-1"],
         &["undo"],
-        &["repair"],
+        &["state", "repair"],
     ] {
         let text = project.json(arguments).to_string();
         assert!(!text.contains(root), "tl {arguments:?}: {text}");

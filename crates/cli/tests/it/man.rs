@@ -11,7 +11,7 @@ fn every_command_has_a_page() {
     let names = names_in(&project, "share/man1");
     assert!(names.contains(&"tl.1".to_owned()), "{names:?}");
     for command in COMMANDS {
-        let name = format!("tl-{command}.1");
+        let name = format!("tl-{}.1", command.replace(' ', "-"));
         assert!(names.contains(&name), "no {name} in {names:?}");
         let page = project.read(&format!("share/man1/{name}"));
         assert!(page.contains("Examples:"), "{name} has no examples");

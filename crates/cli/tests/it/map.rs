@@ -1,4 +1,4 @@
-//! `tl map`: where a session is.
+//! `tl trail map`: where a session is.
 
 use crate::{assert_refused, text, trail};
 
@@ -7,37 +7,37 @@ fn the_cursor_goes_down_and_comes_up_again() {
     let project = trail();
     assert_refused(
         &project,
-        &["map", "tactic", "x"],
+        &["trail", "map", "tactic", "x"],
         "refused",
-        &["no intent is declared", "tl intent"],
+        &["no intent is declared", "tl trail intent"],
     );
-    project.ok(&["intent", "Build auth"]);
+    project.ok(&["trail", "intent", "Build auth"]);
     assert_refused(
         &project,
-        &["map", "action", "x"],
+        &["trail", "map", "action", "x"],
         "refused",
         &["no tactic is active"],
     );
     assert_refused(
         &project,
-        &["map", "step", "x"],
+        &["trail", "map", "step", "x"],
         "invalid",
         &["tactic, action"],
     );
     assert_refused(
         &project,
-        &["map", "tactic", "x", "--status", "done"],
+        &["trail", "map", "tactic", "x", "--status", "done"],
         "invalid",
         &["pending, active, complete, blocked"],
     );
-    let tactic = project.json(&["map", "tactic", "Middleware"]);
+    let tactic = project.json(&["trail", "map", "tactic", "Middleware"]);
     assert!(text(&tactic, "cursor").starts_with("tc_"));
-    let action = project.json(&["map", "action", "Handler"]);
+    let action = project.json(&["trail", "map", "action", "Handler"]);
     assert!(text(&action, "cursor").starts_with("a_"));
     // The same words are the same node, and from what is complete the cursor comes up.
-    let done = project.json(&["map", "action", "Handler", "--status", "complete"]);
+    let done = project.json(&["trail", "map", "action", "Handler", "--status", "complete"]);
     assert_eq!(done["cursor"], tactic["cursor"]);
-    let tree = project.json(&["scan"]);
+    let tree = project.json(&["trail", "scan"]);
     assert_eq!(
         tree["root"]["children"][0]["children"]
             .as_array()
@@ -49,8 +49,8 @@ fn the_cursor_goes_down_and_comes_up_again() {
         "complete"
     );
     // Two in one minute have two names.
-    project.ok(&["map", "action", "Another"]);
-    let tree = project.json(&["scan"]);
+    project.ok(&["trail", "map", "action", "Another"]);
+    let tree = project.json(&["trail", "scan"]);
     let ids: Vec<&str> = tree["root"]["children"][0]["children"]
         .as_array()
         .unwrap()
@@ -68,13 +68,13 @@ fn the_cursor_goes_down_and_comes_up_again() {
 #[test]
 fn a_finished_trajectory_is_not_gone_on_with() {
     let project = trail();
-    let place = project.json(&["intent", "Build auth"]);
+    let place = project.json(&["trail", "intent", "Build auth"]);
     project.ok(&["progress", text(&place, "trajectory"), "complete"]);
     assert_refused(
         &project,
-        &["map", "tactic", "more"],
+        &["trail", "map", "tactic", "more"],
         "refused",
-        &["is complete", "tl intent"],
+        &["is complete", "tl trail intent"],
     );
     let brief = crate::in_session(&project, "s2", &["brief"]).stdout;
     assert!(!brief.contains("Build auth"), "{brief}");

@@ -1,4 +1,4 @@
-//! `tl memory`: entries in the store and in files, kept in sync.
+//! `tl story memory`: entries in the store and in files, kept in sync.
 
 use crate::model_server::ModelServer;
 use crate::{assert_refused, story, text};
@@ -10,6 +10,7 @@ const ELENA: &str = "memory/characters/C0.md";
 fn with_elena() -> Project {
     let project = story();
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -22,7 +23,7 @@ fn with_elena() -> Project {
 }
 
 fn entry(project: &Project, name: &str) -> serde_json::Value {
-    project.json(&["memory", "show", name])["entry"].clone()
+    project.json(&["story", "memory", "show", name])["entry"].clone()
 }
 
 #[test]
@@ -34,6 +35,7 @@ fn an_entry_is_a_record_and_a_file() {
         "{file}"
     );
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "elena",
@@ -67,17 +69,17 @@ fn what_people_edit_is_taken_over_and_never_overwritten() {
     assert_eq!(text(&entry(&project, "the archive"), "text"), "Dust.");
     // One that cannot be read stays as it is, and so does what is known.
     project.write(ELENA, "---\nname: [Elena\n---\n");
-    let shown = project.run(&["memory", "show", "C0"]);
+    let shown = project.run(&["story", "memory", "show", "C0"]);
     assert!(
         shown.stdout.contains("антагонист") && shown.stderr.contains("not imported"),
         "{shown:?}"
     );
-    project.ok(&["memory", "edit", "C0", "role=witness"]);
+    project.ok(&["story", "memory", "edit", "C0", "role=witness"]);
     assert_eq!(project.read(ELENA), "---\nname: [Elena\n---\n");
     project.write(ELENA, "---\nname: Elena\nrolle: x\n---\n");
     assert!(
         project
-            .run(&["memory", "show", "C0"])
+            .run(&["story", "memory", "show", "C0"])
             .stderr
             .contains("did you mean `role`")
     );
@@ -88,20 +90,20 @@ fn a_file_that_is_gone_is_written_again_and_undo_reaches_it() {
     let project = with_elena();
     let before = project.read(ELENA);
     std::fs::remove_file(project.root().join(ELENA)).unwrap();
-    project.ok(&["memory", "show"]);
+    project.ok(&["story", "memory", "show"]);
     assert_eq!(project.read(ELENA), before);
     let operation = project.json(&["log"])[0]["operation"].clone();
-    project.ok(&["memory", "edit", "C0", "role=ghost"]);
+    project.ok(&["story", "memory", "edit", "C0", "role=ghost"]);
     assert!(project.read(ELENA).contains("ghost"), "after {operation}");
     let last = project.json(&["log"])[0]["operation"].to_string();
     project.ok(&["undo", &last]);
-    project.ok(&["memory", "show"]);
+    project.ok(&["story", "memory", "show"]);
     assert_eq!(project.read(ELENA), before);
-    project.ok(&["memory", "forget", "Elena"]);
+    project.ok(&["story", "memory", "forget", "Elena"]);
     assert!(!project.root().join(ELENA).exists());
     assert_refused(
         &project,
-        &["memory", "show", "Elena"],
+        &["story", "memory", "show", "Elena"],
         "not-found",
         &["there is no memory entry"],
     );
@@ -111,6 +113,7 @@ fn a_file_that_is_gone_is_written_again_and_undo_reaches_it() {
 fn it_is_searched_in_any_language_and_drawn() {
     let project = with_elena();
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -119,6 +122,7 @@ fn it_is_searched_in_any_language_and_drawn() {
         "text=наставник Елены",
     ]);
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -127,6 +131,7 @@ fn it_is_searched_in_any_language_and_drawn() {
         "importance=high",
     ]);
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -146,44 +151,44 @@ fn it_is_searched_in_any_language_and_drawn() {
             .map(|entry| text(entry, "id").to_owned())
             .collect()
     };
-    assert_eq!(ids(&["memory", "search", "НАСТАВ"]), ["C1"]);
-    assert_eq!(ids(&["memory", "search", "took map"]), ["OL0"]);
+    assert_eq!(ids(&["story", "memory", "search", "НАСТАВ"]), ["C1"]);
+    assert_eq!(ids(&["story", "memory", "search", "took map"]), ["OL0"]);
     assert_eq!(
-        ids(&["memory", "search", "--kind", "characters", "map"]),
+        ids(&["story", "memory", "search", "--kind", "characters", "map"]),
         ["C0"]
     );
-    let svg = project.ok(&["memory", "graph"]).stdout;
+    let svg = project.ok(&["story", "memory", "graph"]).stdout;
     assert!(
         svg.contains("Маркус") && svg.contains("mentor &amp; &lt;pupil&gt;, strained"),
         "{svg}"
     );
     assert!(
         project
-            .ok(&["memory", "graph", "--dot"])
+            .ok(&["story", "memory", "graph", "--dot"])
             .stdout
             .contains("C0 -- C1")
     );
     assert_refused(
         &project,
-        &["memory", "forget", "C0"],
+        &["story", "memory", "forget", "C0"],
         "refused",
         &["R0 refers to `C0`"],
     );
     assert_refused(
         &project,
-        &["memory", "edit", "R0", "intensity=11"],
+        &["story", "memory", "edit", "R0", "intensity=11"],
         "invalid",
         &["0 to 10"],
     );
     assert_refused(
         &project,
-        &["memory", "edit", "C0", "name="],
+        &["story", "memory", "edit", "C0", "name="],
         "invalid",
         &["needs a name"],
     );
     assert_refused(
         &project,
-        &["memory", "edit", "C0", "nme=x"],
+        &["story", "memory", "edit", "C0", "nme=x"],
         "invalid",
         &["did you mean `name`"],
     );
@@ -193,6 +198,7 @@ fn it_is_searched_in_any_language_and_drawn() {
 fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
     let project = with_elena();
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -201,6 +207,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         "text=The harbour freezes; no ship leaves.",
     ]);
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -209,6 +216,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         "text=наставник Елены",
     ]);
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -217,7 +225,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
     ]);
     assert_refused(
         &project,
-        &["memory", "index"],
+        &["story", "memory", "index"],
         "refused",
         &["by words only", "THROUGHLINE_EMBED_PROVIDER"],
     );
@@ -227,7 +235,7 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         .with_environment("THROUGHLINE_EMBED_MODEL", "topics")
         .with_environment("THROUGHLINE_EMBED_BASE_URL", &server.url);
     let ids = |project: &Project, query: &str| -> Vec<String> {
-        let found = project.json(&["memory", "search", "--limit", "2", query]);
+        let found = project.json(&["story", "memory", "search", "--limit", "2", query]);
         found
             .as_array()
             .unwrap()
@@ -235,17 +243,17 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
             .map(|entry| text(entry, "id").to_owned())
             .collect()
     };
-    let unindexed = project.ok(&["memory", "search", "teacher"]);
+    let unindexed = project.ok(&["story", "memory", "search", "teacher"]);
     assert!(
         unindexed.stderr.contains("the vector index is empty"),
         "{unindexed:?}"
     );
     assert_eq!(
-        project.json(&["memory", "index"]),
+        project.json(&["story", "memory", "index"]),
         json!({ "entries": 4, "embedded": 4 })
     );
     assert_eq!(
-        project.json(&["memory", "index"]),
+        project.json(&["story", "memory", "index"]),
         json!({ "entries": 4, "embedded": 0 })
     );
     assert_eq!(ids(&project, "teacher")[0], "C1", "no word is the same");
@@ -256,22 +264,28 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         ["C0", "OL0"],
         "one has a word of it, the other its meaning; the lore has one word alone"
     );
-    project.ok(&["memory", "edit", "C1", "text=keeps ash from the fire"]);
-    project.ok(&["memory", "forget", "W0"]);
+    project.ok(&[
+        "story",
+        "memory",
+        "edit",
+        "C1",
+        "text=keeps ash from the fire",
+    ]);
+    project.ok(&["story", "memory", "forget", "W0"]);
     assert_eq!(
-        project.json(&["memory", "index"]),
+        project.json(&["story", "memory", "index"]),
         json!({ "entries": 3, "embedded": 1 })
     );
     assert_eq!(ids(&project, "burn")[0], "C1");
     assert!(
         project
-            .ok(&["llm", "check"])
+            .ok(&["story", "model", "check"])
             .stdout
             .contains("embeddings by openai-compatible/topics")
     );
     // A model that does not answer is told of; the words are searched all the same.
     let deaf = project.with_environment("THROUGHLINE_EMBED_BASE_URL", "http://127.0.0.1:9/v1");
-    let found = deaf.ok(&["memory", "search", "chart"]);
+    let found = deaf.ok(&["story", "memory", "search", "chart"]);
     assert!(
         found.stdout.contains("OL0") && found.stderr.contains("only words are searched"),
         "{found:?}"

@@ -1,4 +1,4 @@
-//! `tl migrate`: trails of older forms.
+//! `tl trail migrate`: trails of older forms.
 
 use serde_json::json;
 
@@ -53,18 +53,23 @@ fn hierarchy() -> String {
 #[test]
 fn a_tree_is_taken_over_with_its_times_and_its_log() {
     let project = trail();
-    assert_refused(&project, &["migrate"], "not-found", &["no older trail"]);
+    assert_refused(
+        &project,
+        &["trail", "migrate"],
+        "not-found",
+        &["no older trail"],
+    );
     project.write(".hivemind/hierarchy.json", hierarchy());
     project.write(
         ".hivemind/active.md",
         "---\na: 1\n---\n# Active\n\n- decided on jose\n<!-- x -->\n",
     );
-    let outcome = project.json(&["migrate"]);
+    let outcome = project.json(&["trail", "migrate"]);
     assert_eq!(
         (&outcome["nodes"], &outcome["log_lines"]),
         (&4.into(), &2.into())
     );
-    let tree = project.json(&["scan"]);
+    let tree = project.json(&["trail", "scan"]);
     assert_eq!(text(&tree["root"], "id"), "t_30141102026");
     assert_eq!(text(&tree["root"]["children"][0], "stamp"), "45141102026");
     assert_eq!(tree["root"]["created"], 1_770_820_200_000_i64);
@@ -78,7 +83,12 @@ fn a_tree_is_taken_over_with_its_times_and_its_log() {
             .read(text(&outcome, "session_file"))
             .contains("note: decided on jose")
     );
-    assert_refused(&project, &["migrate"], "refused", &["already has a trail"]);
+    assert_refused(
+        &project,
+        &["trail", "migrate"],
+        "refused",
+        &["already has a trail"],
+    );
 }
 
 #[test]
@@ -88,13 +98,18 @@ fn a_flat_brain_becomes_a_chain_and_nonsense_is_said_to_be() {
         "brain.json",
         json!({ "hierarchy": { "trajectory": "Auth", "tactic": "JWT", "action": "" } }).to_string(),
     );
-    assert_eq!(project.json(&["migrate"])["nodes"], 2);
+    assert_eq!(project.json(&["trail", "migrate"])["nodes"], 2);
     let project = trail();
     project.write(".hivemind/brain.json", "{ not json");
-    assert_refused(&project, &["migrate"], "invalid", &[".hivemind/brain.json"]);
+    assert_refused(
+        &project,
+        &["trail", "migrate"],
+        "invalid",
+        &[".hivemind/brain.json"],
+    );
     let project = trail();
     project.write(".hivemind/active.md", "# Build the thing\n\n- step one\n");
-    let outcome = project.json(&["migrate"]);
+    let outcome = project.json(&["trail", "migrate"]);
     assert_eq!(
         (&outcome["nodes"], &outcome["log_lines"]),
         (&1.into(), &2.into())

@@ -1,4 +1,4 @@
-//! `tl move`: the state goes from one engine to another, whole.
+//! `tl state move`: the state goes from one engine to another, whole.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn everything_goes_there_and_back() {
         "sqlite",
     ] {
         // Names of earlier moves are those of quarantined states.
-        let output = project.ok(&["move", "--to", target]);
+        let output = project.ok(&["state", "move", "--to", target]);
         assert!(output.stdout.contains("verified"), "{output:?}");
         assert!(
             !output.stdout.contains("tl:") && !output.stderr.contains("tl:"),
@@ -64,7 +64,7 @@ fn everything_goes_there_and_back() {
 fn who_comes_late_is_told() {
     let database = Database::new();
     let here = planned();
-    here.ok(&["move", "--to", &database.url(), "--name", "novel"]);
+    here.ok(&["state", "move", "--to", &database.url(), "--name", "novel"]);
     let there = crate::machine_on(&database, "story");
     let serving = there
         .command(&["wait", "act-1", "--timeout", "60"])
@@ -72,7 +72,7 @@ fn who_comes_late_is_told() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(500));
-    here.ok(&["move", "--to", "sqlite"]);
+    here.ok(&["state", "move", "--to", "sqlite"]);
     let late = serving.wait_with_output().unwrap();
     assert!(
         String::from_utf8_lossy(&late.stderr).contains("moved elsewhere"),
@@ -86,8 +86,8 @@ fn who_comes_late_is_told() {
 fn what_is_there_already_stays() {
     let database = Database::new();
     let (first, second) = (planned(), planned());
-    first.ok(&["move", "--to", &database.url(), "--name", "novel"]);
-    let output = second.run(&["move", "--to", &database.url(), "--name", "novel"]);
+    first.ok(&["state", "move", "--to", &database.url(), "--name", "novel"]);
+    let output = second.run(&["state", "move", "--to", &database.url(), "--name", "novel"]);
     assert!(
         output.code != 0 && output.stderr.contains("another state"),
         "{output:?}"
@@ -96,11 +96,11 @@ fn what_is_there_already_stays() {
     first.ok(&["check"]);
     for (arguments, told) in [
         (
-            vec!["move", "--to", "postgres://x:geheim@127.0.0.1:1/y"],
+            vec!["state", "move", "--to", "postgres://x:geheim@127.0.0.1:1/y"],
             "cannot be reached",
         ),
-        (vec!["move", "--to", "sqlite"], "already"),
-        (vec!["move", "--to", "geheim"], "invalid `--to`"),
+        (vec!["state", "move", "--to", "sqlite"], "already"),
+        (vec!["state", "move", "--to", "geheim"], "invalid `--to`"),
     ] {
         let output = second.run(&arguments);
         assert!(
@@ -118,7 +118,7 @@ fn a_move_to_another_name_in_the_same_database_keeps_everything() {
     let database = Database::new();
     let project = planned();
     let before = seen(&project);
-    project.ok(&["move", "--to", &database.url(), "--name", "one"]);
+    project.ok(&["state", "move", "--to", &database.url(), "--name", "one"]);
     let id = |project: &Project| {
         let config = project.read(".throughline/config.toml");
         config
@@ -129,7 +129,7 @@ fn a_move_to_another_name_in_the_same_database_keeps_everything() {
     };
     let first = id(&project);
     for name in ["two", "one"] {
-        project.ok(&["move", "--to", &database.url(), "--name", name]);
+        project.ok(&["state", "move", "--to", &database.url(), "--name", name]);
         assert_eq!(seen(&project), before, "{name}");
         assert_ne!(id(&project), first);
         project.ok(&["check"]);
@@ -149,14 +149,14 @@ fn a_move_that_is_killed_goes_on() {
             "sqlite".to_owned()
         };
         let mut moving = project
-            .command(&["move", "--to", &target])
+            .command(&["state", "move", "--to", &target])
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(delay));
         let _ = moving.kill();
         moving.wait().unwrap();
-        let again = project.run(&["move", "--to", &target]);
+        let again = project.run(&["state", "move", "--to", &target]);
         assert!(
             again.code == 0 || again.stderr.contains("already"),
             "after {delay} ms: {again:?}"

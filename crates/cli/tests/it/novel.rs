@@ -1,4 +1,4 @@
-//! `tl novel`: a story from its first directory to a book.
+//! `tl story`: a story from its first directory to a book.
 
 use crate::{assert_refused, empty, text};
 use testkit::Project;
@@ -7,7 +7,7 @@ use testkit::Project;
 fn an_interrupted_new_story_is_completed_by_the_same_command() {
     let project = empty();
     // It died before there was a state.
-    project.ok(&["novel", "new", "Drawer"]);
+    project.ok(&["story", "new", "Drawer"]);
     let kept = project.root().join("Drawer/.throughline");
     for entry in std::fs::read_dir(&kept)
         .unwrap()
@@ -19,12 +19,12 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
             std::fs::remove_dir_all(entry).unwrap()
         }
     }
-    project.ok(&["novel", "new", "Drawer"]);
+    project.ok(&["story", "new", "Drawer"]);
     let log = project.ok(&["--project", "Drawer", "log"]).stdout;
     assert!(log.contains("name the story"), "{log}");
     assert_refused(
         &project,
-        &["novel", "new", "Drawer"],
+        &["story", "new", "Drawer"],
         "conflict",
         &["already exists"],
     );
@@ -32,7 +32,7 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
     project.write("Mine/notes.md", "mine");
     assert_refused(
         &project,
-        &["novel", "new", "Mine"],
+        &["story", "new", "Mine"],
         "conflict",
         &["already exists"],
     );
@@ -41,16 +41,16 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
 #[test]
 fn a_story_becomes_a_book() {
     let project = empty();
-    project.ok(&["novel", "new", "The Drawer & Co"]);
+    project.ok(&["story", "new", "The Drawer & Co"]);
     assert_refused(
         &project,
-        &["novel", "new", "The Drawer & Co"],
+        &["story", "new", "The Drawer & Co"],
         "conflict",
         &["already exists"],
     );
     assert_refused(
         &project,
-        &["novel", "new", "../x"],
+        &["story", "new", "../x"],
         "invalid",
         &["not a valid directory name"],
     );
@@ -70,14 +70,14 @@ fn a_story_becomes_a_book() {
     for node in ["act-1", "chapter-01", "scene-0101"] {
         run(&["approve", node]);
     }
-    let nothing = inside(&["novel", "compile"]);
+    let nothing = inside(&["story", "compile"]);
     let nothing = project.run(&nothing.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(
-        nothing.code == 1 && nothing.stderr.contains("tl write --next"),
+        nothing.code == 1 && nothing.stderr.contains("tl story write --next"),
         "{nothing:?}"
     );
-    run(&["write", "--next"]);
-    let markdown = run(&["novel", "compile"]);
+    run(&["story", "write", "--next"]);
+    let markdown = run(&["story", "compile"]);
     assert!(
         markdown
             .stdout
@@ -94,21 +94,21 @@ fn a_story_becomes_a_book() {
         "acts/act-1/chapters/chapter-01/content/scene-0102.md",
         "He said <script>alert(1)</script>, *softly*.\n",
     );
-    let html = run(&["novel", "compile", "--form", "html"]).stdout;
+    let html = run(&["story", "compile", "--form", "html"]).stdout;
     assert!(
         html.contains("<h1>Chapter &lt;1&gt;: Dust</h1>")
             && html.contains("&lt;script&gt;")
             && html.contains("<em>softly</em>"),
         "{html}"
     );
-    run(&["novel", "compile", "--form", "epub", "--out", "book.epub"]);
+    run(&["story", "compile", "--form", "epub", "--out", "book.epub"]);
     let bytes = std::fs::read(project.root().join("book.epub")).unwrap();
     assert_eq!(
         &bytes[30..58],
         b"mimetypeapplication/epub+zip",
         "the kind comes first, as it is"
     );
-    let stats = run(&["--json", "novel", "stats"]).stdout;
+    let stats = run(&["--json", "story", "stats"]).stdout;
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
     assert_eq!(text(&stats, "novel"), "The Drawer & Co");
     assert_eq!(

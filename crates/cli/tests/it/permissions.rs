@@ -91,8 +91,8 @@ fn nothing_of_ours_is_open_to_others_after_a_life_under_any_umask() {
         tl(&["status"]);
         tl(&["restore", "act-1", "-1"]);
         tl(&["comment", "act-1", "-m", "Who is Mara?"]);
-        tl(&["intent", "see who may read what"]);
-        tl(&["mem", "save", "the lamp is green"]);
+        tl(&["trail", "intent", "see who may read what"]);
+        tl(&["note", "add", "the lamp is green"]);
         tl(&[
             "review",
             "add",
@@ -127,14 +127,14 @@ fn nothing_of_ours_is_open_to_others_after_a_life_under_any_umask() {
         )
         .expect("a mode");
         tl(&["status"]);
-        tl(&["backup", "all.tlbackup"]);
-        // Before `tl repair`, which would tighten what was made too open.
+        tl(&["state", "backup", "all.tlbackup"]);
+        // Before `tl state repair`, which would tighten what was made too open.
         assert_eq!(
             open_to_others(&project),
             Vec::<String>::new(),
             "umask {umask}"
         );
-        tl(&["repair"]);
+        tl(&["state", "repair"]);
         assert_eq!(
             open_to_others(&project),
             Vec::<String>::new(),
@@ -166,7 +166,7 @@ fn a_directory_that_others_may_enter_is_closed_when_the_state_is_opened_and_the_
     assert_eq!([mode(&home), mode(&log)], [0o700, 0o755]);
     assert!(
         project
-            .ok(&["repair"])
+            .ok(&["state", "repair"])
             .stdout
             .contains("other users' permissions")
     );

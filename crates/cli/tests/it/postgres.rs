@@ -75,15 +75,15 @@ fn state_of_others_counts_after_it_was_adopted() {
     let there = Project::in_database(tl(), &database.url(), "novel");
     let output = there.run(&["init", "--join-existing"]);
     assert!(
-        output.code != 0 && output.stderr.contains("tl adopt"),
+        output.code != 0 && output.stderr.contains("tl state adopt"),
         "{output:?}"
     );
     // Nor may they start from scratch.
-    here.ok(&["backup", "novel.tlbackup"]);
+    here.ok(&["state", "backup", "novel.tlbackup"]);
     let backup = here.root().join("novel.tlbackup").display().to_string();
     for arguments in [
-        vec!["rebuild"],
-        vec!["restore-backup", backup.as_str(), "--yes"],
+        vec!["state", "rebuild"],
+        vec!["state", "restore", backup.as_str(), "--yes"],
     ] {
         let output = there.run(&arguments);
         assert!(
@@ -92,7 +92,7 @@ fn state_of_others_counts_after_it_was_adopted() {
         );
         here.ok(&["status"]);
     }
-    there.ok(&["adopt", "--yes"]);
+    there.ok(&["state", "adopt", "--yes"]);
     there.ok(&["status"]);
 }
 
@@ -103,10 +103,10 @@ fn a_restored_state_is_everybodys() {
     let (here, there) = two_machines(&database, "story");
     here.plan_story();
     copy_plans(&here, &there);
-    here.ok(&["backup", "novel.tlbackup"]);
+    here.ok(&["state", "backup", "novel.tlbackup"]);
     here.ok(&["invalidate", "act-1", "--reason", "wrong"]);
     assert_eq!(there.status("act-1"), "invalid");
-    here.ok(&["restore-backup", "novel.tlbackup", "--yes"]);
+    here.ok(&["state", "restore", "novel.tlbackup", "--yes"]);
     assert_eq!(there.status("act-1"), "approved");
     here.ok(&["check"]);
     // Users who saw the missing operations get a warning, and each accepts it.
@@ -184,7 +184,7 @@ fn the_password_is_shown_nowhere() {
         for arguments in [
             vec!["init"],
             vec!["status"],
-            vec!["doctor"],
+            vec!["host", "doctor"],
             vec!["--json", "init"],
         ] {
             let output = project.run(&arguments);
@@ -213,10 +213,10 @@ fn a_database_named_by_a_repository_is_asked_after_a_person_said_so() {
     cloned.write(".throughline/config.toml", config);
     let output = cloned.run(&["status"]);
     assert!(
-        output.code != 0 && output.stderr.contains("tl adopt"),
+        output.code != 0 && output.stderr.contains("tl state adopt"),
         "{output:?}"
     );
-    cloned.ok(&["adopt", "--yes"]);
+    cloned.ok(&["state", "adopt", "--yes"]);
     cloned.ok(&["status"]);
 }
 
@@ -289,7 +289,7 @@ fn a_project_begun_in_the_database_stays_there_without_the_variables() {
     let there = Project::empty(tl()).with_environment("THROUGHLINE_DATABASE_URL", &database.url());
     there.write(".throughline/config.toml", config);
     copy_plans(&here, &there);
-    there.ok(&["adopt", "--yes"]);
+    there.ok(&["state", "adopt", "--yes"]);
     assert_eq!(there.status("scene-0101"), "approved");
     let output = in_next_shell(&there, &["status", "--json"]);
     assert!(
@@ -310,7 +310,7 @@ fn a_shared_state_is_not_begun_beside_a_local_one() {
     ];
     let output = run_with(&project, &shared, &["init"]);
     assert!(
-        output.code == 1 && output.stderr.contains("tl move --to"),
+        output.code == 1 && output.stderr.contains("tl state move --to"),
         "{output:?}"
     );
     assert_eq!(project.read(".throughline/config.toml"), config);
@@ -355,7 +355,7 @@ fn a_project_without_an_id_goes_on_until_a_person_gives_it_one() {
     let colleague = Project::in_database(tl(), &database.url(), "novel");
     colleague.write(".throughline/config.toml", "storage = \"postgres\"\n");
     copy_plans(&old, &colleague);
-    colleague.ok(&["adopt", "--yes"]);
+    colleague.ok(&["state", "adopt", "--yes"]);
     old.ok(&["init", "--join-existing"]);
     assert!(
         old.read(".throughline/config.toml")
@@ -368,7 +368,7 @@ fn a_project_without_an_id_goes_on_until_a_person_gives_it_one() {
         output.code == 1 && output.stderr.contains("another project called `novel`"),
         "{output:?}"
     );
-    colleague.ok(&["adopt", "--yes"]);
+    colleague.ok(&["state", "adopt", "--yes"]);
     colleague.ok(&["status"]);
     old.ok(&["check"]);
 }

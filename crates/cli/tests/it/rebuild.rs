@@ -1,4 +1,4 @@
-//! `tl rebuild`
+//! `tl state rebuild`
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use testkit::Project;
 fn approvals_hold_where_the_text_is_the_approved_one() {
     let project = planned();
     project.write(Project::SCENE, "# Scene 1.1, edited\n");
-    let outcome = project.json(&["rebuild"]);
+    let outcome = project.json(&["state", "rebuild"]);
     assert_eq!(
         outcome,
         json!({
@@ -43,11 +43,12 @@ fn without_any_state_everything_is_a_draft() {
     fs::remove_dir_all(state.join("state")).expect("removed");
     let output = project.refused(&["status"]);
     assert!(
-        output.stderr.contains("its state is missing") && output.stderr.contains("tl rebuild"),
+        output.stderr.contains("its state is missing")
+            && output.stderr.contains("tl state rebuild"),
         "{}",
         output.stderr
     );
-    let output = project.ok(&["rebuild"]);
+    let output = project.ok(&["state", "rebuild"]);
     assert_eq!(
         output.stdout,
         "✓ rebuilt 1 act, 1 chapter, 1 scene\n  3 ○ draft\n"
@@ -68,7 +69,7 @@ fn without_any_state_everything_is_a_draft() {
 fn what_has_no_file_is_forgotten() {
     let project = planned();
     fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
-    let outcome = project.json(&["rebuild"]);
+    let outcome = project.json(&["state", "rebuild"]);
     assert_eq!(outcome["forgotten"], json!(["act-1/chapter-01/scene-0101"]));
     assert_eq!(
         statuses(&project),
@@ -78,7 +79,7 @@ fn what_has_no_file_is_forgotten() {
 
 #[test]
 fn nothing_to_rebuild_is_fine() {
-    let output = story().ok(&["rebuild"]);
+    let output = story().ok(&["state", "rebuild"]);
     assert_eq!(output.stdout, "✓ rebuilt nothing: no plan files found\n");
 }
 
@@ -86,7 +87,7 @@ fn nothing_to_rebuild_is_fine() {
 fn a_rebuild_cannot_be_undone_but_loses_no_version() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
-    project.ok(&["rebuild"]);
+    project.ok(&["state", "rebuild"]);
     assert_eq!(
         project.json(&["versions", "act-1"])["versions"]
             .as_array()

@@ -1,4 +1,4 @@
-//! `tl reconcile`
+//! `tl doc reconcile`
 
 use serde_json::json;
 use testkit::Project;
@@ -42,7 +42,7 @@ fn a_plan_is_compared_with_the_repository_since_the_freeze() {
     committed(&project);
     assert_refused(
         &project,
-        &["reconcile"],
+        &["doc", "reconcile"],
         "refused",
         &["`add-search` is not frozen"],
     );
@@ -51,7 +51,7 @@ fn a_plan_is_compared_with_the_repository_since_the_freeze() {
     project.write("src/stray.rs", "fn stray() {}\n");
     project.write("target/ignored", "x");
     project.write(".gitignore", "target\n");
-    let output = project.run(&["reconcile"]);
+    let output = project.run(&["doc", "reconcile"]);
     assert_eq!(output.code, 3);
     for part in [
         "# Reconciliation of Add search (add-search)",
@@ -63,7 +63,7 @@ fn a_plan_is_compared_with_the_repository_since_the_freeze() {
     }
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-q", "-m", "work"]);
-    let report = project.json(&["reconcile"]);
+    let report = project.json(&["doc", "reconcile"]);
     assert_eq!(
         (&report["ok"], &report["carried_out"]),
         (&json!(false), &json!(1)),
@@ -71,18 +71,18 @@ fn a_plan_is_compared_with_the_repository_since_the_freeze() {
     );
     assert_eq!(report["changes_without_intents"], json!(["src/stray.rs"]));
     assert_eq!(
-        project.json(&["reconcile", "--since", "HEAD"])["carried_out"],
+        project.json(&["doc", "reconcile", "--since", "HEAD"])["carried_out"],
         json!(0)
     );
     assert_refused(
         &project,
-        &["reconcile", "--since=--output=x"],
+        &["doc", "reconcile", "--since=--output=x"],
         "unavailable",
         &["is not a commit"],
     );
     assert_refused(
         &project,
-        &["reconcile", "--since", "nothing"],
+        &["doc", "reconcile", "--since", "nothing"],
         "unavailable",
         &["cannot be compared"],
     );
@@ -101,7 +101,7 @@ fn nothing_in_the_repository_is_run() {
     git(&project, &["config", "diff.external", "sh ./trap.sh"]);
     project.write(".gitattributes", "* filter=trap diff=trap\n");
     project.write("src/index.rs", "fn build() {}\n");
-    assert_eq!(project.run(&["reconcile"]).code, 3);
+    assert_eq!(project.run(&["doc", "reconcile"]).code, 3);
     assert!(!project.root().join("trapped").exists());
 }
 
@@ -111,7 +111,7 @@ fn without_a_repository_it_says_so() {
     project.ok(&["doc", "freeze"]);
     assert_refused(
         &project,
-        &["reconcile"],
+        &["doc", "reconcile"],
         "unavailable",
         &["the repository cannot be compared"],
     );

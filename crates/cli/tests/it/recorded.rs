@@ -66,7 +66,7 @@ fn told(project: Project, base_url: &str) -> Project {
 }
 
 fn thirty(project: &Project) -> Vec<Value> {
-    let outcomes = project.json(&["tick", "--count", "30"]);
+    let outcomes = project.json(&["story", "tick", "--count", "30"]);
     let outcomes = outcomes
         .as_array()
         .unwrap_or_else(|| panic!("no list: {outcomes}"));
@@ -94,7 +94,7 @@ fn thirty_ticks_live_and_recorded_are_the_same_story() {
     let replayed = told(planned_story(), "http://127.0.0.1:9/v1")
         .with_environment("THROUGHLINE_LLM_WIRE_TAPE", TAPE);
     assert_eq!(thirty(&replayed), plans);
-    let stats = replayed.json(&["novel", "stats"]);
+    let stats = replayed.json(&["story", "stats"]);
     assert_eq!(
         (
             stats["spending"]["calls"].clone(),

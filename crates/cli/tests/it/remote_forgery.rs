@@ -186,9 +186,9 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
 fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
     let team = Team::start();
     let laptop = |name: &str, principal: &str, scope: &str| {
-        let given = team
-            .project
-            .json(&["token", "create", name, "--as", principal, "--scope", scope]);
+        let given = team.project.json(&[
+            "team", "token", "create", name, "--as", principal, "--scope", scope,
+        ]);
         team.laptop_with(&team.url(), text(&given, "secret"))
     };
     let anna = laptop("Анна", "human:Анна", "approve");
@@ -242,7 +242,7 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
         "{names:?}"
     );
     // A token that was taken back is worth nothing, also for looking.
-    team.project.ok(&["token", "revoke", "1"]);
+    team.project.ok(&["team", "token", "revoke", "1"]);
     let begun = Instant::now();
     loop {
         let refused = anna.run(&["show", "act-1"]);

@@ -1,4 +1,4 @@
-//! `tl repair`
+//! `tl state repair`
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use testkit::Project;
 #[test]
 fn a_sound_project_needs_nothing() {
     let project = planned();
-    let outcome = project.json(&["repair"]);
+    let outcome = project.json(&["state", "repair"]);
     assert_eq!(
         keys(&outcome),
         ["actions", "operations", "remaining", "success"]
@@ -19,6 +19,7 @@ fn a_sound_project_needs_nothing() {
     assert_eq!(outcome["operations"], json!([]));
     assert_eq!(outcome["remaining"]["ok"], json!(true));
     project.ok(&[
+        "state",
         "repair",
         "--fix-hashes",
         "--rebuild-orphans",
@@ -30,7 +31,7 @@ fn a_sound_project_needs_nothing() {
 fn hashes_are_fixed() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
-    let outcome = project.json(&["repair", "--fix-hashes"]);
+    let outcome = project.json(&["state", "repair", "--fix-hashes"]);
     assert_eq!(outcome["success"], json!(true));
     assert!(
         texts(&outcome["actions"])[0].contains("changed: act-1"),
@@ -57,7 +58,7 @@ fn orphans_get_their_parent_back() {
         if noticed_before {
             assert_eq!(project.status("chapter-01"), "invalid");
         }
-        let outcome = project.run(&["repair", "--rebuild-orphans"]);
+        let outcome = project.run(&["state", "repair", "--rebuild-orphans"]);
         assert_eq!(
             outcome.code, 0,
             "noticed before: {noticed_before}\n{}",
@@ -79,10 +80,10 @@ fn orphans_get_their_parent_back() {
 fn what_needs_judgement_remains() {
     let project = planned();
     fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
-    let output = project.run(&["repair"]);
+    let output = project.run(&["state", "repair"]);
     assert_eq!(output.code, 3, "{}", output.stdout);
     assert!(
-        output.stdout.contains("tl repair --forget-missing"),
+        output.stdout.contains("tl state repair --forget-missing"),
         "{}",
         output.stdout
     );
@@ -93,7 +94,7 @@ fn what_needs_judgement_remains() {
 fn what_is_gone_is_forgotten_on_demand() {
     let project = planned();
     fs::remove_dir_all(project.root().join("acts/act-1/chapters")).expect("removed");
-    let outcome = project.json(&["repair", "--forget-missing"]);
+    let outcome = project.json(&["state", "repair", "--forget-missing"]);
     assert_eq!(outcome["success"], json!(true), "{outcome}");
     assert_eq!(statuses(&project), ["act-1 approved"]);
     project.ok(&["check"]);
@@ -113,7 +114,7 @@ fn what_is_gone_is_forgotten_on_demand() {
 fn a_parent_with_plans_below_is_not_forgotten() {
     let project = planned();
     fs::remove_file(project.root().join(Project::CHAPTER)).expect("removed");
-    let output = project.run(&["repair", "--forget-missing"]);
+    let output = project.run(&["state", "repair", "--forget-missing"]);
     assert_eq!(output.code, 3);
     assert_eq!(project.status("chapter-01"), "invalid");
 }

@@ -151,7 +151,7 @@ fn interrupt_everywhere(original: &Project, arguments: &[&str]) {
 /// A project whose backup is some operations old.
 fn with_backup() -> Project {
     let project = planned();
-    project.ok(&["backup", "b.tlbackup"]);
+    project.ok(&["state", "backup", "b.tlbackup"]);
     project.ok(&["comment", "act-1", "-m", "after the backup"]);
     project.ok(&["progress", "act-1", "active"]);
     project
@@ -159,30 +159,30 @@ fn with_backup() -> Project {
 
 #[test]
 fn an_interrupted_restore_backup_leaves_the_old_or_the_new_state() {
-    interrupt_everywhere(&with_backup(), &["restore-backup", "b.tlbackup", "--yes"]);
+    interrupt_everywhere(&with_backup(), &["state", "restore", "b.tlbackup", "--yes"]);
 }
 
 #[test]
 fn an_interrupted_restore_backup_of_the_json_engine_leaves_the_old_or_the_new_state() {
     let project = with_backup();
-    project.ok(&["move", "--to", "json"]);
-    interrupt_everywhere(&project, &["restore-backup", "b.tlbackup", "--yes"]);
+    project.ok(&["state", "move", "--to", "json"]);
+    interrupt_everywhere(&project, &["state", "restore", "b.tlbackup", "--yes"]);
 }
 
 /// A move changes no operation: old and new look the same, and each must be whole.
 #[test]
 fn an_interrupted_move_leaves_the_state_in_one_engine_or_the_other() {
     let project = with_backup();
-    interrupt_everywhere(&project, &["move", "--to", "json"]);
-    project.ok(&["move", "--to", "json"]);
-    interrupt_everywhere(&project, &["move", "--to", "sqlite"]);
+    interrupt_everywhere(&project, &["state", "move", "--to", "json"]);
+    project.ok(&["state", "move", "--to", "json"]);
+    interrupt_everywhere(&project, &["state", "move", "--to", "sqlite"]);
 }
 
 #[test]
 fn an_interrupted_restore_from_quarantine_leaves_the_old_or_the_new_state() {
     let project = with_backup();
-    project.ok(&["restore-backup", "b.tlbackup", "--yes"]);
-    interrupt_everywhere(&project, &["repair", "--restore-quarantine", "1"]);
+    project.ok(&["state", "restore", "b.tlbackup", "--yes"]);
+    interrupt_everywhere(&project, &["state", "quarantine", "--restore", "1"]);
 }
 
 /// Whatever was interrupted, adopting again works, and nothing but the mirror was there to adopt.
@@ -217,7 +217,7 @@ fn an_interrupted_adopt_can_be_repeated() {
                 );
                 let before = project.run(&["status"]);
                 assert!(
-                    before.code == 0 || before.stderr.contains("tl adopt"),
+                    before.code == 0 || before.stderr.contains("tl state adopt"),
                     "{inject}: {output:?} {before:?}"
                 );
                 let again = project.ok(&arguments);
@@ -239,7 +239,7 @@ fn an_interrupted_rebuild_leaves_the_foreign_state_or_the_new_one() {
     let foreign = planned();
     std::fs::remove_dir_all(foreign.user_directory()).unwrap();
     std::fs::create_dir_all(foreign.user_directory()).unwrap();
-    for (call, times) in calls(&copy_of(&foreign), &["rebuild"]) {
+    for (call, times) in calls(&copy_of(&foreign), &["state", "rebuild"]) {
         for when in (1..=times).step_by(step(&call)) {
             for fault in ["signal=KILL", "error=ENOSPC"] {
                 let project = copy_of(&foreign);
@@ -254,7 +254,7 @@ fn an_interrupted_rebuild_leaves_the_foreign_state_or_the_new_one() {
                         "-e",
                         &inject,
                     ],
-                    &["rebuild"],
+                    &["state", "rebuild"],
                 );
                 let next = project.run(&["status"]);
                 let what = format!("{inject}: {output:?} {next:?}");
@@ -291,7 +291,7 @@ fn a_state_that_was_sealed_for_nothing_is_used_again() {
         traced(
             &project,
             &options,
-            &["restore-backup", "b.tlbackup", "--yes"],
+            &["state", "restore", "b.tlbackup", "--yes"],
         );
         let note = project.root().join(".throughline/replacing.json");
         note.exists() && std::fs::remove_file(note).is_ok()
@@ -309,17 +309,17 @@ fn a_state_that_was_sealed_for_nothing_is_used_again() {
 #[test]
 fn quarantined_states_are_listed_and_restored() {
     let project = with_backup();
-    let listed = project.ok(&["repair", "--list-quarantine"]);
+    let listed = project.ok(&["state", "quarantine"]);
     assert!(
         listed.stdout.contains("the quarantine is empty"),
         "{listed:?}"
     );
     let before = seen(&project);
-    project.ok(&["restore-backup", "b.tlbackup", "--yes"]);
+    project.ok(&["state", "restore", "b.tlbackup", "--yes"]);
     let after = seen(&project);
     assert_ne!(before, after);
 
-    let listed = project.json(&["repair", "--list-quarantine"]);
+    let listed = project.json(&["state", "quarantine"]);
     let set = &listed["quarantine"][0];
     assert_eq!(
         (&set["id"], &set["operations"]),
@@ -327,25 +327,24 @@ fn quarantined_states_are_listed_and_restored() {
         "{listed}"
     );
     assert_eq!(set["reason"], "replaced", "{listed}");
-    let text = project.ok(&["repair", "--list-quarantine"]).stdout;
+    let text = project.ok(&["state", "quarantine"]).stdout;
     assert!(
-        text.contains("replaced by `tl restore-backup`")
-            && text.contains("journal.jsonl, state.db"),
+        text.contains("replaced by `tl state restore`") && text.contains("journal.jsonl, state.db"),
         "{text}"
     );
 
-    let restored = project.ok(&["repair", "--restore-quarantine", "1"]);
+    let restored = project.ok(&["state", "quarantine", "--restore", "1"]);
     assert!(
         restored.stderr.contains("kept as .throughline/damaged/2"),
         "{restored:?}"
     );
     assert_eq!(seen(&project), before);
     project.ok(&["check"]);
-    let value = project.json(&["repair", "--restore-quarantine", "2"]);
+    let value = project.json(&["state", "quarantine", "--restore", "2"]);
     assert_eq!(value["operations"], after.len(), "{value}");
     assert_eq!(seen(&project), after);
 
-    let unknown = project.run(&["repair", "--restore-quarantine", "../1"]);
+    let unknown = project.run(&["state", "quarantine", "--restore", "../1"]);
     assert!(
         unknown.code != 0 && unknown.stderr.contains("is not in quarantine"),
         "{unknown:?}"
@@ -356,8 +355,8 @@ fn quarantined_states_are_listed_and_restored() {
 fn a_lost_state_comes_back_from_a_quarantined_journal_before_the_mirror() {
     let project = with_backup();
     let before = seen(&project);
-    project.ok(&["restore-backup", "b.tlbackup", "--yes"]);
-    project.ok(&["repair", "--restore-quarantine", "1"]);
+    project.ok(&["state", "restore", "b.tlbackup", "--yes"]);
+    project.ok(&["state", "quarantine", "--restore", "1"]);
     // Everything in use is gone; what is left are the mirror and a set with the same operations.
     for name in ["state.db", "state.db-wal", "state.db-shm", "journal.jsonl"] {
         let _ = std::fs::remove_file(project.root().join(".throughline").join(name));
@@ -376,7 +375,7 @@ fn a_lost_state_comes_back_from_a_quarantined_journal_before_the_mirror() {
 #[test]
 fn a_quarantined_journal_older_than_the_mirror_is_not_used_for_recovery() {
     let project = with_backup();
-    project.ok(&["restore-backup", "b.tlbackup", "--yes"]);
+    project.ok(&["state", "restore", "b.tlbackup", "--yes"]);
     for turn in 0..9 {
         project.ok(&["comment", "act-1", "-m", &format!("later {turn}")]);
     }
@@ -392,7 +391,7 @@ fn a_quarantined_journal_older_than_the_mirror_is_not_used_for_recovery() {
 #[test]
 fn a_newer_journal_is_never_replaced() {
     let project = with_backup();
-    project.ok(&["move", "--to", "json"]);
+    project.ok(&["state", "move", "--to", "json"]);
     let path = ".throughline/journal.jsonl";
     let newer =
         project
@@ -400,11 +399,11 @@ fn a_newer_journal_is_never_replaced() {
             .replacen("\"throughline-journal\":1", "\"throughline-journal\":2", 1);
     project.write(path, &newer);
     for arguments in [
-        vec!["restore-backup", "b.tlbackup", "--yes"],
-        vec!["rebuild"],
-        vec!["repair"],
-        vec!["adopt", "--yes"],
-        vec!["move", "--to", "sqlite"],
+        vec!["state", "restore", "b.tlbackup", "--yes"],
+        vec!["state", "rebuild"],
+        vec!["state", "repair"],
+        vec!["state", "adopt", "--yes"],
+        vec!["state", "move", "--to", "sqlite"],
         vec!["status"],
     ] {
         let output = project.run(&arguments);
@@ -425,8 +424,8 @@ fn a_newer_journal_is_never_replaced() {
 #[test]
 fn a_damaged_schema_is_found_and_rebuilt() {
     let project = story();
-    project.ok(&["mem", "save", "the lamp is green"]);
-    let found = |project: &Project| project.run(&["mem", "recall", "lamp"]);
+    project.ok(&["note", "add", "the lamp is green"]);
+    let found = |project: &Project| project.run(&["note", "find", "lamp"]);
     let before = found(&project);
     assert!(before.stdout.contains("the lamp is green"), "{before:?}");
     // Everything into the database file, so that the bit is in the page that is read.
@@ -446,7 +445,7 @@ fn a_damaged_schema_is_found_and_rebuilt() {
         check.code == 3 && check.stdout.contains("the schema of `search`"),
         "{check:?}"
     );
-    let repaired = project.ok(&["repair"]);
+    let repaired = project.ok(&["state", "repair"]);
     assert!(
         repaired.stderr.contains("rebuilt from the journal"),
         "{repaired:?}"
@@ -460,5 +459,5 @@ fn checkpoint(project: &Project) {
     for name in ["state.db", "state.db-wal", "state.db-shm"] {
         let _ = std::fs::remove_file(project.root().join(".throughline").join(name));
     }
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
 }

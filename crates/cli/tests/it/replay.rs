@@ -1,4 +1,4 @@
-//! `tl replay`: what recorded events would have led to. Nothing changes.
+//! `tl host replay`: what recorded events would have led to. Nothing changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -84,7 +84,7 @@ fn what_would_have_happened_is_shown_and_nothing_changes() {
     project.write("events.jsonl", lines(&recorded(&project)));
     let log = project.json(&["log"]);
     let before = snapshot(&project);
-    let output = project.ok(&["replay", "claude-code", "events.jsonl"]);
+    let output = project.ok(&["host", "replay", "claude-code", "events.jsonl"]);
     assert_eq!(output.stderr, "");
     let heads: Vec<String> = output
         .stdout
@@ -143,9 +143,9 @@ fn what_would_have_happened_is_shown_and_nothing_changes() {
 fn the_same_file_gives_the_same_answer_again() {
     let project = with_three_acts();
     project.write("events.jsonl", lines(&recorded(&project)));
-    let first = project.json(&["replay", "claude-code", "events.jsonl"]);
+    let first = project.json(&["host", "replay", "claude-code", "events.jsonl"]);
     assert_eq!(
-        project.json(&["replay", "claude-code", "events.jsonl"]),
+        project.json(&["host", "replay", "claude-code", "events.jsonl"]),
         first
     );
 }
@@ -155,7 +155,7 @@ fn as_json_each_event_is_an_object() {
     let project = with_three_acts();
     // An empty line is nothing, and counts as a line.
     project.write("events.jsonl", format!("\n{}", lines(&recorded(&project))));
-    let value = project.json(&["replay", "claude-code", "events.jsonl"]);
+    let value = project.json(&["host", "replay", "claude-code", "events.jsonl"]);
     let events = value.as_array().expect("a list");
     assert_eq!(events.len(), 10);
     for event in events {
@@ -199,7 +199,7 @@ fn events_of_hosts_that_do_not_name_them_are_wrapped() {
         "events.jsonl",
         lines(&[json!({ "event": "preToolUse", "payload": payload })]),
     );
-    let value = project.json(&["replay", "copilot", "events.jsonl"]);
+    let value = project.json(&["host", "replay", "copilot", "events.jsonl"]);
     assert_eq!(
         (text(&value[0], "event"), text(&value[0], "outcome")),
         ("preToolUse", "block")
@@ -212,7 +212,7 @@ fn a_replay_says_what_the_hook_says() {
     let project = with_three_acts();
     let events = recorded(&project);
     project.write("events.jsonl", lines(&events));
-    let replayed = project.json(&["replay", "claude-code", "events.jsonl"]);
+    let replayed = project.json(&["host", "replay", "claude-code", "events.jsonl"]);
     for (index, event) in events.iter().enumerate() {
         let answer = project.hook(event);
         let one = &replayed[index];
@@ -245,7 +245,7 @@ fn what_cannot_be_replayed_is_said_with_its_line() {
         project.write("events.jsonl", format!("{good}\n\n{bad}\n{good}\n"));
         let error = assert_refused(
             &project,
-            &["replay", "claude-code", "events.jsonl"],
+            &["host", "replay", "claude-code", "events.jsonl"],
             "invalid",
             &["line 3: "],
         );
@@ -256,13 +256,13 @@ fn what_cannot_be_replayed_is_said_with_its_line() {
     }
     assert_refused(
         &project,
-        &["replay", "claude-code", "none.jsonl"],
+        &["host", "replay", "claude-code", "none.jsonl"],
         "not-found",
         &["cannot read `none.jsonl`"],
     );
     assert_refused(
         &project,
-        &["replay", "claude-cod", "events.jsonl"],
+        &["host", "replay", "claude-cod", "events.jsonl"],
         "invalid",
         &[
             "`claude-cod` is not a host; did you mean `claude-code`?",
@@ -271,13 +271,13 @@ fn what_cannot_be_replayed_is_said_with_its_line() {
     );
     assert_refused(
         &project,
-        &["replay", "emacs", "events.jsonl"],
+        &["host", "replay", "emacs", "events.jsonl"],
         "invalid",
         &["`emacs` is not a host"],
     );
     assert_refused(
         &crate::empty(),
-        &["replay", "claude-code", "x"],
+        &["host", "replay", "claude-code", "x"],
         "not-found",
         &[],
     );
@@ -288,7 +288,7 @@ fn an_empty_file_is_an_empty_replay() {
     let project = planned();
     project.write("events.jsonl", "");
     assert_eq!(
-        project.json(&["replay", "claude-code", "events.jsonl"]),
+        project.json(&["host", "replay", "claude-code", "events.jsonl"]),
         json!([])
     );
 }

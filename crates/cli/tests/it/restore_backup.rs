@@ -1,4 +1,4 @@
-//! `tl restore-backup`
+//! `tl state restore`
 
 use testkit::{Database, Project};
 
@@ -8,17 +8,17 @@ use crate::story;
 fn a_restored_state_is_the_one_that_was_kept() {
     let project = story();
     project.plan_story();
-    project.ok(&["backup", "novel.tlbackup"]);
+    project.ok(&["state", "backup", "novel.tlbackup"]);
     let before = (project.json(&["tree"]), project.json(&["log"]));
     project.ok(&["invalidate", "act-1", "--reason", "wrong"]);
     assert_eq!(project.status("act-1"), "invalid");
 
-    let refused = project.run(&["restore-backup", "novel.tlbackup"]);
+    let refused = project.run(&["state", "restore", "novel.tlbackup"]);
     assert!(
         refused.code == 1 && refused.stderr.contains("a person's decision"),
         "{refused:?}"
     );
-    let output = project.ok(&["restore-backup", "novel.tlbackup", "--yes"]);
+    let output = project.ok(&["state", "restore", "novel.tlbackup", "--yes"]);
     assert!(
         output.stderr.contains("kept as .throughline/damaged/1"),
         "{output:?}"
@@ -33,7 +33,7 @@ fn a_backup_goes_anywhere() {
     let project = story();
     project.plan_story();
     let file = project.root().join("novel.tlbackup").display().to_string();
-    project.ok(&["backup", &file]);
+    project.ok(&["state", "backup", &file]);
     let database = Database::new();
     let tl = std::path::Path::new(env!("CARGO_BIN_EXE_tl"));
     for other in [story(), Project::in_database(tl, &database.url(), "novel")] {
@@ -41,7 +41,7 @@ fn a_backup_goes_anywhere() {
         for plan in [Project::ACT, Project::CHAPTER, Project::SCENE] {
             other.write(plan, project.read(plan));
         }
-        other.ok(&["restore-backup", &file, "--yes"]);
+        other.ok(&["state", "restore", &file, "--yes"]);
         assert_eq!(other.status("scene-0101"), "approved");
         other.ok(&["check"]);
     }
@@ -51,7 +51,7 @@ fn a_backup_goes_anywhere() {
 fn a_damaged_backup_changes_nothing() {
     let project = story();
     project.plan_story();
-    project.ok(&["backup", "novel.tlbackup"]);
+    project.ok(&["state", "backup", "novel.tlbackup"]);
     let good = std::fs::read(project.root().join("novel.tlbackup")).unwrap();
     let mut flipped = good.clone();
     let middle = flipped.len() / 2;
@@ -63,7 +63,7 @@ fn a_damaged_backup_changes_nothing() {
         Vec::new(),
     ] {
         project.write("novel.tlbackup", &bytes);
-        let output = project.run(&["restore-backup", "novel.tlbackup", "--yes"]);
+        let output = project.run(&["state", "restore", "novel.tlbackup", "--yes"]);
         assert_ne!(output.code, 0, "{output:?}");
         assert_eq!(project.status("scene-0101"), "approved");
         project.ok(&["check"]);

@@ -1,18 +1,18 @@
-//! `tl scan`: the tree, in the exchange form of the design.
+//! `tl trail scan`: the tree, in the exchange form of the design.
 
 use crate::{keys, trail};
 
 #[test]
 fn the_fields_are_those_of_the_design() {
     let project = trail();
-    let empty = project.json(&["scan"]);
+    let empty = project.json(&["trail", "scan"]);
     assert!(
         empty["root"].is_null() && empty["cursor"].is_null() && empty["version"] == 1,
         "{empty}"
     );
-    project.ok(&["intent", "Построить вход"]);
-    project.ok(&["map", "tactic", "JWT", "--status", "complete"]);
-    let tree = project.json(&["scan"]);
+    project.ok(&["trail", "intent", "Построить вход"]);
+    project.ok(&["trail", "map", "tactic", "JWT", "--status", "complete"]);
+    let tree = project.json(&["trail", "scan"]);
     assert_eq!(
         keys(&tree["root"]),
         [
@@ -33,7 +33,7 @@ fn the_fields_are_those_of_the_design() {
         ]
     );
     assert_eq!(tree["cursor"], tree["root"]["id"]);
-    let drawn = project.ok(&["scan"]).stdout;
+    let drawn = project.ok(&["trail", "scan"]).stdout;
     assert!(
         drawn.contains("Построить вход (active)  ◀ you are here") && drawn.contains("✓"),
         "{drawn}"

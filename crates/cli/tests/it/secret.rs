@@ -1,4 +1,4 @@
-//! Secrets: masked before anything is stored, found and purged in what was stored before. `tl secret`
+//! Secrets: masked before anything is stored, found and purged in what was stored before. `tl state secret`
 
 use std::path::Path;
 
@@ -38,10 +38,10 @@ fn store_everywhere(project: &Project, words: &str) -> String {
     let with = |more: &str| format!("{more} {words}");
     let mut said = String::new();
     for arguments in [
-        vec!["intent", &with("Deploy with")],
+        vec!["trail", "intent", &with("Deploy with")],
         vec!["comment", "act-1", "-m", &with("use")],
-        vec!["mem", "save", &with("remember")],
-        vec!["anchor", "add", &with("never lose")],
+        vec!["note", "add", &with("remember")],
+        vec!["note", "add", "--pin", &with("never lose")],
         vec![
             "review",
             "add",
@@ -118,7 +118,11 @@ fn a_key_given_to_every_command_that_stores_text_is_in_no_file_and_the_user_is_t
                 .contains("[masked anthropic key")
         );
         project.ok(&["check"]);
-        assert_eq!(project.run(&["secret", "scan"]).code, 0, "{storage}");
+        assert_eq!(
+            project.run(&["state", "secret", "scan"]).code,
+            0,
+            "{storage}"
+        );
     }
 }
 
@@ -223,7 +227,7 @@ fn a_key_in_a_heading_is_no_change_at_every_command() {
     let before = crate::newest_operation(&project);
     project.write(Project::ACT, format!("# Act 1 {KEY}\n"));
     project.ok(&["check"]);
-    project.ok(&["sync-hashes"]);
+    project.ok(&["state", "sync-hashes"]);
     assert_eq!(crate::newest_operation(&project), before);
 }
 
@@ -273,7 +277,7 @@ fn store_unmasked(project: &Project) {
     let _ = std::fs::remove_dir_all(project.user_directory().join("heads"));
     // Its sums were those of the other text.
     let _ = std::fs::remove_dir_all(project.root().join(".throughline/state"));
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
 }
 
 #[test]
@@ -290,7 +294,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
         format!("2026 the provider said: {KEY} is wrong\n"),
     );
     project.ok(&["status"]);
-    project.ok(&["backup", "story.tlbackup"]);
+    project.ok(&["state", "backup", "story.tlbackup"]);
     let journal = project.read(".throughline/journal.jsonl");
     project.write(".throughline/damaged/journal.jsonl.1", &journal);
     // A quarantined database is removed, never rewritten as text.
@@ -303,7 +307,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     // Work goes on: what is there is changed although it holds a key.
     assert_eq!(project.run(&["evidence", "run", "act-1"]).code, 3);
 
-    let scan = project.run(&["--json", "secret", "scan"]);
+    let scan = project.run(&["--json", "state", "secret", "scan"]);
     let found: Value = serde_json::from_str(&scan.stdout).unwrap();
     assert_eq!(
         (scan.code, &found["clean"], &found["secrets"]),
@@ -333,7 +337,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     assert!(!scan.stdout.contains(RANDOM_PART));
 
     for environment in [&[][..], &[("CLAUDECODE", "1")]] {
-        let output = run_with(&project, environment, &["secret", "purge"]);
+        let output = run_with(&project, environment, &["state", "secret", "purge"]);
         assert_eq!(output.code, 1);
         assert!(
             output.stderr.contains("a person's decision"),
@@ -341,7 +345,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
             output.stderr
         );
     }
-    let Some(no) = answering(&project, &["secret", "purge"], "n\n") else {
+    let Some(no) = answering(&project, &["state", "secret", "purge"], "n\n") else {
         return;
     };
     assert_eq!(no.code, 1, "{}", no.stdout);
@@ -349,7 +353,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
 
     let before = crate::statuses(&project);
     let head = crate::newest_operation(&project);
-    let purged = answering(&project, &["secret", "purge"], "y\n").unwrap();
+    let purged = answering(&project, &["state", "secret", "purge"], "y\n").unwrap();
     assert_eq!(purged.code, 0, "{}", purged.stdout);
     assert!(
         purged.stdout.contains("masked 1 secret (anthropic key)"),
@@ -357,7 +361,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
         purged.stdout
     );
     assert_eq!(copies(&project, RANDOM_PART), Vec::<String>::new());
-    assert_eq!(project.run(&["secret", "scan"]).code, 0);
+    assert_eq!(project.run(&["state", "secret", "scan"]).code, 0);
     assert_eq!(project.json(&["check"])["ok"], true);
     assert_eq!(crate::statuses(&project), before);
     let last = &project.json(&["log", "--limit", "1"])[0];
@@ -376,7 +380,7 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     std::fs::remove_file(project.root().join(".throughline/state.db")).unwrap();
     project.ok(&["status"]);
     assert_eq!(project.json(&["check"])["ok"], true);
-    project.ok(&["restore-backup", "story.tlbackup", "--yes"]);
+    project.ok(&["state", "restore", "story.tlbackup", "--yes"]);
     assert_eq!(project.json(&["check"])["ok"], true);
     assert_eq!(copies(&project, RANDOM_PART), Vec::<String>::new());
 }
@@ -387,11 +391,11 @@ fn a_purge_of_a_clean_state_changes_nothing() {
     let before = crate::newest_operation(&project);
     assert!(
         project
-            .ok(&["secret", "scan"])
+            .ok(&["state", "secret", "scan"])
             .stdout
             .contains("no secrets")
     );
-    let Some(purged) = answering(&project, &["secret", "purge"], "") else {
+    let Some(purged) = answering(&project, &["state", "secret", "purge"], "") else {
         return;
     };
     assert_eq!(purged.code, 0, "{}", purged.stdout);
@@ -430,12 +434,12 @@ fn a_shared_database_keeps_no_key_and_a_purge_there_says_what_to_do() {
     assert!(!project.ok(&["--json", "log"]).stdout.contains(RANDOM_PART));
     assert!(project.ok(&["comment", "act-1"]).stdout.contains(MASK));
     assert_eq!(project.json(&["check"])["ok"], true);
-    assert_eq!(project.run(&["secret", "scan"]).code, 0);
+    assert_eq!(project.run(&["state", "secret", "scan"]).code, 0);
     assert_refused(
         &project,
-        &["secret", "purge"],
+        &["state", "secret", "purge"],
         "refused",
-        &["PostgreSQL", "tl move --to sqlite"],
+        &["PostgreSQL", "tl state move --to sqlite"],
     );
 }
 
@@ -456,5 +460,10 @@ fn a_laptop_sends_a_team_server_the_masked_text_and_both_agree_on_the_status() {
         );
         assert_eq!(project.json(&["check"])["ok"], true);
     }
-    assert_refused(&laptop, &["secret", "purge"], "refused", &["on the server"]);
+    assert_refused(
+        &laptop,
+        &["state", "secret", "purge"],
+        "refused",
+        &["on the server"],
+    );
 }

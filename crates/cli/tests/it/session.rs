@@ -1,13 +1,16 @@
-//! `tl session`: list, show, archive.
+//! `tl trail session`: list, show, archive.
 
 use crate::{assert_refused, in_session, text, trail};
 
 #[test]
 fn sessions_are_listed_shown_and_archived() {
     let project = trail();
-    project.ok(&["intent", "One"]);
-    assert_eq!(in_session(&project, "s2", &["intent", "Two"]).code, 0);
-    let list = project.json(&["session", "list"]);
+    project.ok(&["trail", "intent", "One"]);
+    assert_eq!(
+        in_session(&project, "s2", &["trail", "intent", "Two"]).code,
+        0
+    );
+    let list = project.json(&["trail", "session", "list"]);
     assert_eq!(
         (text(&list[0], "trajectory"), text(&list[1], "trajectory")),
         ("Two", "One")
@@ -15,26 +18,26 @@ fn sessions_are_listed_shown_and_archived() {
     let stamp = text(&list[0], "stamp").to_owned();
     assert!(
         project
-            .ok(&["session", "show", &stamp])
+            .ok(&["trail", "session", "show", &stamp])
             .stdout
             .contains("intent: Two")
     );
-    project.ok(&["session", "archive", &stamp]);
+    project.ok(&["trail", "session", "archive", &stamp]);
     assert_refused(
         &project,
-        &["session", "archive", &stamp],
+        &["trail", "session", "archive", &stamp],
         "refused",
         &["already archived"],
     );
     assert_refused(
         &project,
-        &["session", "show", "30141102026"],
+        &["trail", "session", "show", "30141102026"],
         "not-found",
         &["no session"],
     );
     assert_refused(
         &project,
-        &["session", "show", "nonsense"],
+        &["trail", "session", "show", "nonsense"],
         "invalid",
         &["is not a stamp"],
     );
@@ -47,13 +50,13 @@ fn sessions_are_listed_shown_and_archived() {
 #[test]
 fn what_people_write_into_a_session_file_stays() {
     let project = trail();
-    let file = text(&project.json(&["intent", "One"]), "session_file").to_owned();
+    let file = text(&project.json(&["trail", "intent", "One"]), "session_file").to_owned();
     let edited = project
         .read(&file)
         .replace("anything goes. -->", "anything goes. -->\n\nmy own thought")
         + "\n## Mine\nkept\n";
     project.write(&file, edited);
-    project.ok(&["map", "tactic", "More"]);
+    project.ok(&["trail", "map", "tactic", "More"]);
     let now = project.read(&file);
     assert!(
         now.contains("my own thought")
@@ -63,11 +66,11 @@ fn what_people_write_into_a_session_file_stays() {
     );
     // A missing file is written again; one that cannot be written does not stop the work.
     std::fs::remove_file(project.root().join(&file)).unwrap();
-    project.ok(&["map", "tactic", "Again"]);
+    project.ok(&["trail", "map", "tactic", "Again"]);
     assert!(project.read(&file).contains("tactic: More"));
     std::fs::remove_file(project.root().join(&file)).unwrap();
     std::fs::create_dir(project.root().join(&file)).unwrap();
-    let output = project.ok(&["map", "tactic", "Still"]);
+    let output = project.ok(&["trail", "map", "tactic", "Still"]);
     assert!(
         output.stderr.contains("is not up to date"),
         "{}",

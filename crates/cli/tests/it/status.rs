@@ -101,9 +101,9 @@ fn the_worst_comes_first() {
 #[test]
 fn a_trail_is_shown_from_the_trajectory_to_the_cursor() {
     let project = crate::trail();
-    assert!(project.ok(&["status"]).stdout.contains("tl intent"));
-    project.ok(&["intent", "Построить вход"]);
-    project.ok(&["map", "tactic", "JWT"]);
+    assert!(project.ok(&["status"]).stdout.contains("tl trail intent"));
+    project.ok(&["trail", "intent", "Построить вход"]);
+    project.ok(&["trail", "map", "tactic", "JWT"]);
     let said = project.ok(&["status"]).stdout;
     assert!(
         said.contains("trail: Построить вход › JWT (active)") && !said.contains("No plans yet"),

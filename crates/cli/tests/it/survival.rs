@@ -70,7 +70,7 @@ fn kill_loses_nothing_that_was_acknowledged() {
     // One whole command catches up with whatever the killed ones left half done …
     project.ok(&["progress", "act-1", "complete"]);
     // … and then nothing is wrong anywhere: sums, chain, replay, texts, mirror.
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     project.ok(&["check"]);
     let journal = project.read(".throughline/journal.jsonl");
     let recorded = journal.matches("\"verb\":\"progress\"").count();
@@ -106,16 +106,12 @@ fn a_killed_cascade_is_all_or_nothing() {
         let torn = !journal.ends_with('\n');
         project.ok(&["status"]);
         let tree = project.ok(&["tree"]).stdout;
-        assert_eq!(
-            tree.matches("↻ stale").count(),
-            41,
-            "torn: {torn}\n{tree}"
-        );
+        assert_eq!(tree.matches("↻ stale").count(), 41, "torn: {torn}\n{tree}");
         project.write(Project::ACT, "# Act 1\n");
         let tree = project.ok(&["tree"]).stdout;
         assert_eq!(tree.matches("✓ approved").count(), 42, "{tree}");
     }
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     project.ok(&["check"]);
 }
 
@@ -144,6 +140,6 @@ fn many_processes_at_once() {
             .count();
         assert_eq!(changes, CHANGES, "scene-01{process:02}");
     }
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     project.ok(&["check"]);
 }

@@ -1,4 +1,4 @@
-//! `tl sync-hashes`
+//! `tl state sync-hashes`
 
 use serde_json::json;
 
@@ -9,11 +9,11 @@ use testkit::Project;
 fn nothing_differs() {
     let project = planned();
     assert_eq!(
-        project.ok(&["sync-hashes"]).stdout,
+        project.ok(&["state", "sync-hashes"]).stdout,
         "✓ 3 nodes: no changes\n"
     );
     assert_eq!(
-        project.json(&["sync-hashes"]),
+        project.json(&["state", "sync-hashes"]),
         json!({"success": true, "nodes": 3, "operation": null, "summary": null})
     );
 }
@@ -22,7 +22,7 @@ fn nothing_differs() {
 fn what_differs_is_recorded() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
-    let outcome = project.json(&["sync-hashes"]);
+    let outcome = project.json(&["state", "sync-hashes"]);
     assert_eq!(
         outcome,
         json!({"success": true, "nodes": 3, "operation": newest_operation(&project), "summary": "changed: act-1"})
@@ -33,6 +33,6 @@ fn what_differs_is_recorded() {
         "status follows from the approved text, not from the sync"
     );
     project.write(Project::ACT, crate::ACT_TEXT);
-    project.ok(&["sync-hashes"]);
+    project.ok(&["state", "sync-hashes"]);
     assert_eq!(project.status("act-1"), "approved");
 }

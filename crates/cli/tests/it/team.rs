@@ -107,7 +107,9 @@ fn speak_from(heard: &Heard, laptop: &Project, agent: usize) {
 /// A clone of the plans that works through a server, with a token of its own.
 fn laptop(server: &Server, admin: &Project, agent: usize) -> Project {
     let name = format!("agent:ci/{agent}");
-    let token = admin.json(&["token", "create", &name, "--as", &name, "--scope", "agent"]);
+    let token = admin.json(&[
+        "team", "token", "create", &name, "--as", &name, "--scope", "agent",
+    ]);
     let laptop = Project::empty(Path::new(env!("CARGO_BIN_EXE_tl")))
         .with_environment(
             "THROUGHLINE_URL",

@@ -15,14 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Gives a token and returns its secret.
 fn token(project: &Project, principal: &str, scope: &str) -> String {
     let given = project.json(&[
-        "token", "create", principal, "--as", principal, "--scope", scope,
+        "team", "token", "create", principal, "--as", principal, "--scope", scope,
     ]);
     text(&given, "secret").to_owned()
 }
 
 /// Returns the number of the first token that was given.
 fn first_token(project: &Project) -> String {
-    project.json(&["token", "list"])[0]["id"].to_string()
+    project.json(&["team", "token", "list"])[0]["id"].to_string()
 }
 
 fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Reply {
@@ -82,7 +82,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 fn audited(project: &Project, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
     let lines = || {
         project
-            .json(&["token", "audit", "--limit", "1000"])
+            .json(&["team", "token", "audit", "--limit", "1000"])
             .as_array()
             .cloned()
             .unwrap_or_default()
@@ -337,7 +337,7 @@ fn a_token_that_was_taken_back_opens_nothing_and_ends_what_is_open() {
     assert_eq!(&begun, b"HTTP/1.1 200 OK");
     let open = || send(&server, &server.token, "GET", "/metrics", "").body;
     assert!(open().contains("throughline_event_streams 1"), "{}", open());
-    project.ok(&["token", "revoke", &first_token(&project)]);
+    project.ok(&["team", "token", "revoke", &first_token(&project)]);
     until("the token is still good", || {
         get(&server, &secret, "/api/tree") == 401
     });
@@ -493,7 +493,7 @@ fn what_was_changed_and_who_was_turned_away_is_noted() {
         line["outcome"] == "401" && line["principal"].is_null()
     });
     assert_eq!(text(&all[0], "action"), "page");
-    let whole = project.ok(&["token", "audit"]).stdout;
+    let whole = project.ok(&["team", "token", "audit"]).stdout;
     assert!(
         whole.contains("POST /do/condemn") && !whole.contains("GET"),
         "who only looked is not noted: {whole}"
@@ -502,7 +502,7 @@ fn what_was_changed_and_who_was_turned_away_is_noted() {
         assert!(!whole.contains(secret), "{whole}");
     }
     until("the use of a token is noted", || {
-        project.json(&["token", "list"])[0]["last_used_at"].is_string()
+        project.json(&["team", "token", "list"])[0]["last_used_at"].is_string()
     });
     // None of it is in the way of the state.
     project.ok(&["check"]);
@@ -525,7 +525,7 @@ fn nobody_fills_the_disk_by_being_refused() {
         assert_eq!(reply.status, 401);
     }
     assert_eq!(server.stop(), Some(0));
-    let lines = project.json(&["token", "audit", "--limit", "10000"]);
+    let lines = project.json(&["team", "token", "audit", "--limit", "10000"]);
     let lines = lines.as_array().expect("lines");
     // A minute may end in between.
     assert!(lines.len() < 700, "{}", lines.len());
@@ -701,7 +701,7 @@ fn several_servers_on_one_database_are_one() {
         "a cookie of one counts at the other"
     );
 
-    there.ok(&["token", "revoke", &first_token(&here)]);
+    there.ok(&["team", "token", "revoke", &first_token(&here)]);
     for server in [&first, &second] {
         until("a token that was taken back is still good", || {
             get(server, &anna, "/api/tree") == 401
@@ -742,7 +742,7 @@ fn several_servers_on_one_database_are_one() {
 }
 
 fn states(project: &Project) -> Vec<String> {
-    let listed = project.json(&["token", "list"]);
+    let listed = project.json(&["team", "token", "list"]);
     listed
         .as_array()
         .into_iter()

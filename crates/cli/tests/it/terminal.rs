@@ -83,11 +83,11 @@ fn evil() -> Project {
     );
     git(&format!("git add -A && git commit -q -m 'feat: {EVIL}'"));
     for arguments in [
-        &["intent", EVIL] as &[&str],
-        &["map", "tactic", EVIL],
+        &["trail", "intent", EVIL] as &[&str],
+        &["trail", "map", "tactic", EVIL],
         &["comment", "act-1", "-m", EVIL],
-        &["mem", "save", "--shelf", EVIL, EVIL],
-        &["anchor", "add", EVIL],
+        &["note", "add", "--shelf", EVIL, EVIL],
+        &["note", "add", "--pin", EVIL],
         &["doc", "new", EVIL],
         &["claim", "chapter-01"],
         &["focus", "enter", "042"],
@@ -103,6 +103,7 @@ fn evil() -> Project {
         ],
         &["evidence", "run", "042"],
         &[
+            "story",
             "memory",
             "edit",
             "--new",
@@ -111,6 +112,7 @@ fn evil() -> Project {
             &format!("role={EVIL}"),
         ],
         &[
+            "team",
             "token",
             "create",
             EVIL,
@@ -162,7 +164,7 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
         evil_seen += usize::from(assert_safe(&project, &["focus", "enter", node]));
         assert_safe(&project, &["approve", node]);
         assert_safe(&project, &["claim", node]);
-        assert_safe(&project, &["write", node]);
+        assert_safe(&project, &["story", "write", node]);
     }
     for arguments in [
         &["plan", "ticket", "042"] as &[&str],
@@ -172,9 +174,9 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
         &["invalidate", "scene-0101", "--reason", EVIL],
         &["restore", "act-1", "-1"],
         &["undo", "1"],
-        &["backup", &format!("../backup{EVIL}")],
-        &["restore-backup", &format!("../backup{EVIL}")],
-        &["restore-backup", EVIL],
+        &["state", "backup", &format!("../backup{EVIL}")],
+        &["state", "restore", &format!("../backup{EVIL}")],
+        &["state", "restore", EVIL],
         &["doc", "show", "--json"],
         &["flow", "start", "planner", "--for", "042"],
         &[
@@ -191,7 +193,7 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
         &["serve", "--listen", EVIL],
         &["log", "--json"],
         &["tree", "--json"],
-        &["doctor"],
+        &["host", "doctor"],
     ] {
         evil_seen += usize::from(assert_safe(&project, arguments));
     }
@@ -205,11 +207,14 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
 fn every_command_with_no_and_with_evil_arguments_prints_only_text_and_our_colours() {
     let project = evil();
     let mut commands: Vec<Vec<String>> = Vec::new();
-    for name in commands_in(&project.ok(&["--help"]).stdout) {
-        for below in commands_in(&project.ok(&[&name, "--help"]).stdout) {
-            commands.push(vec![name.clone(), below]);
+    for command in crate::COMMANDS {
+        let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        let mut help: Vec<&str> = command.split(' ').collect();
+        help.push("--help");
+        for below in commands_in(&project.ok(&help).stdout) {
+            commands.push([words.as_slice(), &[below]].concat());
         }
-        commands.push(vec![name]);
+        commands.push(words);
     }
     assert!(commands.len() > 100, "{commands:?}");
     let mut evil_seen = 0;
@@ -232,20 +237,20 @@ fn every_command_with_no_and_with_evil_arguments_prints_only_text_and_our_colour
 fn answers_and_errors_of_a_model_print_only_text_and_our_colours() {
     let project = with_model(evil(), &[EVIL]);
     for arguments in [
-        &["tick"] as &[&str],
-        &["tick", "--plan-only"],
-        &["write", "scene-0101"],
-        &["llm", "check"],
-        &["compact"],
+        &["story", "tick"] as &[&str],
+        &["story", "tick", "--plan-only"],
+        &["story", "write", "scene-0101"],
+        &["story", "model", "check"],
+        &["trail", "compact"],
     ] {
         assert_safe(&project, arguments);
     }
     let failing =
         project.with_environment("THROUGHLINE_LLM_COMMAND", &format!("/bin/false {EVIL}"));
     for arguments in [
-        &["tick"] as &[&str],
-        &["write", "scene-0101"],
-        &["llm", "check"],
+        &["story", "tick"] as &[&str],
+        &["story", "write", "scene-0101"],
+        &["story", "model", "check"],
     ] {
         assert_safe(&failing, arguments);
     }

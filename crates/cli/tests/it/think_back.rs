@@ -1,15 +1,15 @@
-//! `tl think-back`: how it came to where it is.
+//! `tl trail back`: how it came to where it is.
 
 use crate::{keys, texts, trail};
 
 #[test]
 fn it_tells_turning_points_anchors_and_what_is_next() {
     let project = trail();
-    project.ok(&["intent", "Build auth"]);
-    project.ok(&["map", "tactic", "JWT"]);
-    project.ok(&["anchor", "add", "jose, not passport"]);
-    project.ok(&["map", "action", "Write it", "--status", "blocked"]);
-    let back = project.json(&["think-back"]);
+    project.ok(&["trail", "intent", "Build auth"]);
+    project.ok(&["trail", "map", "tactic", "JWT"]);
+    project.ok(&["note", "add", "--pin", "jose, not passport"]);
+    project.ok(&["trail", "map", "action", "Write it", "--status", "blocked"]);
+    let back = project.json(&["trail", "back"]);
     assert_eq!(
         keys(&back),
         [
@@ -39,7 +39,7 @@ fn it_tells_turning_points_anchors_and_what_is_next() {
     );
     assert!(
         project
-            .ok(&["think-back"])
+            .ok(&["trail", "back"])
             .stdout
             .contains("Turning points")
     );

@@ -1,4 +1,4 @@
-//! `tl tick`: the loop with rules, with a model that is a script, and with everything that goes wrong.
+//! `tl story tick`: the loop with rules, with a model that is a script, and with everything that goes wrong.
 
 use std::process::Stdio;
 
@@ -64,11 +64,11 @@ fn statuses(outcomes: &Value) -> Vec<(u64, String)> {
 #[test]
 fn thirty_ticks_without_a_model() {
     let project = planned_story();
-    let outcomes = project.json(&["tick", "--count", "30"]);
+    let outcomes = project.json(&["story", "tick", "--count", "30"]);
     let expected: Vec<(u64, String)> = (1..=30).map(|tick| (tick, "done".to_owned())).collect();
     assert_eq!(statuses(&outcomes), expected);
     assert_eq!(text(&outcomes[0], "planner"), "offline");
-    let memory = project.json(&["memory", "show"]);
+    let memory = project.json(&["story", "memory", "show"]);
     assert_eq!(
         memory["counts"],
         json!({ "characters": 2, "locations": 1, "relationships": 1, "scenes": 0, "loops": 2, "lore": 0, "facts": 0 })
@@ -82,7 +82,7 @@ fn thirty_ticks_without_a_model() {
     project.ok(&["check"]);
     // The same state gives the same plan.
     let again = planned_story();
-    let outcomes_again = again.json(&["tick", "--count", "30"]);
+    let outcomes_again = again.json(&["story", "tick", "--count", "30"]);
     let plans = |outcomes: &Value| {
         outcomes
             .as_array()
@@ -97,8 +97,10 @@ fn thirty_ticks_without_a_model() {
 #[test]
 fn what_the_planner_is_told_can_be_seen_and_changed() {
     let project = planned_story();
-    project.ok(&["tick", "--count", "3"]);
-    let prompt = project.ok(&["tick", "--dry-run", "--show-prompt"]).stdout;
+    project.ok(&["story", "tick", "--count", "3"]);
+    let prompt = project
+        .ok(&["story", "tick", "--dry-run", "--show-prompt"])
+        .stdout;
     for part in [
         "Tick: 4",
         "│ Name: Elena",
@@ -113,13 +115,15 @@ fn what_the_planner_is_told_can_be_seen_and_changed() {
         "{novel_name} {unknown} {active_character_name}",
     );
     assert_eq!(
-        project.ok(&["tick", "--dry-run", "--show-prompt"]).stdout,
+        project
+            .ok(&["story", "tick", "--dry-run", "--show-prompt"])
+            .stdout,
         "Untitled {unknown} Elena\n"
     );
-    let rehearsed = project.json(&["tick", "--dry-run"]);
+    let rehearsed = project.json(&["story", "tick", "--dry-run"]);
     assert_eq!(rehearsed["tick"], 4);
     assert_eq!(
-        statuses(&project.json(&["tick"])),
+        statuses(&project.json(&["story", "tick"])),
         [(4, "done".to_owned())],
         "a rehearsal changes nothing"
     );
@@ -135,7 +139,7 @@ fn a_failed_action_stops_the_tick_and_an_edited_plan_goes_on_there() {
             { "tool": "relationship.update", "args": { "character_a": "$0.id", "character_b": "$1.id", "event": "a quarrel" } },
         ]))
     )]);
-    let failed = project.run(&["tick"]);
+    let failed = project.run(&["story", "tick"]);
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(
         failed
@@ -145,7 +149,7 @@ fn a_failed_action_stops_the_tick_and_an_edited_plan_goes_on_there() {
     );
     assert!(
         failed.stderr.contains("errors/error_001.json")
-            && failed.stderr.contains("tl tick --retry 1"),
+            && failed.stderr.contains("tl story tick --retry 1"),
         "{failed:?}"
     );
     let error: Value = serde_json::from_str(&project.read("errors/error_001.json")).unwrap();
@@ -166,33 +170,33 @@ fn a_failed_action_stops_the_tick_and_an_edited_plan_goes_on_there() {
     file["plan"]["actions"][2] = json!({ "tool": "relationship.create", "args": { "character_a": "ivo", "character_b": "[c1]",
         "relationship_type": "colleagues", "perspective_a": "wary", "perspective_b": "amused" } });
     project.write("plans/plan_001.json", file.to_string());
-    let outcome = project.json(&["tick", "--retry", "1"]);
+    let outcome = project.json(&["story", "tick", "--retry", "1"]);
     assert_eq!(statuses(&outcome), [(1, "done".to_owned())]);
     assert_eq!(
-        project.json(&["memory", "show", "R0"])["entry"]["character_b"],
+        project.json(&["story", "memory", "show", "R0"])["entry"]["character_b"],
         "C1",
         "ids are put right"
     );
     assert_eq!(
-        project.json(&["memory", "show"])["counts"]["characters"],
+        project.json(&["story", "memory", "show"])["counts"]["characters"],
         2,
         "nothing is run twice"
     );
     assert_refused(
         &project,
-        &["tick", "--retry", "1"],
+        &["story", "tick", "--retry", "1"],
         "refused",
         &["tick 1 is done"],
     );
     assert_refused(
         &project,
-        &["tick", "--skip", "1"],
+        &["story", "tick", "--skip", "1"],
         "refused",
         &["tick 1 is done"],
     );
     assert_refused(
         &project,
-        &["tick", "--retry", "9"],
+        &["story", "tick", "--retry", "9"],
         "not-found",
         &["there is no tick 9"],
     );
@@ -207,7 +211,7 @@ fn a_plan_that_keeps_failing_is_put_aside_and_the_loop_goes_on() {
     let good = plan(&json!([]));
     let dup = plan(&json!([{ "tool": "node.show", "args": { "node": "act-9" } }]));
     let project = with_answers(&[&bad, &dup, &dup, &good]);
-    let run = project.run(&["--json", "tick", "--count", "2"]);
+    let run = project.run(&["--json", "story", "tick", "--count", "2"]);
     assert_eq!(run.code, 1);
     let outcomes: Value = serde_json::from_str(&run.stdout).unwrap();
     let expected = [(1, "failed"), (1, "failed"), (1, "parked"), (2, "done")]
@@ -219,7 +223,10 @@ fn a_plan_that_keeps_failing_is_put_aside_and_the_loop_goes_on() {
             && asked.contains("the plan has no `act-9`"),
         "{asked}"
     );
-    assert_eq!(statuses(&project.json(&["tick"])), [(3, "done".to_owned())]);
+    assert_eq!(
+        statuses(&project.json(&["story", "tick"])),
+        [(3, "done".to_owned())]
+    );
 }
 
 #[test]
@@ -228,7 +235,10 @@ fn answers_that_are_no_plans_are_asked_for_again_and_then_told() {
     let good =
         plan(&json!([{ "tool": "memory.search", "args": { "query": "drawer", "limit": 3 } }]));
     let project = with_answers(&[&wrong_tool, &good]);
-    assert_eq!(statuses(&project.json(&["tick"])), [(1, "done".to_owned())]);
+    assert_eq!(
+        statuses(&project.json(&["story", "tick"])),
+        [(1, "done".to_owned())]
+    );
     let asked = asked(&project);
     assert!(
         asked.contains("sword.forge"),
@@ -236,14 +246,14 @@ fn answers_that_are_no_plans_are_asked_for_again_and_then_told() {
     );
 
     let project = with_answers(&["I would rather not."]);
-    let failed = project.run(&["tick"]);
+    let failed = project.run(&["story", "tick"]);
     assert_eq!(failed.code, 1);
     assert!(
         project.root().join("errors/error_001.json").exists(),
         "{failed:?}"
     );
     assert_eq!(
-        statuses(&project.json(&["tick", "--skip", "1"])),
+        statuses(&project.json(&["story", "tick", "--skip", "1"])),
         [(1, "skipped".to_owned())]
     );
 }
@@ -255,7 +265,7 @@ fn killed_ticks_leave_the_story_that_nobody_disturbed() {
     const ROUNDS: usize = 24;
     let project = planned_story();
     let started = std::time::Instant::now();
-    project.ok(&["tick"]);
+    project.ok(&["story", "tick"]);
     let mut whole = started.elapsed();
     let (mut tick, mut killed, mut resumed) = (1, 0, 0);
     for round in 0..ROUNDS {
@@ -263,7 +273,7 @@ fn killed_ticks_leave_the_story_that_nobody_disturbed() {
             .root()
             .join(format!("plans/plan_{:03}.json", tick + 1));
         let mut child = project
-            .command(&["tick"])
+            .command(&["story", "tick"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -283,7 +293,7 @@ fn killed_ticks_leave_the_story_that_nobody_disturbed() {
         } else {
             killed += 1;
         }
-        let next = project.ok(&["tick"]);
+        let next = project.ok(&["story", "tick"]);
         if next.stderr.contains("resuming") {
             resumed += 1;
         }
@@ -313,11 +323,11 @@ fn killed_ticks_leave_the_story_that_nobody_disturbed() {
         "no kill fell between plan and action, of {killed}"
     );
     let calm = planned_story();
-    calm.ok(&["tick", "--count", &tick.to_string()]);
+    calm.ok(&["story", "tick", "--count", &tick.to_string()]);
     assert_eq!(plans_on_disk(&project, tick), plans_on_disk(&calm, tick));
-    let counts = |project: &Project| project.json(&["memory", "show"])["counts"].clone();
+    let counts = |project: &Project| project.json(&["story", "memory", "show"])["counts"].clone();
     assert_eq!(counts(&project), counts(&calm));
-    project.ok(&["repair"]);
+    project.ok(&["state", "repair"]);
     project.ok(&["check"]);
 }
 
@@ -325,14 +335,17 @@ fn killed_ticks_leave_the_story_that_nobody_disturbed() {
 fn a_tick_that_is_killed_while_the_model_thinks_is_asked_again() {
     let good = plan(&json!([{ "tool": "loop.open", "args": { "description": "Who was it?" } }]));
     let project = with_answers(&[KILL, &good]);
-    assert_eq!(project.run(&["tick"]).code, -1, "it was killed");
+    assert_eq!(project.run(&["story", "tick"]).code, -1, "it was killed");
     assert!(!project.root().join("plans").exists());
-    let next = project.ok(&["tick"]);
+    let next = project.ok(&["story", "tick"]);
     assert!(
         next.stdout.starts_with("tick 1 done") && next.stderr.contains("for tick 1"),
         "{next:?}"
     );
-    assert_eq!(project.json(&["memory", "show"])["counts"]["loops"], 1);
+    assert_eq!(
+        project.json(&["story", "memory", "show"])["counts"]["loops"],
+        1
+    );
     project.ok(&["check"]);
 }
 
@@ -340,7 +353,7 @@ fn a_tick_that_is_killed_while_the_model_thinks_is_asked_again() {
 #[test]
 fn files_that_are_behind_catch_up_and_edited_ones_stay() {
     let project = planned_story();
-    project.ok(&["tick"]);
+    project.ok(&["story", "tick"]);
     let file = project.read("plans/plan_001.json");
     // As it is between the commit and the last write.
     project.write(
@@ -348,7 +361,7 @@ fn files_that_are_behind_catch_up_and_edited_ones_stay() {
         file.replace("\"done\"", "\"planned\""),
     );
     project.write("memory/characters/.tl-17-0-C7.md", "half a fi");
-    let next = project.ok(&["tick"]);
+    let next = project.ok(&["story", "tick"]);
     assert!(
         next.stderr
             .contains("resuming: tick 1 was done when a process ended"),
@@ -360,7 +373,7 @@ fn files_that_are_behind_catch_up_and_edited_ones_stay() {
         .replace("\"done\"", "\"planned\"")
         .replace("Made by rules", "Made by me");
     project.write("plans/plan_001.json", &edited);
-    project.ok(&["tick"]);
+    project.ok(&["story", "tick"]);
     assert_eq!(project.read("plans/plan_001.json"), edited);
 }
 
@@ -383,14 +396,14 @@ fn a_plan_may_write_drafts_and_never_approves() {
         ),
     ]);
     // The gates of an agent are the gates of the loop: nothing is planned below a draft.
-    let failed = project.run(&["tick"]);
+    let failed = project.run(&["story", "tick"]);
     assert!(
         failed.code == 1 && failed.stderr.contains("parent `act-1` is `draft`"),
         "{failed:?}"
     );
     assert!(!project.root().join(chapter).exists());
     project.ok(&["approve", "act-1"]);
-    let failed = project.run(&["tick"]);
+    let failed = project.run(&["story", "tick"]);
     assert!(
         failed
             .stderr
@@ -413,7 +426,7 @@ fn a_plan_may_write_drafts_and_never_approves() {
         ),
         ("draft".into(), "draft".into())
     );
-    let failed = project.run(&["tick"]);
+    let failed = project.run(&["story", "tick"]);
     assert!(failed.stderr.contains("`act-1` is approved"), "{failed:?}");
     assert_eq!(project.read(Project::ACT), ACT);
     project.ok(&["check"]);

@@ -1,4 +1,4 @@
-//! `tl token`: given once, listed without their secret, taken back.
+//! `tl team token`: given once, listed without their secret, taken back.
 
 use testkit::Project;
 
@@ -8,6 +8,7 @@ use crate::{planned, run_with, text};
 fn a_token_is_given_listed_and_taken_back() {
     let project = planned();
     let given = project.ok(&[
+        "team",
         "token",
         "create",
         "Anna's laptop",
@@ -20,6 +21,7 @@ fn a_token_is_given_listed_and_taken_back() {
     assert!(secret.starts_with("tl_") && secret.len() == 67, "{secret}");
     assert!(given.stderr.contains("not shown again"), "{}", given.stderr);
     let other = project.json(&[
+        "team",
         "token",
         "create",
         "nightly",
@@ -33,7 +35,7 @@ fn a_token_is_given_listed_and_taken_back() {
     assert_ne!(text(&other, "secret"), secret);
     assert!(other["expires_at"].is_string(), "{other}");
 
-    let listed = project.json(&["token", "list"]);
+    let listed = project.json(&["team", "token", "list"]);
     assert_eq!(text(&listed[0], "principal"), "human:anna");
     assert_eq!(
         (text(&listed[1], "scope"), text(&listed[1], "state")),
@@ -43,20 +45,20 @@ fn a_token_is_given_listed_and_taken_back() {
         !listed.to_string().contains(secret),
         "the secret is kept nowhere"
     );
-    let shown = project.ok(&["token", "list"]).stdout;
+    let shown = project.ok(&["team", "token", "list"]).stdout;
     assert!(
         shown.contains("Anna's laptop") && shown.contains("never used"),
         "{shown}"
     );
 
-    let revoked = project.json(&["token", "revoke", &other["id"].to_string()]);
+    let revoked = project.json(&["team", "token", "revoke", &other["id"].to_string()]);
     assert_eq!(text(&revoked, "state"), "revoked");
     assert_eq!(
-        project.json(&["token", "revoke", &other["id"].to_string()]),
+        project.json(&["team", "token", "revoke", &other["id"].to_string()]),
         revoked,
         "once is enough"
     );
-    let audit = project.json(&["token", "audit"]);
+    let audit = project.json(&["team", "token", "audit"]);
     let actions: Vec<&str> = audit
         .as_array()
         .unwrap()
@@ -96,13 +98,14 @@ fn what_may_not_be_is_refused() {
         "expected `human:NAME` or `agent:HOST/SESSION`",
     );
     refused(&["--as", "system", "--scope", "read"], "is not a principal");
-    let unknown = project.refused(&["token", "revoke", "99"]);
+    let unknown = project.refused(&["team", "token", "revoke", "99"]);
     assert!(
         unknown.stderr.contains("there is no token `99`"),
         "{}",
         unknown.stderr
     );
     let wrong = project.run(&[
+        "team",
         "token",
         "create",
         "x",
@@ -119,7 +122,10 @@ fn what_may_not_be_is_refused() {
         wrong.stderr
     );
     assert_eq!(
-        project.json(&["token", "list"]).as_array().map(Vec::len),
+        project
+            .json(&["team", "token", "list"])
+            .as_array()
+            .map(Vec::len),
         Some(0)
     );
 }
@@ -131,6 +137,7 @@ fn an_agent_gives_no_tokens() {
     let agent = [("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "s1")];
     for words in [
         vec![
+            "team",
             "token",
             "create",
             "x",
@@ -139,7 +146,7 @@ fn an_agent_gives_no_tokens() {
             "--scope",
             "approve",
         ],
-        vec!["token", "revoke", "1"],
+        vec!["team", "token", "revoke", "1"],
     ] {
         let output = run_with(&project, &agent, &words);
         assert!(
@@ -155,6 +162,7 @@ fn json_files_keep_no_tokens() {
     let project = Project::story(crate::binary()).with_environment("THROUGHLINE_STORAGE", "json");
     project.ok(&["init"]);
     let output = project.refused(&[
+        "team",
         "token",
         "create",
         "x",
@@ -169,7 +177,7 @@ fn json_files_keep_no_tokens() {
         output.stderr
     );
     assert!(
-        output.stderr.contains("tl move --to sqlite"),
+        output.stderr.contains("tl state move --to sqlite"),
         "{}",
         output.stderr
     );

@@ -40,7 +40,7 @@ fn a_session_is_killed_and_the_next_one_reads_where_it_stood() {
         format!("Last trajectory: {stamp} — “Build auth system”"),
         format!("Cursor: {cursor_stamp} — “Write middleware” (tactic, active)"),
         "Gap since last activity: less than a minute".to_owned(),
-        format!("Trace: tl trace {stamp}"),
+        format!("Trace: tl trail trace {stamp}"),
         "Anchor: “JWT, not sessions”".to_owned(),
     ] {
         assert!(
@@ -54,7 +54,7 @@ fn a_session_is_killed_and_the_next_one_reads_where_it_stood() {
         in_session(
             &project,
             "another",
-            &["map", "action", "Create the route handler"]
+            &["trail", "map", "action", "Create the route handler"]
         )
         .code,
         0
@@ -63,7 +63,7 @@ fn a_session_is_killed_and_the_next_one_reads_where_it_stood() {
         project.read(&format!(".throughline/sessions/{stamp}.md")),
         before
     );
-    let tree = project.json(&["scan"]);
+    let tree = project.json(&["trail", "scan"]);
     assert_eq!(
         tree["root"]["children"][1]["children"][0]["content"],
         "Create the route handler"
@@ -85,18 +85,19 @@ fn line<'t>(text: &'t str, start: &str) -> &'t str {
 #[test]
 fn five_compactions_keep_the_place_the_decisions_and_what_is_next() {
     let project = trail();
-    project.ok(&["intent", "Build auth system"]);
-    project.ok(&["map", "tactic", "Old way", "--status", "complete"]);
-    project.ok(&["map", "tactic", "Write middleware"]);
-    project.ok(&["anchor", "add", "JWT, not sessions"]);
+    project.ok(&["trail", "intent", "Build auth system"]);
+    project.ok(&["trail", "map", "tactic", "Old way", "--status", "complete"]);
+    project.ok(&["trail", "map", "tactic", "Write middleware"]);
+    project.ok(&["note", "add", "--pin", "JWT, not sessions"]);
     project.ok(&[
+        "trail",
         "map",
         "action",
         "Decide the algorithm",
         "--status",
         "blocked",
     ]);
-    project.ok(&["map", "action", "Create the route handler"]);
+    project.ok(&["trail", "map", "action", "Create the route handler"]);
     let session = project.session("s1");
     let first = session.start("startup").context().unwrap();
     let mut sizes = Vec::new();
@@ -104,6 +105,7 @@ fn five_compactions_keep_the_place_the_decisions_and_what_is_next() {
         // Work goes on between the rounds, and would like to be remembered.
         for step in 0..6 {
             project.ok(&[
+                "trail",
                 "map",
                 "action",
                 &format!("Routine {round} {step}"),
@@ -111,7 +113,7 @@ fn five_compactions_keep_the_place_the_decisions_and_what_is_next() {
                 "complete",
             ]);
         }
-        project.ok(&["map", "action", "Create the route handler"]);
+        project.ok(&["trail", "map", "action", "Create the route handler"]);
         let _ = session.event(
             "PreCompact",
             json!({ "trigger": "auto", "custom_instructions": "" }),
@@ -138,7 +140,7 @@ fn five_compactions_keep_the_place_the_decisions_and_what_is_next() {
             "{told}"
         );
         sizes.push(told.chars().count());
-        let detail = project.json(&["session", "show"]);
+        let detail = project.json(&["trail", "session", "show"]);
         assert_eq!(detail["compaction_count"], round);
         let report = text(&detail, "next_compaction_report");
         assert!(
@@ -160,7 +162,7 @@ fn five_compactions_keep_the_place_the_decisions_and_what_is_next() {
 #[test]
 fn opencode_gets_a_prompt_of_its_own_from_the_second_round_on() {
     let project = trail();
-    project.ok(&["intent", "Build auth system"]);
+    project.ok(&["trail", "intent", "Build auth system"]);
     let session = project.session_of("opencode", "s1");
     let compact = || {
         let fields = json!({ "input": { "sessionID": "s1" }, "output": { "context": [] } });
@@ -192,7 +194,12 @@ fn sessions_that_append_at_once_lose_nothing() {
     let names = ["one", "two", "three"];
     for name in names {
         assert_eq!(
-            in_session(&project, name, &["intent", &format!("Work of {name}")]).code,
+            in_session(
+                &project,
+                name,
+                &["trail", "intent", &format!("Work of {name}")]
+            )
+            .code,
             0
         );
     }
@@ -206,7 +213,12 @@ fn sessions_that_append_at_once_lose_nothing() {
                         let output = in_session(
                             project,
                             name,
-                            &["map", "tactic", &format!("{name} step {half} {number}")],
+                            &[
+                                "trail",
+                                "map",
+                                "tactic",
+                                &format!("{name} step {half} {number}"),
+                            ],
                         );
                         assert_eq!(output.code, 0, "{output:?}");
                     }
@@ -215,7 +227,7 @@ fn sessions_that_append_at_once_lose_nothing() {
         }
     });
     for name in names {
-        let output = in_session(&project, name, &["--json", "session", "show"]);
+        let output = in_session(&project, name, &["--json", "trail", "session", "show"]);
         let detail: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(detail["log_entries"], EACH + 1, "{name}");
         let file = project.read(text(&detail, "file"));

@@ -168,7 +168,8 @@ fn acts_of_a_person_are_refused_to_agents_and_scripts_under_human() {
         &["state", "adopt", "--yes"],
         &["state", "rebuild"],
         &[
-            "team", "token",
+            "team",
+            "token",
             "create",
             "x",
             "--as",

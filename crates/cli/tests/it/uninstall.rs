@@ -1,4 +1,4 @@
-//! `tl uninstall`: what `tl init --host` did is undone, to the byte.
+//! `tl host uninstall`: what `tl init --host` did is undone, to the byte.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn every_host_is_as_it_was() {
             project.ok(&["init", "--host", host]);
             assert_ne!(snapshot(&project), before, "{host}");
             project.ok(&["init", "--host", host, "--program", "/opt/other place/tl"]);
-            let outcome = project.json(&["uninstall", "--host", host]);
+            let outcome = project.json(&["host", "uninstall", "--host", host]);
             assert_eq!(outcome["success"], json!(true));
             assert_eq!(snapshot(&project), before, "{host} with {original:?}");
             let top = file.split('/').next().expect("a folder");
@@ -36,7 +36,7 @@ fn every_host_is_as_it_was() {
                 original.is_some(),
                 "{host}: no empty folders"
             );
-            let again = project.json(&["uninstall", "--host", host]);
+            let again = project.json(&["host", "uninstall", "--host", host]);
             assert_eq!(again["hosts"][0]["files"], json!([]), "{host}");
         }
     }
@@ -52,7 +52,7 @@ fn what_came_later_stays() {
         with_ours.replacen("{\n", "{\n  // mine\n  \"theme\": \"Dracula\",\n", 1),
     );
     project.write(".gemini/commands/own.toml", "prompt = \"mine\"\n");
-    project.ok(&["uninstall", "--host", "gemini"]);
+    project.ok(&["host", "uninstall", "--host", "gemini"]);
     assert_eq!(
         project.read(".gemini/settings.json"),
         "{\n  // mine\n  \"theme\": \"Dracula\"\n}\n"
@@ -78,7 +78,7 @@ fn a_command_somebody_made_their_own_is_kept_as_a_copy() {
         file,
         format!("{}\nAnd ask me about the weather.\n", project.read(file)),
     );
-    let outcome = project.json(&["uninstall", "--host", "claude-code"]);
+    let outcome = project.json(&["host", "uninstall", "--host", "claude-code"]);
     let files = outcome["hosts"][0]["files"].as_array().expect("files");
     let changed = files
         .iter()
@@ -102,7 +102,7 @@ fn skills_stay_while_another_host_uses_them() {
     for (first, second) in [("codex", "copilot"), ("copilot", "codex")] {
         let project = story();
         project.ok(&["init", "--host", "codex,copilot"]);
-        let outcome = project.json(&["uninstall", "--host", first]);
+        let outcome = project.json(&["host", "uninstall", "--host", first]);
         let kept = outcome["hosts"][0]["files"]
             .as_array()
             .expect("files")
@@ -110,7 +110,7 @@ fn skills_stay_while_another_host_uses_them() {
             .filter(|one| text(one, "action") == "still-used");
         assert_eq!(kept.count(), 15);
         assert!(project.root().join(skill).is_file());
-        project.ok(&["uninstall", "--host", second]);
+        project.ok(&["host", "uninstall", "--host", second]);
         assert!(
             !project.root().join(".agents").exists(),
             "{first}, then {second}"
@@ -123,7 +123,7 @@ fn all_at_once() {
     let project = story();
     let before = snapshot(&project);
     project.ok(&["init", "--host", "all"]);
-    let output = project.ok(&["uninstall", "--host", "all"]);
+    let output = project.ok(&["host", "uninstall", "--host", "all"]);
     assert!(output.stdout.contains(
         "Claude Code\n  removed .claude/settings.json\n  removed .mcp.json\n  removed 15 commands in .claude/commands"
     ));
@@ -136,27 +136,27 @@ fn mistakes_are_explained() {
     let project = story();
     assert_refused(
         &project,
-        &["uninstall", "--host", "cursr"],
+        &["host", "uninstall", "--host", "cursr"],
         "invalid",
         &["no host `cursr`", "did you mean `cursor`?"],
     );
     assert_refused(
         &project,
-        &["uninstall", "--host", "auto"],
+        &["host", "uninstall", "--host", "auto"],
         "invalid",
         &["no host `auto`"],
     );
-    assert_eq!(project.run(&["uninstall"]).code, 2);
+    assert_eq!(project.run(&["host", "uninstall"]).code, 2);
     assert_refused(
         &empty(),
-        &["uninstall", "--host", "all"],
+        &["host", "uninstall", "--host", "all"],
         "not-found",
         &["there is no Throughline project"],
     );
     project.write(".codex/hooks.json", "{ tl hook codex");
     assert_refused(
         &project,
-        &["uninstall", "--host", "codex"],
+        &["host", "uninstall", "--host", "codex"],
         "invalid",
         &[".codex/hooks.json", "line 1"],
     );

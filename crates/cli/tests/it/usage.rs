@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::{keys, story, text};
 
 const WRONG: &[&[&str]] = &[
-    &[],
     &["frobnicate"],
     &["show"],
     &["children"],
@@ -114,10 +113,10 @@ fn outside_a_project_every_command_says_what_to_do() {
         &["log"],
         &["undo"],
         &["check"],
-        &["repair"],
-        &["rebuild"],
-        &["sync-hashes"],
-        &["adopt", "--yes"],
+        &["state", "repair"],
+        &["state", "rebuild"],
+        &["state", "sync-hashes"],
+        &["state", "adopt", "--yes"],
     ];
     for arguments in commands {
         crate::assert_refused(

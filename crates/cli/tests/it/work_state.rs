@@ -138,7 +138,7 @@ fn an_amended_last_commit_does_not_count_for_the_next_scenario() {
         ));
     }
     let scenario = |index: usize| {
-        json_as(&project, "s", &["scenario", "list", "017a"])["scenarios"][index].clone()
+        json_as(&project, "s", &["ticket", "scenario", "list", "017a"])["scenarios"][index].clone()
     };
     assert_eq!(scenario(0)["progress"], json!("complete"));
     for subject in [
@@ -168,7 +168,7 @@ fn four_hundred_and_one_lines_block_and_a_commit_clears() {
         after
             .expect("written")
             .context()
-            .is_some_and(|said| said.contains("401 changed lines")),
+            .is_some_and(|said| said.contains("401 uncommitted changed lines")),
         "told at once"
     );
     let reason = blocked("loc", &may_write(&project, &session, "src/c.rs"));

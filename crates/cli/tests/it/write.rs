@@ -1,4 +1,4 @@
-//! `tl write`: from an approved blueprint to a scene that was checked, with a writer that is a script.
+//! `tl story write`: from an approved blueprint to a scene that was checked, with a writer that is a script.
 
 use crate::{asked, assert_refused, story, text, with_model};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ pub(crate) fn approved() -> Project {
         project.ok(&["approve", node]);
     }
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -23,7 +24,14 @@ pub(crate) fn approved() -> Project {
         "name=Elena",
         "role=lead",
     ]);
-    project.ok(&["memory", "edit", "--new", "loop", "text=Where is the map?"]);
+    project.ok(&[
+        "story",
+        "memory",
+        "edit",
+        "--new",
+        "loop",
+        "text=Where is the map?",
+    ]);
     project.write(
         ".throughline/config.toml",
         "[policy.generation]\nscene_words = 12\n",
@@ -49,7 +57,7 @@ fn verdict() -> Value {
 #[test]
 fn a_scene_is_written_checked_and_remembered() {
     let project = with_model(approved(), &[GOOD, &verdict().to_string()]);
-    let done = project.json(&["write", "--next"]);
+    let done = project.json(&["story", "write", "--next"]);
     assert_eq!(
         (text(&done, "status"), text(&done, "file")),
         ("complete", PROSE)
@@ -60,19 +68,19 @@ fn a_scene_is_written_checked_and_remembered() {
         "what is not quoted from the scene does not count"
     );
     assert_eq!(project.read(PROSE), format!("{GOOD}\n"));
-    let scene = project.json(&["memory", "show", "S001"])["entry"].clone();
+    let scene = project.json(&["story", "memory", "show", "S001"])["entry"].clone();
     assert_eq!(
         (scene["summary"].clone(), scene["pov"].clone()),
         (json!(["Elena finds the drawer empty"]), json!("C0"))
     );
-    let facts = project.json(&["memory", "show", "facts"]);
+    let facts = project.json(&["story", "memory", "show", "facts"]);
     assert_eq!(facts["entries"].as_array().unwrap().len(), 1, "{facts}");
     assert_eq!(
-        project.json(&["memory", "show", "OL0"])["entry"]["status"],
+        project.json(&["story", "memory", "show", "OL0"])["entry"]["status"],
         "advanced"
     );
     assert_eq!(
-        project.json(&["memory", "show", "OL1"])["entry"]["evidence"],
+        project.json(&["story", "memory", "show", "OL1"])["entry"]["evidence"],
         Value::Null
     );
     assert_eq!(
@@ -81,7 +89,7 @@ fn a_scene_is_written_checked_and_remembered() {
     );
     let asked = asked(&project);
     assert!(asked.contains("│ Elena opens the drawer."), "{asked}");
-    let stats = project.json(&["novel", "stats"]);
+    let stats = project.json(&["story", "stats"]);
     assert_eq!(
         (
             stats["spending"]["calls"].clone(),
@@ -91,7 +99,7 @@ fn a_scene_is_written_checked_and_remembered() {
     );
     assert_refused(
         &project,
-        &["write", "--next"],
+        &["story", "write", "--next"],
         "not-found",
         &["not written yet"],
     );
@@ -110,7 +118,7 @@ fn a_text_that_breaks_off_is_concluded_and_what_must_not_stay_is_revised() {
             &clean,
         ],
     );
-    let done = project.json(&["write", "scene-0101"]);
+    let done = project.json(&["story", "write", "scene-0101"]);
     assert_eq!(
         (
             text(&done, "status"),
@@ -127,7 +135,7 @@ fn what_cannot_be_mended_waits_for_a_person() {
     let bad = json!({ "findings": [{ "check": "pov", "severity": "must", "problem": "who says so?", "quote": "only dust" }], "summary": ["s"] });
     let bad = bad.to_string();
     let project = with_model(approved(), &[GOOD, &bad, GOOD, &bad, GOOD, &bad]);
-    let held = project.run(&["write", "scene-0101"]);
+    let held = project.run(&["story", "write", "scene-0101"]);
     assert_eq!(held.code, 1, "{held:?}");
     assert!(
         held.stdout.contains("held") && held.stdout.contains("“only dust”"),
@@ -143,19 +151,19 @@ fn what_cannot_be_mended_waits_for_a_person() {
     );
     assert_eq!(review["items"][1]["finding"], "who says so?: “only dust”");
     // Only a person decides.
-    let agent = project.run(&["generation", "resume", "scene-0101"]);
+    let agent = project.run(&["story", "generation", "resume", "scene-0101"]);
     assert!(
         agent.code == 1 && agent.stderr.contains("held for a person"),
         "{agent:?}"
     );
     assert_eq!(
         text(
-            &project.json(&["generation", "status", "scene-0101"]),
+            &project.json(&["story", "generation", "status", "scene-0101"]),
             "status"
         ),
         "held"
     );
-    project.ok(&["generation", "cancel", "scene-0101"]);
+    project.ok(&["story", "generation", "cancel", "scene-0101"]);
 }
 
 /// What the memory knows stands against the scene, without a judge: a value that changed, and what nobody told the point
@@ -168,7 +176,14 @@ fn facts_with_dates_stand_against_a_scene() {
         "---\npov: Elena\n---\n# The lie\n\n## Characters\n- Elena\n",
     );
     project.ok(&["approve", "act-1/chapter-01/scene-0102"]);
-    project.ok(&["memory", "edit", "--new", "character", "name=Marcus"]);
+    project.ok(&[
+        "story",
+        "memory",
+        "edit",
+        "--new",
+        "character",
+        "name=Marcus",
+    ]);
     let clean = json!({ "findings": [], "summary": ["s"], "characters": ["C0"] }).to_string();
     let first = json!({ "findings": [], "summary": ["s"], "characters": ["C0"], "facts": [
         { "subject": "Elena", "predicate": "has eyes", "object": "green", "quote": "her green eyes" }] });
@@ -185,13 +200,14 @@ fn facts_with_dates_stand_against_a_scene() {
             &clean,
         ],
     );
-    project.ok(&["write", "scene-0101"]);
+    project.ok(&["story", "write", "scene-0101"]);
     assert_eq!(
-        project.json(&["memory", "show", "C0"])["entry"]["knows"],
+        project.json(&["story", "memory", "show", "C0"])["entry"]["knows"],
         json!(["F0"]),
         "who was there knows it"
     );
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -201,6 +217,7 @@ fn facts_with_dates_stand_against_a_scene() {
         "characters=[\"C1\"]",
     ]);
     project.ok(&[
+        "story",
         "memory",
         "edit",
         "--new",
@@ -210,7 +227,7 @@ fn facts_with_dates_stand_against_a_scene() {
         "object=the letter at the mill",
         "valid_from=S002",
     ]);
-    let done = project.json(&["write", "scene-0102"]);
+    let done = project.json(&["story", "write", "scene-0102"]);
     assert_eq!(
         (text(&done, "status"), done["revisions"].clone()),
         ("complete", json!(1)),
@@ -226,7 +243,7 @@ fn facts_with_dates_stand_against_a_scene() {
         "{asked}"
     );
     assert_eq!(
-        project.json(&["memory", "show", "S003"])["entry"]["pov"],
+        project.json(&["story", "memory", "show", "S003"])["entry"]["pov"],
         "C0"
     );
 }
@@ -236,40 +253,40 @@ fn only_an_approved_blueprint_is_written_and_a_stale_one_says_so() {
     let project = approved();
     assert_refused(
         &project,
-        &["write", "chapter-01"],
+        &["story", "write", "chapter-01"],
         "refused",
         &["nothing is written from a chapter"],
     );
-    project.ok(&["write", "scene-0101"]);
+    project.ok(&["story", "write", "scene-0101"]);
     let placeholder = project.read(PROSE);
     assert!(
         placeholder.starts_with("> Placeholder: the words of the blueprint"),
         "{placeholder}"
     );
     assert_eq!(
-        project.json(&["generation", "status", "scene-0101"])["revisions"],
+        project.json(&["story", "generation", "status", "scene-0101"])["revisions"],
         0,
         "rules revise nothing"
     );
     project.write(Project::SCENE, format!("{BLUEPRINT}\nAnd then it rains.\n"));
     assert_eq!(
-        project.json(&["generation", "status", "scene-0101"])["stale"],
+        project.json(&["story", "generation", "status", "scene-0101"])["stale"],
         true
     );
     assert_refused(
         &project,
-        &["write", "scene-0101"],
+        &["story", "write", "scene-0101"],
         "refused",
         &["its blueprint is `draft`"],
     );
     // A user's text in its place is kept beside it.
     project.ok(&["approve", "scene-0101"]);
     project.write(PROSE, "My own words.\n");
-    project.ok(&["write", "scene-0101"]);
+    project.ok(&["story", "write", "scene-0101"]);
     let backups = crate::names_in(&project, "acts/act-1/chapters/chapter-01/content/backups");
     assert_eq!(backups.len(), 1);
     assert_eq!(
-        project.json(&["memory", "show"])["counts"]["scenes"],
+        project.json(&["story", "memory", "show"])["counts"]["scenes"],
         1,
         "the same scene keeps its id"
     );

@@ -131,7 +131,7 @@ fn detect_kind(
             reached(failures, policy.failures).then(|| {
                 (
                     format!("{failures} tool calls in a row failed"),
-                    "step back and look at what was decided: tl think-back",
+                    "step back and look at what was decided: tl trail back",
                 )
             })?
         }
@@ -144,7 +144,7 @@ fn detect_kind(
                         "the tactic was set {times} times with nearly the same text (“{}”)",
                         shorten_quote(&counters.last_section_content)
                     ),
-                    "going in circles? look at the whole: tl think-back",
+                    "going in circles? look at the whole: tl trail back",
                 )
             })?
         }
@@ -153,7 +153,7 @@ fn detect_kind(
             format_gap_of_severity(around, policy, GapSeverity::Stale).map(|span| {
                 (
                     format!("{span} since anything happened on the trail: context may be lost"),
-                    "check the current position: tl scan",
+                    "check the current position: tl trail scan",
                 )
             })?
         }
@@ -161,7 +161,7 @@ fn detect_kind(
             format_gap_of_severity(around, policy, GapSeverity::Warm).map(|span| {
                 (
                     format!("{span} since anything happened on the trail"),
-                    "check the current position: tl scan",
+                    "check the current position: tl trail scan",
                 )
             })?
         }
@@ -170,7 +170,7 @@ fn detect_kind(
         SignalKind::MissingTree => around.older_trail.then(|| {
             (
                 "there is a trail in an older format that was not migrated yet".to_owned(),
-                "tl migrate",
+                "tl trail migrate",
             )
         })?,
         SignalKind::CompletedBranches => {
@@ -178,7 +178,7 @@ fn detect_kind(
             reached(done, policy.completed_branches).then(|| {
                 (
                     format!("{done} branches are complete"),
-                    "clean up: tl prune",
+                    "clean up: tl trail prune",
                 )
             })?
         }
@@ -216,9 +216,9 @@ fn detect_undeclared_writes(
             format!("{writes} writes")
         };
         let next = if around.section.is_none() {
-            "tl intent \"what this is for\""
+            "tl trail intent \"what this is for\""
         } else {
-            "tl map action \"what is being done\""
+            "tl trail map action \"what is being done\""
         };
         (format!("{times}, but {what} on the trail"), next)
     })
@@ -236,7 +236,7 @@ fn detect_stuck_words(
         let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
         (
             format!("{times} calls mentioned being stuck ({})", flags.join(", ")),
-            "refocus: tl think-back",
+            "refocus: tl trail back",
         )
     })
 }
@@ -255,7 +255,7 @@ fn detect_section_turns(
             .unwrap_or_default();
         (
             format!("{turns} turns{place} since the last checkpoint"),
-            "keep what was decided: tl map, or tl anchor add",
+            "keep what was decided: tl trail map, or tl note add --pin",
         )
     })
 }
@@ -270,7 +270,7 @@ fn detect_reads_without_writes(
     (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(|| {
         (
             format!("{looks} reads and searches, 0 writes"),
-            "still exploring, or stuck? tl map says which",
+            "still exploring, or stuck? tl trail map says which",
         )
     })
 }

@@ -25,7 +25,7 @@ fn check_session(step: &PlanStep<'_>, _policy: &Policy) -> Option<Objection> {
         ),
         vec![
             "start a new session in this project".to_owned(),
-            "tl doctor   # checks that the hooks are installed".to_owned(),
+            "tl host doctor   # checks that the hooks are installed".to_owned(),
         ],
     ))
 }

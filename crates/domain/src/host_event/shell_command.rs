@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn our_own_program_is_no_stranger() {
         for command in [
-            "tl intent \"Build auth\"",
+            "tl trail intent \"Build auth\"",
             "cd app && tl where 2>/dev/null | head -3",
             "ls",
         ] {
@@ -281,7 +281,7 @@ mod tests {
         for command in [
             "tl brief > src/a.rs",
             "tl where; rm a",
-            "tl intent \"$(rm a)\"",
+            "tl trail intent \"$(rm a)\"",
             "make",
         ] {
             assert!(!is_read_only_or_own(command), "{command}");

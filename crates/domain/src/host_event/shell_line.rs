@@ -140,8 +140,8 @@ mod tests {
             );
         }
         assert_eq!(
-            ShellLine::parse("tl mem save a#b 3").own_calls(),
-            [["mem", "save", "a#b", "3"]]
+            ShellLine::parse("tl note add a#b 3").own_calls(),
+            [["note", "add", "a#b", "3"]]
         );
         for line in [
             "title focus",
@@ -164,7 +164,11 @@ mod tests {
 
     #[test]
     fn quoted_words_are_what_a_program_gets() {
-        let calls = ShellLine::parse(r#"tl intent "say \"it\" \n" '$HOME' a'b'c"#).own_calls();
-        assert_eq!(calls, [[r"intent", r#"say "it" \n"#, "$HOME", "abc"]]);
+        let calls =
+            ShellLine::parse(r#"tl trail intent "say \"it\" \n" '$HOME' a'b'c"#).own_calls();
+        assert_eq!(
+            calls,
+            [["trail", "intent", r#"say "it" \n"#, "$HOME", "abc"]]
+        );
     }
 }

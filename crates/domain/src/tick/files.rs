@@ -62,14 +62,16 @@ fn retry_instructions(record: &TickRecord) -> String {
     let plan = tick_plan_path(tick);
     match record.status {
         TickStatus::Parked => {
-            format!("The tick is parked; the loop went on. To retry it: tl tick --retry {tick}")
+            format!(
+                "The tick is parked; the loop went on. To retry it: tl story tick --retry {tick}"
+            )
         }
         _ => format!(
             // Commands to paste, the cheapest way out first.
-            "1. Fix what is missing (tl memory …), then: tl tick --retry {tick}\n\
-             2. Or edit `plan` in {plan}, then: tl tick --retry {tick}   # goes on at the failed action\n\
-             3. Or go on without it: tl tick --skip {tick}\n\
-             A plain `tl tick` asks the planner again and tells it the error."
+            "1. Fix what is missing (tl story memory …), then: tl story tick --retry {tick}\n\
+             2. Or edit `plan` in {plan}, then: tl story tick --retry {tick}   # goes on at the failed action\n\
+             3. Or go on without it: tl story tick --skip {tick}\n\
+             A plain `tl story tick` asks the planner again and tells it the error."
         ),
     }
 }

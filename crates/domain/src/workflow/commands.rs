@@ -65,7 +65,7 @@ pub const ROLE_COMMANDS: &[(&str, &str)] = &[
         "tl evidence add DOCUMENT/M-NNN … and tl evidence run DOCUMENT/M-NNN",
     ),
     ("plan", "tl plan LEVEL ID"),
-    ("reconcile", "tl reconcile"),
+    ("reconcile", "tl doc reconcile"),
 ];
 
 /// Returns the usage of a command.

@@ -34,7 +34,7 @@ fn calls_are_told_apart() {
         ("sed -n 1,5p x", ToolUse::Read),
         ("cargo test", ToolUse::Query),
         ("FOO=1 sudo rm -r x", ToolUse::Write),
-        ("tl map action \"write it\"", ToolUse::Governance),
+        ("tl trail map action \"write it\"", ToolUse::Governance),
         ("/usr/local/bin/tl scan | cat", ToolUse::Governance),
         ("cd x && cat y", ToolUse::Read),
         ("", ToolUse::Query),

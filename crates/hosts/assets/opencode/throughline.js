@@ -1,4 +1,4 @@
-// Throughline in OpenCode. Written by `tl init --host opencode`; `tl uninstall --host opencode` takes it away.
+// Throughline in OpenCode. Written by `tl init --host opencode`; `tl host uninstall opencode` takes it away.
 //
 // OpenCode has no hooks that start a program, so this plugin hands each event to `tl hook opencode` and does what it
 // answers. It decides nothing and needs nothing but Node's or Bun's own modules.
@@ -104,7 +104,7 @@ export const Throughline = async (ctx) => {
   return {
     "tool.execute.before": async (input, output) => {
       const answer = await ask("tool.execute.before", input, output)
-      if (answer === null && STRICT) throw new Error("Throughline could not run, so nothing may happen; see: tl doctor")
+      if (answer === null && STRICT) throw new Error("Throughline could not run, so nothing may happen; see: tl host doctor")
       if (answer?.deny) throw new Error(answer.deny)
     },
 

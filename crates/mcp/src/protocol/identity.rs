@@ -94,7 +94,7 @@ impl Server {
             who.scope
         );
         let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
-            "ask for a token: tl token create NAME --as {} --scope {needed}",
+            "ask for a token: tl team token create NAME --as {} --scope {needed}",
             who.principal
         ));
         Err(Called::Failed(failure_value(&failure)))

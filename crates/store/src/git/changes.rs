@@ -23,7 +23,7 @@ pub struct GitChanges {
 /// Files hashed per `git hash-object` process; keeps the command line below the system's limit.
 const FILES_PER_HASH_PROCESS: usize = 400;
 
-/// Time limit of one git process here. Generous, because a person waits for `tl reconcile` and a
+/// Time limit of one git process here. Generous, because a person waits for `tl doc reconcile` and a
 /// large repository is hashed completely.
 const HASH_TIMEOUT: Duration = Duration::from_secs(60);
 

@@ -313,7 +313,7 @@ impl HttpServer {
             (401, _) => (
                 "it rejects this token (unknown or revoked)".to_owned(),
                 vec![format!(
-                    "tl join {url} --token-file FILE   # with a valid token"
+                    "tl team join {url} --token-file FILE   # with a valid token"
                 )],
             ),
             // A gateway without a backend, or an overloaded server: retried later like an

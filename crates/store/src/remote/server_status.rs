@@ -59,7 +59,7 @@ impl ServerStatus {
         let last: Option<CachedStatus> = fs::read(&known)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        // After `tl join` with another token the cached principal would record operations in
+        // After `tl team join` with another token the cached principal would record operations in
         // another name.
         let last = last.filter(|last| last.identity == identity);
         Self {

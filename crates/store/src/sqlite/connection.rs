@@ -216,7 +216,7 @@ pub(super) fn to_fault(path: &Path, error: rusqlite::Error) -> StoreFault {
         // long: releasing one failed in this process, or the file system's locks do not work.
         Some(ErrorCode::FileLockingProtocolFailed) => StoreFault::Io {
             action: format!(
-                "file locks on `{}` do not work (`tl doctor` shows its file system)",
+                "file locks on `{}` do not work (`tl host doctor` shows its file system)",
                 path.display()
             ),
             source: error.into(),

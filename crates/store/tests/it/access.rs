@@ -143,7 +143,7 @@ fn json_keeps_none() {
     assert!(Place::new(Storage::Json).open().token_store().is_none());
 }
 
-/// Replaces the state by an empty one, as `tl rebuild` does.
+/// Replaces the state by an empty one, as `tl state rebuild` does.
 fn start_from_scratch(place: &Place) {
     let empty =
         store::empty_successor_state(&place.layout(), place.storage, &place.known()).unwrap();

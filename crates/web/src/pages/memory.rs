@@ -45,7 +45,7 @@ fn render_content(asked: &Search, found: &Memories, graph: String) -> Markup {
         }
         section #found data-live {
             @if found.shelves.is_empty() && !remembered {
-                p.quiet { "No memory yet: " code { "tl mem save" } " keeps a note, " code { "tl memory" } " a character or a place." }
+                p.quiet { "No memory yet: " code { "tl note add" } " keeps a note, " code { "tl story memory" } " a character or a place." }
             }
             @else if has_asked && found.notes.is_empty() && found.entries.is_empty() { p.quiet { "No results." } }
             ul.cards {

@@ -32,7 +32,7 @@ pub(crate) async fn prose_page(
                     FailureKind::NotFound,
                     format!("there is no text of `{}` yet", scene.scene),
                 )
-                .with_step(format!("tl write {}", scene.scene))),
+                .with_step(format!("tl story write {}", scene.scene))),
             }
         })
         .await

@@ -47,8 +47,8 @@ fn render_content(found: &TicksView, after: Option<&str>) -> Markup {
         (render_notice(after))
         section #story data-live {
             @if ticks.is_empty() && scenes.is_empty() {
-                p.quiet { "The loop has not run here. " code { "tl tick" } " plans the next step of a story and carries it out; "
-                    code { "tl write" } " writes its scenes." }
+                p.quiet { "The loop has not run here. " code { "tl story tick" } " plans the next step of a story and carries it out; "
+                    code { "tl story write" } " writes its scenes." }
             } @else {
                 p {
                     @if let Some(novel) = novel { strong { (novel) } " · " }

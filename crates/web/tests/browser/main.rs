@@ -277,7 +277,9 @@ fn strangers_are_turned_away() {
             .goto(&server.dashboard.replace("127.0.0.1", "evil.example"))
             .await
             .expect("an answer");
-        browser.sees("body", "the `Host` header names another server").await;
+        browser
+            .sees("body", "the `Host` header names another server")
+            .await;
         // A form on that page: the browser says whose it is.
         let form = format!(
             "const form = document.createElement('form'); form.method = 'post'; form.action = '{}'; \

@@ -27,7 +27,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         mcp("mcp-approve", r#"{"name":"approve_entity","arguments":{"entity_type":"chapter","entity_id":"chapter-02"}}"#),
         mcp("mcp-invalidate", r#"{"name":"cascade_invalidate","arguments":{"entity_type":"act","entity_id":"act-1","reason":"wrong"}}"#),
         mcp("mcp-restore", r#"{"name":"restore_backup","arguments":{"entity_type":"act","entity_id":"act-1","version":"-1"}}"#),
-        s("uninstall", &["uninstall"], &STORY, "tl init --host claude-code", "tl uninstall --host claude-code")
+        s("uninstall", &["host-uninstall"], &STORY, "tl init --host claude-code", "tl host uninstall claude-code")
             .with(Repeats::Resume),
     ]
 }

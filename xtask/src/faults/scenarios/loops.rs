@@ -14,7 +14,7 @@ printf '# Chapter 1\\n\\n## Characters\\n- Elena\\n' > acts/act-1/chapters/chapt
 tl approve chapter 1
 printf '# The drawer\\n\\n## Characters\\n- Elena\\n\\n## Beats\\nElena opens the drawer.\\n' > acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md
 tl approve scene 0101
-tl memory edit --new character name=Elena role=protagonist
+tl story memory edit --new character name=Elena role=protagonist
 tl status
 ",
 };
@@ -23,24 +23,38 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     vec![
         // The plan is kept before it is run, and a repeated tick goes on with it.
-        s("tick", &["tick"], &LOOP, "", "tl tick").with(Repeats::Resume),
-        s("tick-second", &["tick"], &LOOP, "tl tick", "tl tick").with(Repeats::Resume),
+        s("tick", &["story-tick"], &LOOP, "", "tl story tick").with(Repeats::Resume),
+        s(
+            "tick-second",
+            &["story-tick"],
+            &LOOP,
+            "tl story tick",
+            "tl story tick",
+        )
+        .with(Repeats::Resume),
         // Each step of a scene is kept, and a repeated command goes on with the next.
-        s("write", &["write"], &LOOP, "", "tl write scene-0101").with(Repeats::Resume),
+        s(
+            "write",
+            &["story-write"],
+            &LOOP,
+            "",
+            "tl story write scene-0101",
+        )
+        .with(Repeats::Resume),
         s(
             "generation-resume",
-            &["generation-resume"],
+            &["story-generation-resume"],
             &LOOP,
             FAILED_SCENE,
-            "tl generation resume scene-0101",
+            "tl story generation resume scene-0101",
         )
         .with(Repeats::Resume),
         s(
             "generation-cancel",
-            &["generation-cancel"],
+            &["story-generation-cancel"],
             &LOOP,
             FAILED_SCENE,
-            "tl generation cancel scene-0101",
+            "tl story generation cancel scene-0101",
         ),
         s(
             "mcp-tick",
@@ -54,54 +68,54 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         .with(Repeats::Never),
         s(
             "memory-new",
-            &["memory-edit"],
+            &["story-memory-edit"],
             &LOOP,
             "",
-            "tl memory edit --new character name=Marcus role=mentor",
+            "tl story memory edit --new character name=Marcus role=mentor",
         ),
         s(
             "memory-edit",
-            &["memory-edit"],
+            &["story-memory-edit"],
             &LOOP,
             "",
-            "tl memory edit C0 emotional_state=tense",
+            "tl story memory edit C0 emotional_state=tense",
         ),
         s(
             "memory-forget",
-            &["memory-forget"],
+            &["story-memory-forget"],
             &LOOP,
             "",
-            "tl memory forget C0",
+            "tl story memory forget C0",
         ),
         // A book is a new project: what is there already is left as it is.
         s(
             "novel-new",
-            &["novel-new"],
+            &["story-new"],
             &LOOP,
             "",
-            "tl novel new Drawer",
+            "tl story new Drawer",
         )
         .with(Repeats::Resume),
         s(
             "novel-compile",
-            &["novel-compile"],
+            &["story-compile"],
             &LOOP,
-            "tl write scene-0101",
-            "tl novel compile --out book.md",
+            "tl story write scene-0101",
+            "tl story compile --out book.md",
         ),
         s(
             "novel-epub",
-            &["novel-compile"],
+            &["story-compile"],
             &LOOP,
-            "tl write scene-0101",
-            "tl novel compile --form epub --out book.epub",
+            "tl story write scene-0101",
+            "tl story compile --form epub --out book.epub",
         ),
     ]
 }
 
 /// A scene whose model failed.
 const FAILED_SCENE: &str = "\
-THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND=/bin/false tl write scene-0101 || true
+THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND=/bin/false tl story write scene-0101 || true
 ";
 
 /// A client that was told what to plan, and its answer.

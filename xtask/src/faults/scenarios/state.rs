@@ -11,14 +11,14 @@ static EMPTY: Base = Base {
 
 /// A backup, and history after it that it does not have.
 const BACKED_UP: &str = "\
-tl backup ../b.tlbackup
+tl state backup ../b.tlbackup
 tl comment act-1 -m later
 tl approve chapter-02
 ";
 
 /// A clone by another user: nothing that git ignores, nothing in the user's directory.
 const CLONED: &str = "\
-tl repair
+tl state repair
 rm -rf .throughline/state.db* .throughline/journal.jsonl .throughline/looks.bin .throughline/*.lock .throughline/lock .throughline/logs
 rm -rf ../home/throughline
 ";
@@ -26,13 +26,13 @@ rm -rf ../home/throughline
 /// A database that lost its header.
 const DAMAGED: &str = "printf 'not a database at all' | dd of=.throughline/state.db conv=notrunc status=none\nrm -f .throughline/state.db-*\n";
 
-const WITH_TOKEN: &str = "tl token create ci --as agent:ci/1 --scope agent\n";
+const WITH_TOKEN: &str = "tl team token create ci --as agent:ci/1 --scope agent\n";
 
 /// `human` in force, and a looser value in the file that waits for a person.
 const LOOSER_POLICY: &str = "\
-sed -i 's/^# approval = .*/approval = \"human\"/' .throughline/config.toml
+tl config set policy.approval human
 tl status
-sed -i 's/^approval = \"human\"/approval = \"anyone\"/' .throughline/config.toml
+tl config set policy.approval anyone
 ";
 
 /// A key in a log that a version without masking wrote.
@@ -53,64 +53,96 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl init --host claude-code",
         )
         .with(Repeats::Resume),
-        s("rebuild", &["rebuild"], &STORY, "", "tl rebuild"),
+        s(
+            "rebuild",
+            &["state-rebuild"],
+            &STORY,
+            "",
+            "tl state rebuild",
+        ),
         s(
             "rebuild-lost",
-            &["rebuild"],
+            &["state-rebuild"],
             &STORY,
             "rm -f .throughline/state.db*",
-            "tl rebuild",
+            "tl state rebuild",
         ),
         s(
             "repair",
-            &["repair"],
+            &["state-repair"],
             &STORY,
             "rm -rf .throughline/state",
-            "tl repair",
+            "tl state repair",
         )
         .read_only(),
-        s("repair-damaged", &["repair"], &STORY, DAMAGED, "tl repair").read_only(),
+        s(
+            "repair-damaged",
+            &["state-repair"],
+            &STORY,
+            DAMAGED,
+            "tl state repair",
+        )
+        .read_only(),
         // The state is made before it is trusted; until then every command refuses, as before.
-        s("adopt", &["adopt"], &STORY, CLONED, "tl adopt --yes").with(Repeats::Resume),
-        s("backup", &["backup"], &STORY, "", "tl backup b.tlbackup"),
+        s(
+            "adopt",
+            &["state-adopt"],
+            &STORY,
+            CLONED,
+            "tl state adopt --yes",
+        )
+        .with(Repeats::Resume),
+        s(
+            "backup",
+            &["state-backup"],
+            &STORY,
+            "",
+            "tl state backup b.tlbackup",
+        ),
         s(
             "restore-backup",
-            &["restore-backup"],
+            &["state-restore"],
             &STORY,
             BACKED_UP,
-            "tl restore-backup ../b.tlbackup --yes",
+            "tl state restore ../b.tlbackup --yes",
         ),
-        s("move-to-json", &["move"], &STORY, "", "tl move --to json"),
+        s(
+            "move-to-json",
+            &["state-move"],
+            &STORY,
+            "",
+            "tl state move --to json",
+        ),
         s(
             "move-to-sqlite",
-            &["move"],
+            &["state-move"],
             &STORY,
-            "tl move --to json",
-            "tl move --to sqlite",
+            "tl state move --to json",
+            "tl state move --to sqlite",
         ),
         s(
             "json-comment",
             &["comment"],
             &STORY,
-            "tl move --to json",
+            "tl state move --to json",
             "tl comment act-1 -m second",
         ),
         s(
             "token-create",
-            &["token-create"],
+            &["team-token-create"],
             &STORY,
             "",
-            "tl token create ci --as agent:ci/1 --scope agent",
+            "tl team token create ci --as agent:ci/1 --scope agent",
         )
-        .with_view(&["--json", "token", "list"]),
+        .with_view(&["--json", "team", "token", "list"]),
         s(
             "token-revoke",
-            &["token-revoke"],
+            &["team-token-revoke"],
             &STORY,
             WITH_TOKEN,
-            "tl token revoke 1",
+            "tl team token revoke 1",
         )
-        .with_view(&["--json", "token", "list"]),
+        .with_view(&["--json", "team", "token", "list"]),
         s(
             "policy-accept",
             &["policy-accept"],
@@ -124,10 +156,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         // Repeated after its commit, it goes on with the files under the same operation.
         s(
             "secret-purge",
-            &["secret-purge"],
+            &["state-secret-purge"],
             &STORY,
             SECRET_IN_LOG,
-            "tl secret purge",
+            "tl state secret purge",
         )
         .with_input(TYPED_YES)
         .at_terminal()

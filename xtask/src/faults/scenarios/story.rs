@@ -98,10 +98,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ),
         s(
             "sync-hashes",
-            &["sync-hashes"],
+            &["state-sync-hashes"],
             &STORY,
             EDITED_UNSEEN,
-            "tl sync-hashes",
+            "tl state sync-hashes",
         )
         .read_only(),
         s("observe", &["status"], &STORY, EDITED_UNSEEN, "tl status").read_only(),

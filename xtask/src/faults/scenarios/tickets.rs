@@ -117,10 +117,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ),
         s(
             "scenario-done",
-            &["scenario-done"],
+            &["ticket-scenario-done"],
             &TICKETS,
             "tl focus enter 017a",
-            "tl scenario done",
+            "tl ticket scenario done",
         ),
         s(
             "evidence-add",

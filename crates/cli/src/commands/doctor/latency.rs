@@ -39,7 +39,7 @@ pub(crate) fn compute_latencies(root: &Path) -> Vec<HookLatency> {
 }
 
 fn latency_of_host(host: Host, lines: &[HookLedgerLine]) -> Option<HookLatency> {
-    // Probes of `tl doctor` are excluded: they pass the fast path and would lower the percentiles.
+    // Probes of `tl host doctor` are excluded: they pass the fast path and would lower the percentiles.
     let lines: Vec<&HookLedgerLine> = lines
         .iter()
         .filter(|line| {

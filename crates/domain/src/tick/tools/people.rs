@@ -23,7 +23,8 @@ const DESCRIPTION_FIELD: ToolField = ToolField {
 
 pub(super) const CHARACTER_GENERATE: TickTool = TickTool {
     name: "character.generate",
-    about: "Adds a new character. Only for somebody who is not there yet.",
+    // The text is part of the recorded prompts in `crates/cli/tests/tapes`.
+    about: "Adds a new character. Only for somebody who is not there yet.", // vocabulary: quoted
     fields: &[
         NAME_FIELD,
         ToolField {
