@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use wait4::Wait4;
 
+use crate::bench::story::write_file;
 use crate::workspace::{cargo, root, target_directory};
 use crate::{Outcome, say, say_error};
 
@@ -90,8 +91,7 @@ pub(crate) fn check_budget(profile: &str, record: bool) -> Outcome {
     if record {
         recorded.insert(profile.to_owned(), total.as_secs());
         let text = serde_json::to_string_pretty(&recorded).unwrap_or_default();
-        return std::fs::write(&path, format!("{text}\n"))
-            .map_err(|error| format!("cannot write {}: {error}", path.display()));
+        return write_file(&path, &format!("{text}\n"));
     }
     compare_totals(profile, total, recorded.get(profile).copied())
 }

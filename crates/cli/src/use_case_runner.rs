@@ -19,6 +19,9 @@ use crate::settings;
 use crate::trust::{RecordedPolicy, ResolvedPolicy};
 use crate::wiring::Project;
 
+/// Opens the store again after its state was repaired; the argument says what was damaged.
+type Reopen<'a> = &'a dyn Fn(&str) -> Result<Box<dyn Store>, StoreFault>;
+
 /// How long commands and servers retry a use case on write conflicts.
 pub(crate) const MAX_CONFLICT_RETRY_TIME: Duration = Duration::from_secs(15);
 
@@ -78,7 +81,7 @@ impl UseCaseRunner<'_> {
     pub(crate) fn run_with_repair(
         &self,
         store: Box<dyn Store>,
-        reopen: &dyn Fn(&str) -> Result<Box<dyn Store>, StoreFault>,
+        reopen: Reopen<'_>,
         use_case: &mut UseCase<'_>,
     ) -> Result<(), Failure> {
         let outcome = self.run(&*store, use_case);

@@ -116,7 +116,7 @@ fn count_names(source: &str) -> NameCount {
         .find(source)
         .map_or(source.len(), |found| found.start());
     let mut count = NameCount::default();
-    for captures in function.captures_iter(&source[..end]) {
+    for captures in function.captures_iter(source.get(..end).unwrap_or(source)) {
         count.functions += 1;
         // `_one` is one word too.
         if !captures[1].trim_matches('_').contains('_') {

@@ -108,7 +108,11 @@ impl Vocabulary {
         let mut line = 0;
         let mut counted = 0;
         for found in self.any_entry.find_iter(text) {
-            line += text[counted..found.start()].matches('\n').count();
+            line += text
+                .get(counted..found.start())
+                .unwrap_or_default()
+                .matches('\n')
+                .count();
             counted = found.start();
             if lines[line].contains(EXEMPTION) {
                 continue;

@@ -28,7 +28,7 @@ pub fn config_schema() -> Value {
         place["additionalProperties"] = false.into();
         place["description"] = table.text.into();
         for key in table.keys {
-            let name = &key.name[table.prefix.len()..];
+            let name = key.name.strip_prefix(table.prefix).unwrap_or(key.name);
             place["properties"][name] = property_schema(key, key.value_in(&defaults));
         }
     }

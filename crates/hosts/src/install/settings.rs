@@ -108,8 +108,11 @@ pub(super) fn uninstall_hooks(
     Ok(Some(format!("{mark}{root}")))
 }
 
+/// Renders the entry of an MCP server, given the program.
+type RenderServer = fn(&str) -> OrderedJson;
+
 /// Returns key and entry of our MCP server, if the host keeps its servers in the same file.
-fn server_in_hooks_file(spec: &HostSpec) -> Option<(&'static str, fn(&str) -> OrderedJson)> {
+fn server_in_hooks_file(spec: &HostSpec) -> Option<(&'static str, RenderServer)> {
     match spec.servers.format {
         ServerFormat::Json(entry) if spec.servers.path == spec.hooks_path => {
             Some((spec.servers.key, entry))

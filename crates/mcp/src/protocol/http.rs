@@ -26,7 +26,6 @@ use crate::surface::Surface;
 const SESSION_IDLE_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Returns the router for `/mcp` and the paths of the tool subsets below it.
-#[must_use]
 pub fn http_router(surface: &Surface, context: &ServerContext) -> Router {
     http_router_around(surface, context, |server| server)
 }

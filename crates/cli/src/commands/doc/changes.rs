@@ -73,6 +73,10 @@ pub(super) enum ChangeArgs {
 
 /// Commands that add to the planning context.
 #[derive(Clone, Debug, Subcommand)]
+#[allow(
+    clippy::enum_variant_names,
+    reason = "the variants are the command names: `add-decision`"
+)]
 pub(super) enum ContextArgs {
     /// Record a decision with its reasons
     AddDecision {
@@ -126,6 +130,10 @@ pub(super) enum ContextArgs {
 
 /// Commands that add a part to a milestone.
 #[derive(Clone, Debug, Subcommand)]
+#[allow(
+    clippy::enum_variant_names,
+    reason = "the variants are the command names: `add-decision`"
+)]
 pub(super) enum PartArgs {
     /// Add an intent: one intended change of behaviour in one file
     AddIntent {
