@@ -171,7 +171,7 @@ struct UndoneState {
 }
 
 impl UndoneState {
-    /// Returns the file that a fact created and somebody edited since. It belongs to its editor:
+    /// Returns the file that a fact created and another session edited since. It belongs to its editor:
     /// removing it would lose work, so the file and its node are kept.
     fn find_edited_file(&self, fact: &Fact) -> Option<String> {
         let Fact::NodeAdded { node } = fact else {
