@@ -273,3 +273,23 @@ fn report_usage_error(error: &clap::Error, arguments: &[OsString], wants_json: b
         ExitCode::Usage
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_members_of_groups_need_no_full_parser() {
+        for line in [
+            "tl",
+            "tl --json",
+            "tl status",
+            "tl --project p trail scan",
+            "tl state --json check",
+            "tl note list --pinned",
+        ] {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert!(parse_single_command(&arguments).is_some(), "{line}");
+        }
+    }
+}

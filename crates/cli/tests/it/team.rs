@@ -179,6 +179,15 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
     ];
     let laptops = [laptop(&first, &here, 2), laptop(&second, &here, 3)];
     let heard = Heard::default();
+    let spoken = |agent: usize| {
+        let start = format!("a{agent}n");
+        heard
+            .acknowledged
+            .lock()
+            .expect("nobody panicked")
+            .iter()
+            .any(|text| text.starts_with(&start))
+    };
     std::thread::scope(|scope| {
         let (heard, servers) = (&heard, &servers);
         for agent in 0..2 {
@@ -191,6 +200,12 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
             scope.spawn(move || claim(heard, project, agent));
         }
         heard.wait_for(40);
+        // A laptop competes with writers that never rest: on a busy machine its first commit may
+        // take a while, and one of the two loses its server below.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !(0..4).all(spoken) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(50));
+        }
         cluster.crash();
         cluster.again();
         heard.wait_for(40);
@@ -200,15 +215,6 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
         heard.ended.store(true, SeqCst);
     });
 
-    let spoken = |agent: usize| {
-        let start = format!("a{agent}n");
-        heard
-            .acknowledged
-            .lock()
-            .expect("nobody panicked")
-            .iter()
-            .any(|text| text.starts_with(&start))
-    };
     assert!(
         (0..4).all(spoken),
         "a writer never got through: {:?}",
