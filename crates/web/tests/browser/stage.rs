@@ -106,7 +106,7 @@ pub(crate) fn wandering() -> Project {
     project.ok(&["intent", "Build the wander engine"]);
     project.write("src/wander.rs", "text");
     let input = json!({ "file_path": project.root().join("src/wander.rs"), "content": "text" });
-    project.session("s1").after("Write", &input);
+    let _ = project.session("s1").after("Write", &input);
     project
 }
 
