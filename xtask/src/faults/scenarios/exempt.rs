@@ -9,6 +9,18 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("check", READS),
     ("children", READS),
     ("completions", PRINTS),
+    ("config-check", READS),
+    (
+        "config-edit",
+        "opens the user's editor, which writes the file itself",
+    ),
+    ("config-get", READS),
+    ("config-list", READS),
+    ("config-schema", PRINTS),
+    (
+        "config-set",
+        "changes `config.toml` alone, in one replacement; nothing is recorded",
+    ),
     (
         "demo",
         "a demonstration in a new directory, made of commands that have scenarios",
