@@ -15,9 +15,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
-use crate::observe::{observe_node, with_observed_node};
+use crate::observe::{observe_node, with_observed_node_files};
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
@@ -55,7 +56,7 @@ pub fn approve_node(
     ctx: &Context<'_>,
     request: &ApproveRequest,
 ) -> Result<ApproveOutcome, Failure> {
-    with_observed_node(ctx, &request.node, |tx, id, rest| {
+    with_observed_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let parent = load_parent(&*tx, &node)?;
@@ -105,7 +106,7 @@ pub fn approve_node(
         let mut operation = ctx.new_operation(Verb::Approve, format!("approve {path}"));
         operation.at = now;
         operation.facts = facts;
-        let operation = tx.record_operation(operation)?;
+        let operation = record_with_decisions(ctx, planned, tx, operation)?;
         let changed = changed
             .reinstated
             .into_iter()

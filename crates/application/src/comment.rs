@@ -15,9 +15,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::{observe_node, with_observed_node};
+use crate::observe::{observe_node, with_observed_node_files};
 use crate::scan::ScanScope;
 
 /// A comment.
@@ -43,7 +44,7 @@ pub fn add_comment(
     text: &str,
 ) -> Result<CommentView, Failure> {
     let text = validate_note_text(text, MAX_COMMENT_CHARS)?;
-    with_observed_node(ctx, words, |tx, id, rest| {
+    with_observed_node_files(ctx, words, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;
@@ -56,6 +57,7 @@ pub fn add_comment(
             by: ctx.actor.clone(),
             at: ctx.clock.now(),
             text,
+            decision: None,
         };
         // The summary is one line of the log; the whole text is in the record.
         let start: String = clean_line(&said.text).chars().take(120).collect();
@@ -65,7 +67,7 @@ pub fn add_comment(
             None,
             Some(&said),
         ));
-        tx.record_operation(new)?;
+        record_with_decisions(ctx, planned, tx, new)?;
         Ok(CommentView {
             path,
             by: said.by,

@@ -11,7 +11,8 @@ use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
-    Clock, CommandRunner, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store,
+    Clock, CommandRunner, DecisionFolder, Git, NewOperation, NoCommands, NoRepository, PlanFiles,
+    Store,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
@@ -33,6 +34,8 @@ pub struct Context<'a> {
     pub channel: Channel,
     /// The git repository, or [`NoRepository`].
     pub git: &'a dyn Git,
+    /// The decision files, where decisions travel through git.
+    pub decisions: Option<&'a dyn DecisionFolder>,
     /// Runs the commands of evidence, where this edge permits it.
     pub commands: &'a dyn CommandRunner,
     /// The acting session: the host's id of it, or the terminal's own name.
@@ -72,6 +75,14 @@ pub enum Notice {
     Misplaced { path: String, why: String },
     /// Number of misplaced or unavailable files beyond those listed one by one.
     MoreFiles { left: usize },
+    /// The decisions of this project are files now.
+    DecisionsWritten { count: usize },
+    /// Decisions made here are gone, although no other commit was checked out.
+    DecisionsVanished { first: String, count: usize },
+    /// Decisions that came through git and do not count yet.
+    DecisionsWaiting { count: usize, is_adopted: bool },
+    /// A file in the decisions folder does not count.
+    NotADecision { path: String, why: String },
     /// Secrets were masked before something was written: how many, of which kinds.
     Masked { what: String },
 }
@@ -110,6 +121,7 @@ impl<'a> Context<'a> {
             actor,
             channel,
             git: &NoRepository,
+            decisions: None,
             commands: &NoCommands,
             session,
             waiting_policy: Vec::new(),
@@ -155,6 +167,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Writes decisions as files, and takes over those that come through git.
+    #[must_use]
+    pub fn with_decisions(self, decisions: Option<&'a dyn DecisionFolder>) -> Self {
+        Self { decisions, ..self }
+    }
+
     /// Judges statuses by another policy than the one that decides.
     #[must_use]
     pub fn with_judging_policy(self, judged_by: ApprovalPolicy) -> Self {
@@ -196,6 +214,7 @@ impl<'a> Context<'a> {
             actor: self.actor.clone(),
             channel: self.channel,
             git: self.git,
+            decisions: self.decisions,
             commands: self.commands,
             session: self.session.clone(),
             noticed: RefCell::default(),

@@ -7,9 +7,10 @@ use domain::operation::Verb;
 use domain::revalidation::condemnation_fact;
 
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
-use crate::observe::with_observed_node;
+use crate::observe::with_observed_node_files;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::views::CascadeView;
@@ -38,7 +39,7 @@ pub fn invalidate_node(
             "a reason is needed: it is what everyone below will see",
         ));
     }
-    with_observed_node(ctx, &request.node, |tx, id, rest| {
+    with_observed_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         // Compared inside the transaction, as for an approval: a text stored in between was not the
@@ -56,7 +57,7 @@ pub fn invalidate_node(
         );
         operation.at = now;
         operation.facts = facts;
-        let operation = tx.record_operation(operation)?;
+        let operation = record_with_decisions(ctx, planned, tx, operation)?;
         Ok(CascadeView {
             success: true,
             invalidated_entities: changed.stale,

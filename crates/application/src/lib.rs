@@ -26,6 +26,7 @@ pub mod children_status;
 pub mod claim_node;
 pub mod comment;
 pub mod create_backup;
+pub mod decisions;
 pub mod diff_version;
 pub mod evidence;
 pub mod explain;

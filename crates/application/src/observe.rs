@@ -20,6 +20,7 @@ use domain::tree::Tree;
 use domain::version::backup_name;
 
 use crate::context::{Context, Notice};
+use crate::decisions::receive_decisions;
 use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{self, PlannedFiles};
@@ -43,6 +44,7 @@ pub(crate) fn observe_then_read<'s>(
     // the one under the write lock allocates the ids.
     let seen = scan_plan_files(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
     if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
+        seen.decisions.remember(ctx);
         return Ok(snapshot);
     }
     // A store has one open snapshot at a time, and the write lock may not be taken under it.
@@ -87,6 +89,7 @@ pub(crate) fn observe_node<'s, 'w>(
             // returned without a second read.
             let seen = scan_plan_files(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
             if seen.is_unchanged() {
+                seen.decisions.remember(ctx);
                 return Ok(ObservedNode { state, id, rest });
             }
             drop(state);
@@ -205,6 +208,7 @@ pub(crate) fn observe_plans<'s>(
     let snapshot = ctx.store.begin_read()?;
     let seen = scan_plan_files(ctx, &*snapshot, ScanScope::WholeTree, NodeId(u32::MAX / 2))?;
     if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
+        seen.decisions.remember(ctx);
         // The scan has loaded every node already; reading ten thousand of them again takes tens of
         // milliseconds.
         let nodes = Rc::unwrap_or_clone(seen.nodes);
@@ -359,6 +363,7 @@ fn build_operation(
             after: *after,
         });
     }
+    receive_decisions(ctx, &*tx, &seen.decisions, &mut facts)?;
     if facts.is_empty() {
         return Ok(None);
     }
@@ -366,7 +371,12 @@ fn build_operation(
     // the store before the operation is recorded.
     cascade_statuses(ctx, tx, &mut facts, &seen.texts, now, None)?;
     back_up_overwritten(ctx, tx, &tree, &mut facts, now)?;
-    let mut operation = ctx.new_operation(verb, summarise_changes(&tree, &facts));
+    let changes = [summarise_changes(&tree, &facts), seen.decisions.summarise()];
+    let changes: Vec<String> = changes
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    let mut operation = ctx.new_operation(verb, changes.join("; "));
     // The editor of a file is unknown. Naming the caller would attribute an edit to a person who
     // only ran `tl status`.
     if verb == Verb::Observe {

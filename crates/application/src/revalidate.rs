@@ -14,11 +14,13 @@ use serde::Serialize;
 
 use crate::approve::{collect_warnings, refuse_unavailable};
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::PlannedFiles;
 use crate::locate::{
     find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
 };
-use crate::observe::{observe_node, observe_tree, with_observed, with_observed_node};
+use crate::observe::{observe_node, observe_tree, with_observed_files, with_observed_node_files};
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
@@ -215,10 +217,10 @@ pub struct KeepRequest {
 /// When another version was shown, the node is not stale, its parent is undecided, or policy
 /// forbids it.
 pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome, Failure> {
-    with_observed_node(ctx, &request.node, |tx, id, rest| {
+    with_observed_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let (kept, reinstated, operation) =
-            keep_within(ctx, tx, id, request.force, request.shown.as_ref())?;
+            keep_within(ctx, planned, tx, id, request.force, request.shown.as_ref())?;
         Ok(KeepOutcome {
             success: true,
             kept: vec![kept],
@@ -234,7 +236,7 @@ pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome,
 /// # Errors
 /// When there is no such node, or the state cannot be written.
 pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
-    with_observed(ctx, ScanScope::Everything, |tx| {
+    with_observed_files(ctx, ScanScope::Everything, None, |planned, tx| {
         let top = find_subtree_root(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
         // Ids instead of nodes: the nodes change while the loop below runs.
@@ -256,7 +258,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
             if node.status() != Status::RequiresRevalidation {
                 continue;
             }
-            match keep_within(ctx, tx, id, force, None) {
+            match keep_within(ctx, planned, tx, id, force, None) {
                 Ok((kept, reinstated, operation)) => {
                     outcome.kept.push(kept);
                     outcome.reinstated_entities.extend(reinstated);
@@ -280,6 +282,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
 /// Keeps one node in a running transaction.
 fn keep_within(
     ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
     tx: &mut dyn Transaction,
     id: NodeId,
     force: Force,
@@ -316,7 +319,7 @@ fn keep_within(
     );
     operation.at = now;
     operation.facts = facts;
-    let operation = tx.record_operation(operation)?;
+    let operation = record_with_decisions(ctx, planned, tx, operation)?;
     Ok((
         NodeView::from_node(&*tx, &load_node(&*tx, id)?)?,
         changed.reinstated,

@@ -5,10 +5,11 @@ use domain::node::Progress;
 use domain::operation::Verb;
 
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::with_observed_node;
+use crate::observe::with_observed_node_files;
 use crate::views::{NodeView, load_node_view};
 
 /// Request of [`set_progress`].
@@ -23,7 +24,7 @@ pub struct ProgressRequest {
 /// # Errors
 /// When there is no such node, it is not proved, or the state cannot be written.
 pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
-    with_observed_node(ctx, &request.node, |tx, id, rest| {
+    with_observed_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         // Setting the same progress again records nothing, so that scripts may repeat it.
@@ -40,7 +41,7 @@ pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<Node
                 before: node.progress,
                 after: request.progress,
             }];
-            tx.record_operation(operation)?;
+            record_with_decisions(ctx, planned, tx, operation)?;
         }
         Ok(load_node_view(&*tx, id)?)
     })

@@ -5,18 +5,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::decision::KnownDecision;
 use domain::fact::Fact;
 use domain::file_writes::{FileWrite, RedoAction};
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, StoreFault, Transaction};
-use domain::record::RecordKey;
+use domain::record::{RecordKey, Recorded as _, read_record};
 use domain::tree::Tree;
 use domain::undo::{FileChange, UndoRefused, decide_undo, find_newest_decision};
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::locate::{load_node, load_with_ancestors};
@@ -109,7 +111,7 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         operation.at = now;
         operation.facts = facts;
         let facts = operation.facts.clone();
-        let operation = planned.record_operation(tx, operation)?;
+        let operation = record_with_decisions(ctx, planned, tx, operation)?;
         let changed = collect_transitions(&*tx, &facts, None)?;
         Ok(UndoOutcome {
             success: true,
@@ -126,6 +128,26 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
     })
 }
 
+/// Whether the decisions of an operation went with their branch: there is nothing to take back here.
+fn is_decision_of_another_branch(
+    state: &dyn Snapshot,
+    operation: &Operation,
+) -> Result<bool, StoreFault> {
+    let mut is_gone = false;
+    for fact in &operation.facts {
+        if let Fact::RecordChanged { record, .. } = fact
+            && record.kind == KnownDecision::KIND
+        {
+            let known = read_record::<KnownDecision>(state, &record.key)?;
+            if known.is_some_and(|known| known.present) {
+                return Ok(false);
+            }
+            is_gone = true;
+        }
+    }
+    Ok(is_gone)
+}
+
 /// Returns the operations to undo, newest first.
 fn select_operations(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Failure> {
     match target {
@@ -140,7 +162,9 @@ fn select_operations(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Ope
                 };
                 let mut undone = BTreeSet::new();
                 for operation in &page {
-                    if state.undone_by(operation.id)?.is_some() {
+                    if state.undone_by(operation.id)?.is_some()
+                        || is_decision_of_another_branch(state, operation)?
+                    {
                         undone.insert(operation.id);
                     }
                 }

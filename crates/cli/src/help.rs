@@ -59,7 +59,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     HelpSection {
         title: "Share",
         common: &["serve", "team"],
-        rare: &[],
+        rare: &["decisions"],
     },
     HelpSection {
         title: "Look after",

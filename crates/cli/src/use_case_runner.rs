@@ -6,11 +6,12 @@
 
 use std::time::{Duration, Instant};
 
+use application::decisions::{lacks_decision_files, write_existing_decisions};
 use application::file_writes::{UnwrittenFiles, complete_found, find_unwritten};
 use application::{Context, Failure, Interruption, Notice, UseCase};
 use domain::ids::{Digest32, Principal};
 use domain::operation::Channel;
-use domain::ports::{HistoryState, Recovery, Snapshot, Store, StoreFault};
+use domain::ports::{DecisionFolder, HistoryState, Recovery, Snapshot, Store, StoreFault};
 use domain::trust_policy::PolicyChange;
 use store::{DiskFiles, DiskGit, ProcessRunner, SystemClock};
 
@@ -73,6 +74,8 @@ struct Preflight {
     /// `None` where nothing depends on the session.
     caller: Option<Caller>,
     unwritten: UnwrittenFiles,
+    /// Whether the decisions of this state are not files yet.
+    lacks_decision_files: bool,
 }
 
 impl UseCaseRunner<'_> {
@@ -154,6 +157,7 @@ impl UseCaseRunner<'_> {
             principal,
             caller,
             unwritten: find_unwritten(state),
+            lacks_decision_files: lacks_decision_files(state),
         }
     }
 
@@ -176,6 +180,7 @@ impl UseCaseRunner<'_> {
             .map(|caller| caller.session_name(&actor))
             .unwrap_or_default();
         let (clock, git) = (SystemClock, DiskGit::open(&self.project.root));
+        let decisions = self.project.open_decisions();
         let mut ctx = Context::new(
             store,
             self.files,
@@ -187,7 +192,12 @@ impl UseCaseRunner<'_> {
         )
         .with_judging_policy(trusted.judged_by)
         .with_waiting_policy(trusted.waiting.clone())
-        .with_git_and_session(&git, session);
+        .with_git_and_session(&git, session)
+        .with_decisions(
+            decisions
+                .as_ref()
+                .map(|folder| folder as &dyn DecisionFolder),
+        );
         if let Some(commands) = self.commands {
             ctx = ctx.with_commands(commands);
         }
@@ -197,6 +207,10 @@ impl UseCaseRunner<'_> {
         }
         // Finishes what a killed process left between its commit and its file writes.
         complete_found(&ctx, preflight.unwritten);
+        // A hook has no time for it; the next command writes them.
+        if preflight.lacks_decision_files && self.channel == Channel::Cli {
+            write_existing_decisions(&ctx)?;
+        }
         let outcome = use_case(&ctx);
         let interruption = outcome.as_ref().err().and_then(Failure::interruption);
         if let Some(Interruption::Conflict | Interruption::Rejected) = interruption {

@@ -17,8 +17,8 @@ use domain::settings::{Settings, Storage};
 use domain::text::{clean_line, count_with_noun};
 use domain::trust_policy::PolicyChange;
 use store::{
-    DiskFiles, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, ProcessRunner,
-    SystemClock,
+    DiskDecisions, DiskFiles, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins,
+    ProcessRunner, SystemClock,
 };
 
 use crate::caller::acting_principal;
@@ -46,6 +46,17 @@ pub(crate) struct Project {
     pub(crate) known: KnownStores,
     pub(crate) pins: PolicyPins,
     pub(crate) heads: KnownHeads,
+}
+
+impl Project {
+    /// Returns the decision files, where decisions travel through git: not on a shared store, which
+    /// has them itself.
+    pub(crate) fn open_decisions(&self) -> Option<DiskDecisions> {
+        match self.settings.storage {
+            Storage::Sqlite | Storage::Json => DiskDecisions::open(&self.root),
+            Storage::Postgres | Storage::Remote => None,
+        }
+    }
 }
 
 impl App {
@@ -457,6 +468,41 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 count_with_noun(*left, "such file", "such files")
             );
             ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
+        }
+        Notice::DecisionsWritten { count } => {
+            let what = count_with_noun(*count, "decision is a file", "decisions are files");
+            ui.print_message(format_args!(
+                "{} {what} in .throughline/decisions now: commit them with the plans",
+                styled(INFO, "migrated:")
+            ));
+        }
+        Notice::DecisionsVanished { first, count } => {
+            let others = match count {
+                1 => String::new(),
+                more => format!(" and {} more", more - 1),
+            };
+            ui.print_message(format_args!(
+                "{}: the file of a decision made here is gone: {first}{others}; next: tl decisions restore",
+                styled(WARN, "warning")
+            ));
+        }
+        Notice::DecisionsWaiting { count, is_adopted } => {
+            let what = count_with_noun(*count, "decision", "decisions");
+            let why = if *is_adopted {
+                "no remote-tracking branch has it and it was not made here, so only your word makes it count"
+            } else {
+                "this clone is not adopted yet"
+            };
+            ui.print_message(format_args!(
+                "{}: {what} of others not counted: {why}; next: tl state adopt   # in your own terminal",
+                styled(WARN, "note")
+            ));
+        }
+        Notice::NotADecision { path, why } => {
+            ui.print_message(format_args!(
+                "{}: `{path}` does not count as a decision: {why}; next: git checkout -- {path}, or delete it",
+                styled(WARN, "warning")
+            ));
         }
         Notice::Masked { what } => {
             ui.print_message(format_args!("{}: {what}", styled(WARN, "note")))

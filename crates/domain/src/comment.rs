@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::decision::DecisionId;
 use crate::ids::{NodeId, OperationId, Principal};
 use crate::node::Node;
 use crate::record::Recorded;
@@ -19,6 +20,9 @@ pub struct Comment {
     pub by: Principal,
     pub at: Timestamp,
     pub text: String,
+    /// Its decision, where decisions are files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<DecisionId>,
 }
 
 impl Recorded for Comment {
@@ -30,7 +34,12 @@ impl Comment {
     #[must_use]
     pub fn record_key(&self) -> String {
         // Zero-padded, because keys are sorted as text.
-        format!("{}{:012}", comment_key_prefix(self.node), self.operation.0)
+        let key = format!("{}{:012}", comment_key_prefix(self.node), self.operation.0);
+        // One operation can receive several comments.
+        match &self.decision {
+            Some(decision) => format!("{key}-{}", decision.short_id()),
+            None => key,
+        }
     }
 
     /// Whether the comment is open: the plan was neither changed nor decided on since.

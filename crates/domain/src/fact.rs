@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use crate::approval::{Approval, Condemnation};
 use crate::cascade::StatusChangeGroup;
+use crate::decision::KnownDecision;
 use crate::ids::{NodeId, OperationId, VersionHash};
 use crate::node::{Content, Description, Node, Progress};
-use crate::record::RecordKey;
+use crate::record::{RecordKey, Recorded as _};
 use crate::secrets;
 use crate::time::Timestamp;
 
@@ -102,6 +103,10 @@ impl Fact {
             // Texts are never deleted by an undo, and this record is how a version with a secret
             // finds its masked text.
             Self::RecordChanged { record, .. } if secrets::is_masked_text(record) => return None,
+            // A decision is taken back by another one, so that a merge does not bring it back.
+            Self::RecordChanged { record, .. } if record.kind == KnownDecision::KIND => {
+                return None;
+            }
             Self::RecordChanged { before, after, .. } => swap(before, after),
             Self::UndoneChanged { before, after, .. } => swap(before, after),
             // The backup file stays on disk as well: it is a safety copy for people.

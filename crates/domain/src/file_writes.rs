@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::decision;
 use crate::fact::Fact;
 use crate::ids::{Digest32, OperationId, VersionHash};
 use crate::operation::Operation;
@@ -98,7 +99,8 @@ impl FileWrites {
         })
     }
 
-    /// Returns the files an operation wrote, except readable backups, which an undo keeps.
+    /// Returns the files an operation wrote, except readable backups and decisions, which an undo
+    /// keeps.
     #[must_use]
     pub fn files_of_operation(operation: &Operation) -> Vec<FileWrite> {
         let written = operation.facts.iter().find_map(|fact| match fact {
@@ -122,7 +124,7 @@ impl FileWrites {
         files
             .unwrap_or_default()
             .into_iter()
-            .filter(|file| !is_backup(&file.path))
+            .filter(|file| !is_backup(&file.path) && !decision::is_decision_file(&file.path))
             .collect()
     }
 }
@@ -154,8 +156,11 @@ impl FileWrite {
     /// Whether the path is an ordinary project file, not settings, hooks or the git repository.
     #[must_use]
     pub fn is_project_file(&self) -> bool {
-        // Rejects hidden components and with them `..`. The only hidden folder allowed is the one
-        // of plan documents.
+        if decision::is_decision_file(&self.path) {
+            return true;
+        }
+        // Rejects hidden components and with them `..`. The only other hidden folder allowed is the
+        // one of plan documents.
         let documents = self
             .path
             .strip_prefix(plan_document::PLANS_FOLDER)
@@ -247,6 +252,12 @@ mod tests {
         for (path, is_ours) in [
             ("acts/a.md", true),
             (".throughline/plans/search/plan.json", true),
+            (
+                ".throughline/decisions/ab/ab00000000000000000000000000000000000000.json",
+                true,
+            ),
+            (".throughline/decisions/ab/config.toml", false),
+            (".throughline/decisions/../config.toml", false),
             (".throughline/plans/../config.toml", false),
             (".throughline/config.toml", false),
             ("a/.git/config", false),

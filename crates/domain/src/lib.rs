@@ -12,6 +12,7 @@ pub mod cascade;
 pub mod comment;
 pub mod compaction;
 pub mod consistency;
+pub mod decision;
 pub mod detection;
 pub mod diff;
 pub mod expected_version;

@@ -48,7 +48,7 @@ pub use clock::{SystemClock, local_time_zone};
 pub use dry_run::{ReadOnlyFiles, copy_in_memory};
 pub use durable::write_atomically;
 pub use engine::EngineSettings;
-pub use git::{DiskGit, GitChanges};
+pub use git::{DiskDecisions, DiskGit, GitChanges};
 pub use known_heads::KnownHeads;
 pub use known_stores::KnownStores;
 pub use layout::{Layout, SharedProject};

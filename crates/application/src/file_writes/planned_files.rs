@@ -131,6 +131,12 @@ impl<'f> PlannedFiles<'f> {
         Ok(())
     }
 
+    /// Drops the plan: nothing is written.
+    pub(crate) fn discard(&self) {
+        self.writes.borrow_mut().clear();
+        self.sessions.borrow_mut().clear();
+    }
+
     /// Returns whether nothing is to be written.
     pub(crate) fn is_empty(&self) -> bool {
         self.writes.borrow().is_empty() && self.sessions.borrow().is_empty()

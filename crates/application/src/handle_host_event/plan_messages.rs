@@ -193,6 +193,10 @@ pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
         Notice::NotRecorded { .. }
         | Notice::NoBackup { .. }
         | Notice::NotWritten { .. }
-        | Notice::CaughtUp { .. } => None,
+        | Notice::CaughtUp { .. }
+        | Notice::DecisionsWritten { .. }
+        | Notice::DecisionsVanished { .. }
+        | Notice::DecisionsWaiting { .. }
+        | Notice::NotADecision { .. } => None,
     }
 }

@@ -21,6 +21,7 @@ use domain::ports::{
 use domain::profile::{Level, Profile, ReadAlias, parent_folder};
 
 use crate::context::{Context, Notice};
+use crate::decisions::{DecisionChanges, find_decision_changes};
 use crate::failure::Failure;
 use crate::file_writes::unwritten_paths;
 
@@ -50,6 +51,8 @@ pub(crate) struct ScanResult {
     pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
     /// Nodes whose file names another parent now.
     pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
+    /// Decisions that came or went.
+    pub(crate) decisions: DecisionChanges,
     /// Every recorded node, if the scope includes the whole tree.
     pub(crate) nodes: Rc<Vec<Node>>,
 }
@@ -57,7 +60,7 @@ pub(crate) struct ScanResult {
 impl ScanResult {
     /// Returns whether everything is as recorded.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.sightings.is_empty() && self.moves.is_empty()
+        self.sightings.is_empty() && self.moves.is_empty() && self.decisions.is_empty()
     }
 }
 
@@ -68,6 +71,14 @@ pub(crate) fn scan_plan_files(
     scope: ScanScope,
     next_node: NodeId,
 ) -> Result<ScanResult, Failure> {
+    let is_whole = !matches!(scope, ScanScope::Lineage(_) | ScanScope::Family(_));
+    let decisions = find_decision_changes(ctx, state, is_whole)?;
+    // Decisions come with the texts they are about, so the other plans are scanned too.
+    let scope = if decisions.is_empty() || is_whole {
+        scope
+    } else {
+        ScanScope::Everything
+    };
     let mut surveyor = Scanner {
         ctx,
         files: ctx.files,
@@ -89,6 +100,7 @@ pub(crate) fn scan_plan_files(
         ScanScope::Everything => surveyor.scan_changed()?,
         ScanScope::WholeTree | ScanScope::EverythingAnew => surveyor.scan_everything()?,
     }
+    surveyor.survey.decisions = decisions;
     Ok(surveyor.survey)
 }
 

@@ -1,5 +1,6 @@
 //! `tl state adopt`: trusts a state that came with a clone or copy, and connects to its shared database.
 
+use application::decisions::adopt_decisions;
 use application::project_status::load_project_status;
 use application::record_event::record_event;
 use application::{Failure, FailureKind};
@@ -78,6 +79,7 @@ impl AdoptArgs {
         // now.
         project.report_recoveries(app.ui, &told);
         project.run_on_store(app.ui, &*store, &|ctx| {
+            adopt_decisions(ctx)?;
             record_event(ctx, Verb::Adopt, "adopt the state of this project")
         })?;
         let view = project.run_on_store(app.ui, &*store, &load_project_status)?;

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use application::decisions::adopt_new_project;
 use application::record_event::record_event;
 use application::{Failure, FailureKind};
 use clap::Args;
@@ -265,7 +266,10 @@ impl InitArgs {
         };
         if is_new {
             let summary = format!("init with profiles {}", outcome.profiles.join(", "));
-            project.run(app.ui, &|ctx| record_event(ctx, Verb::Init, &summary))?;
+            project.run(app.ui, &|ctx| {
+                adopt_new_project(ctx)?;
+                record_event(ctx, Verb::Init, &summary)
+            })?;
             outcome.made.push(state);
         } else {
             outcome.kept.push(state);

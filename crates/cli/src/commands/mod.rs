@@ -12,6 +12,7 @@ mod comment;
 mod compact;
 mod completions;
 mod config;
+mod decisions;
 mod demo;
 mod diff;
 mod doc;
@@ -208,6 +209,7 @@ commands! {
         Gate "gate" => gate::GateArgs,
         Mcp "mcp" => mcp::McpArgs,
         Hook "hook" => hook::HookArgs,
+        Decisions "decisions" => decisions::DecisionsArgs,
         Serve "serve" => serve::ServeArgs,
         Check "check" => check::CheckArgs,
         Config "config" => config::ConfigArgs,

@@ -29,6 +29,7 @@ mod flow;
 mod focus;
 mod gate;
 mod generation;
+mod git_decisions;
 mod help;
 mod hook;
 mod hook_approvals;

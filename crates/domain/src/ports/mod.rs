@@ -4,6 +4,7 @@
 
 mod clock;
 mod command_runner;
+mod decision_folder;
 mod git;
 mod plan_files;
 mod repository_changes;
@@ -13,6 +14,7 @@ mod token_store;
 
 pub use clock::Clock;
 pub use command_runner::{CommandOutput, CommandRunner, NoCommands};
+pub use decision_folder::{DecisionFolder, DecisionListing, StateMark};
 pub use git::{ChangedLines, Git, GitHead, HeadMove, HeadMoveKind, NamedCommit, NoRepository};
 pub use plan_files::{
     FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,

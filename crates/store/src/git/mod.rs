@@ -8,6 +8,7 @@
 mod changes;
 mod command;
 mod commit_search;
+mod decision_folder;
 mod head;
 mod history;
 mod index;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 use domain::ports::{ChangedLines, Git, GitHead, HeadMove, NamedCommit, StoreFault};
 
 pub use changes::GitChanges;
+pub use decision_folder::DiskDecisions;
 use line_count_cache::CacheLookup;
 use repository_paths::RepositoryPaths;
 

@@ -1,0 +1,475 @@
+//! Takes over the decisions that came or went with git: a pull, a merge, a checkout, a stash.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use domain::comment::Comment;
+use domain::decision::{
+    Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, NodeVerdict, Verdict,
+    parse_decision_file, stand_on_decisions,
+};
+use domain::fact::Fact;
+use domain::ids::{CanonicalHash, NodeId, OperationId};
+use domain::node::{Node, Progress};
+use domain::policy::ApprovalPolicy;
+use domain::ports::{
+    DecisionFolder, DecisionListing, FileReadResult, Snapshot, StateMark, Transaction,
+};
+use domain::record::record_changed_fact;
+use domain::text::count_with_noun;
+
+use super::attach::verdict_facts;
+use super::{
+    MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decisions, load_node_key,
+};
+use crate::context::{Context, Notice};
+use crate::failure::Failure;
+
+/// The decisions that came or went since the last look.
+#[derive(Debug, Default)]
+pub(crate) struct DecisionChanges {
+    /// Records to write, with what was known before.
+    changed: Vec<(Option<KnownDecision>, KnownDecision)>,
+    /// The look they were found by.
+    listing: Option<DecisionListing>,
+    /// Whether some do not count yet: a push or an adoption, which change no file, can change that.
+    has_waiting: bool,
+}
+
+impl DecisionChanges {
+    /// Returns changes that were not found by a look.
+    pub(crate) fn from_changed(changed: Vec<(Option<KnownDecision>, KnownDecision)>) -> Self {
+        Self {
+            changed,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the folder is as recorded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty()
+    }
+
+    /// Remembers a look that found everything as committed, so that the next one compares with it.
+    ///
+    /// Never called inside a transaction: if that failed, the changes would be taken for recorded.
+    pub(crate) fn remember(&self, ctx: &Context<'_>) {
+        if let (Some(folder), Some(listing)) = (ctx.decisions, &self.listing)
+            && self.is_empty()
+            && !self.has_waiting
+        {
+            folder.remember_look(listing);
+        }
+    }
+
+    /// Returns a one-line summary: `received: approval of act-1 by human:ann`.
+    pub(crate) fn summarise(&self) -> String {
+        let name = |wanted: bool| -> Vec<String> {
+            self.changed
+                .iter()
+                .filter(|(_, after)| after.counts() == wanted && after.trusted)
+                .filter(|(before, after)| {
+                    before.as_ref().is_some_and(KnownDecision::counts) != after.counts()
+                })
+                .map(|(_, after)| after.decision.describe_briefly())
+                .collect()
+        };
+        let part = |word: &str, names: Vec<String>| match names.as_slice() {
+            [] => None,
+            [one] => Some(format!("{word}: {one}")),
+            [first, rest @ ..] => Some(format!(
+                "{word}: {first} and {}",
+                count_with_noun(rest.len(), "other decision", "other decisions")
+            )),
+        };
+        let waiting = self
+            .changed
+            .iter()
+            .filter(|(before, after)| before.is_none() && after.present && !after.trusted);
+        let waiting: Vec<String> = waiting
+            .map(|(_, after)| after.decision.describe_briefly())
+            .collect();
+        let parts = [
+            part("received through git, not counted yet", waiting),
+            part("received through git", name(true)),
+            part("gone with the branch", name(false)),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Compares the decision files with the recorded decisions.
+pub(crate) fn find_decision_changes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    thorough: bool,
+) -> Result<DecisionChanges, Failure> {
+    let Some(folder) = ctx.decisions else {
+        return Ok(DecisionChanges::default());
+    };
+    let mark = StateMark {
+        store: state.store_id()?,
+        operation: state.last_operation_id()?,
+    };
+    let Some(listing) = folder.list_changed(&mark, thorough)? else {
+        return Ok(DecisionChanges::default());
+    };
+    let mut known: HashMap<DecisionId, KnownDecision> = HashMap::new();
+    for one in load_all_decisions(state)?.into_values().flatten() {
+        known.extend(one.id.clone().map(|id| (id, one)));
+    }
+    let mut changed = Vec::new();
+    for one in known.values() {
+        let is_there = one.id.as_ref().is_some_and(|id| listing.ids.contains(id));
+        if one.present != is_there {
+            let after = KnownDecision {
+                present: is_there,
+                vanished: !is_there && listing.is_head_unmoved,
+                ..one.clone()
+            };
+            changed.push((Some(one.clone()), after));
+        }
+    }
+    report_vanished(ctx, folder, &listing, &changed)?;
+    for id in listing.ids.iter().filter(|id| !known.contains_key(id)) {
+        changed.extend(read_decision(ctx, id).map(|decision| {
+            let new = KnownDecision {
+                id: Some(id.clone()),
+                decision,
+                present: true,
+                trusted: false,
+                vanished: false,
+            };
+            (None, new)
+        }));
+    }
+    // Decisions that did not count when they came may do so now: they were pushed meanwhile.
+    let waiting = known
+        .values()
+        .filter(|one| one.present && !one.trusted)
+        .map(|one| (Some(one.clone()), one.clone()));
+    changed.extend(waiting);
+    let has_waiting = trust_decisions(ctx, folder, &mut changed)?;
+    changed.retain(|(before, after)| before.as_ref() != Some(after));
+    changed.sort_by(|a, b| a.1.id.cmp(&b.1.id));
+    Ok(DecisionChanges {
+        changed,
+        listing: Some(listing),
+        has_waiting,
+    })
+}
+
+/// Reports decisions made here whose files vanished although no commit was checked out.
+fn report_vanished(
+    ctx: &Context<'_>,
+    folder: &dyn DecisionFolder,
+    listing: &DecisionListing,
+    changed: &[(Option<KnownDecision>, KnownDecision)],
+) -> Result<(), Failure> {
+    if !listing.is_head_unmoved || changed.iter().all(|(_, after)| after.present) {
+        return Ok(());
+    }
+    let made_here = folder.made_here()?;
+    let is_ours = |one: &KnownDecision| one.id.as_ref().is_some_and(|id| made_here.contains(id));
+    let vanished: Vec<String> = changed
+        .iter()
+        .filter(|(_, after)| !after.present && is_ours(after))
+        .map(|(_, after)| after.decision.describe_briefly())
+        .collect();
+    if let Some(first) = vanished.first() {
+        ctx.push_notice(Notice::DecisionsVanished {
+            first: first.clone(),
+            count: vanished.len(),
+        });
+    }
+    Ok(())
+}
+
+/// Reads a decision file; one that is not a decision is reported and does not count.
+fn read_decision(ctx: &Context<'_>, id: &DecisionId) -> Option<Decision> {
+    let path = id.file_path();
+    let why = match ctx.files.read_file(&path, MAX_DECISION_FILE_BYTES) {
+        FileReadResult::Text { text, .. } => match parse_decision_file(id, &text) {
+            Ok(decision) => return Some(decision),
+            Err(problem) => problem.to_string(),
+        },
+        // Gone again since the listing: the next look finds the folder changed.
+        FileReadResult::Missing => return None,
+        FileReadResult::Unreadable { why, .. } => why,
+    };
+    ctx.push_notice(Notice::NotADecision { path, why });
+    None
+}
+
+/// Decides which of the present decisions count, and returns whether some do not.
+fn trust_decisions(
+    ctx: &Context<'_>,
+    folder: &dyn DecisionFolder,
+    changed: &mut [(Option<KnownDecision>, KnownDecision)],
+) -> Result<bool, Failure> {
+    if changed.iter().all(|(_, after)| after.trusted) {
+        return Ok(false);
+    }
+    let made_here = folder.made_here()?;
+    let is_adopted = folder.is_adopted();
+    // Under `human` an approval that no remote-tracking branch has could have been written by an
+    // agent in this working tree. What makes a plan stricter needs no proof.
+    let needs_remote = |one: &KnownDecision| {
+        ctx.policy.approval == ApprovalPolicy::Human
+            && matches!(
+                one.decision.what,
+                Verdict::Approved { .. } | Verdict::Withdrawn { .. }
+            )
+    };
+    let asked: BTreeSet<DecisionId> = changed
+        .iter()
+        .map(|(_, after)| after)
+        .filter(|one| is_adopted && !one.trusted && needs_remote(one))
+        .filter_map(|one| one.id.clone())
+        .filter(|id| !made_here.contains(id))
+        .collect();
+    let pushed = folder.find_in_remote_history(&asked)?;
+    let mut waiting = 0;
+    for (_, one) in changed.iter_mut().filter(|(_, one)| !one.trusted) {
+        let Some(id) = &one.id else { continue };
+        one.trusted =
+            made_here.contains(id) || is_adopted && (!needs_remote(one) || pushed.contains(id));
+        waiting += usize::from(one.present && !one.trusted);
+    }
+    if waiting > 0 {
+        ctx.push_notice(Notice::DecisionsWaiting {
+            count: waiting,
+            is_adopted,
+        });
+    }
+    Ok(waiting > 0)
+}
+
+/// Adds the facts of changed decisions to those of the observed files.
+///
+/// Also for nodes whose text changed: of several approvals the one for the present text holds.
+pub(crate) fn receive_decisions(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    changes: &DecisionChanges,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
+    if ctx.decisions.is_none() {
+        return Ok(());
+    }
+    let operation = tx.next_operation_id()?;
+    let after = ObservedNodes::from_facts(facts);
+    let mut affected = after.find_affected(tx)?;
+    for (_, one) in &changes.changed {
+        let key = one.decision.node.clone();
+        if !affected.contains_key(&key)
+            && let Some(id) = find_node_by_key(tx, &key)?
+        {
+            affected.insert(key, id);
+        }
+    }
+    let all = if affected.len() >= MIN_NODES_TO_READ_ALL {
+        Some(load_all_decisions(tx)?)
+    } else {
+        None
+    };
+    let mut by_node: HashMap<&str, Vec<&(Option<KnownDecision>, KnownDecision)>> = HashMap::new();
+    for change in &changes.changed {
+        by_node
+            .entry(change.1.decision.node.as_str())
+            .or_default()
+            .push(change);
+    }
+    for (key, id) in &affected {
+        let mut known = match &all {
+            Some(all) => all.get(key).cloned().unwrap_or_default(),
+            None => load_decisions(tx, key)?,
+        };
+        for (_, changed) in by_node.get(key.as_str()).into_iter().flatten() {
+            known.retain(|one| one.id != changed.id);
+            known.push(changed.clone());
+        }
+        if known.is_empty() {
+            continue;
+        }
+        let state = after.state_of(tx, *id)?;
+        let standing = stand_on_decisions(&known, state.text, state.parent_text);
+        facts.extend(verdict_facts(*id, &state.verdict, standing.verdict));
+        let is_taken_back = by_node
+            .get(key.as_str())
+            .into_iter()
+            .flatten()
+            .any(|(_, one)| matches!(one.decision.what, Verdict::Progress { .. }) && !one.counts());
+        let progress = standing
+            .progress
+            .or_else(|| is_taken_back.then_some(Progress::Pending));
+        if let Some(progress) = progress
+            && progress != state.progress
+        {
+            facts.push(Fact::ProgressChanged {
+                node: *id,
+                before: state.progress,
+                after: progress,
+            });
+        }
+    }
+    for (before, one) in &changes.changed {
+        let Some(id) = &one.id else { continue };
+        let key = KnownDecision::record_key(&one.decision.node, id);
+        facts.extend(record_changed_fact(&key, before.as_ref(), Some(one)));
+        if let Some(node) = affected.get(&one.decision.node) {
+            facts.extend(comment_fact(tx, *node, id, one, operation)?);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the fact that adds or removes the comment of a decision.
+fn comment_fact(
+    tx: &dyn Transaction,
+    node: NodeId,
+    id: &DecisionId,
+    one: &KnownDecision,
+    operation: OperationId,
+) -> Result<Option<Fact>, Failure> {
+    let Verdict::Commented { text } = &one.decision.what else {
+        return Ok(None);
+    };
+    let prefix = domain::comment::comment_key_prefix(node);
+    let recorded = domain::record::read_records::<Comment>(tx, &prefix)?
+        .into_iter()
+        .map(|(_, comment)| comment)
+        .find(|comment| comment.decision.as_ref() == Some(id));
+    let wanted = one.counts().then(|| Comment {
+        node,
+        operation,
+        by: one.decision.by.clone(),
+        at: one.decision.at,
+        text: text.clone(),
+        decision: Some(id.clone()),
+    });
+    Ok(match (recorded, wanted) {
+        (None, Some(new)) => record_changed_fact(&new.record_key(), None, Some(&new)),
+        (Some(old), None) => record_changed_fact(&old.record_key(), Some(&old), None),
+        _ => None,
+    })
+}
+
+/// The nodes as the observed facts leave them.
+struct ObservedNodes {
+    added: BTreeMap<NodeId, Node>,
+    texts: BTreeMap<NodeId, Option<CanonicalHash>>,
+    progress: BTreeMap<NodeId, Progress>,
+}
+
+/// What a node's decisions are compared with.
+struct NodeState {
+    text: Option<CanonicalHash>,
+    parent_text: Option<CanonicalHash>,
+    verdict: NodeVerdict,
+    progress: Progress,
+}
+
+impl ObservedNodes {
+    fn from_facts(facts: &[Fact]) -> Self {
+        let (mut added, mut texts, mut progress) =
+            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        for fact in facts {
+            match fact {
+                Fact::NodeAdded { node } => {
+                    texts.insert(node.id, node.content.canonical_hash());
+                    added.insert(node.id, (**node).clone());
+                }
+                Fact::ContentChanged { node, after, .. } => {
+                    texts.insert(*node, after.canonical_hash());
+                }
+                Fact::ProgressChanged { node, after, .. } => {
+                    progress.insert(*node, *after);
+                }
+                _ => {}
+            }
+        }
+        Self {
+            added,
+            texts,
+            progress,
+        }
+    }
+
+    /// Returns the nodes whose texts changed, and their children, by the key of their decisions.
+    fn find_affected(&self, tx: &dyn Transaction) -> Result<BTreeMap<String, NodeId>, Failure> {
+        let mut found = BTreeMap::new();
+        for id in self.texts.keys() {
+            if let Some(key) = self.key_of(tx, *id)? {
+                found.insert(key, *id);
+            }
+            if self.added.contains_key(id) {
+                continue;
+            }
+            for child in tx.load_children(*id)? {
+                found.insert(load_node_key(tx, &child)?, child.id);
+            }
+        }
+        Ok(found)
+    }
+
+    fn key_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<Option<String>, Failure> {
+        let mut aliases = Vec::new();
+        let mut above = Some(id);
+        while let Some(id) = above {
+            match self.added.get(&id) {
+                Some(node) => {
+                    above = node.parent;
+                    aliases.push(node.alias.clone());
+                    if above.is_none() {
+                        aliases.reverse();
+                        return Ok(Some(Decision::node_key(&node.profile, &aliases.join("/"))));
+                    }
+                }
+                None => {
+                    let Some(node) = tx.load_node(id)? else {
+                        return Ok(None);
+                    };
+                    let mut key = load_node_key(tx, &node)?;
+                    for alias in aliases.iter().rev() {
+                        key.push('/');
+                        key.push_str(alias);
+                    }
+                    return Ok(Some(key));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn state_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<NodeState, Failure> {
+        let node = match self.added.get(&id) {
+            Some(node) => Some(node.clone()),
+            None => tx.load_node(id)?,
+        };
+        let parent = node.as_ref().and_then(|node| node.parent);
+        let parent_text = match parent {
+            Some(parent) => self.text_of(tx, parent)?,
+            None => None,
+        };
+        Ok(NodeState {
+            text: self.text_of(tx, id)?,
+            parent_text,
+            progress: self
+                .progress
+                .get(&id)
+                .copied()
+                .or(node.as_ref().map(|node| node.progress))
+                .unwrap_or_default(),
+            verdict: node.map(super::attach::verdict_of_node).unwrap_or_default(),
+        })
+    }
+
+    fn text_of(&self, tx: &dyn Transaction, id: NodeId) -> Result<Option<CanonicalHash>, Failure> {
+        match self.texts.get(&id) {
+            Some(text) => Ok(*text),
+            None => Ok(tx
+                .load_node(id)?
+                .and_then(|node| node.content.canonical_hash())),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Decisions as files: clones that share approvals, rejections, progress and comments through git.
+
+use std::path::{Path, PathBuf};
+
+use testkit::Project;
+
+use crate::{binary, finished};
+
+/// A clone of a shared repository, as one person uses it.
+struct Copy {
+    project: Project,
+}
+
+impl Copy {
+    /// Runs git and returns what it said.
+    #[expect(clippy::disallowed_methods, reason = "a test needs a repository")]
+    fn try_git(&self, arguments: &[&str]) -> (i32, String) {
+        let mut command = std::process::Command::new("git");
+        command
+            .args(["-c", "user.name=a", "-c", "user.email=a@b.c"])
+            .args([
+                "-c",
+                "commit.gpgsign=false",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(["-c", "pull.rebase=false", "-c", "merge.conflictStyle=merge"])
+            .args(arguments)
+            .current_dir(self.project.root())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("GIT_EDITOR", "true");
+        let output = finished(&mut command);
+        (output.code, format!("{}{}", output.stdout, output.stderr))
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let (code, said) = self.try_git(arguments);
+        assert_eq!(code, 0, "git {arguments:?}: {said}");
+        said
+    }
+
+    fn commit_all(&self, message: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", message]);
+    }
+
+    fn push(&self) {
+        self.git(&["push", "-q", "origin", "HEAD:main"]);
+    }
+
+    fn pull(&self) {
+        self.git(&["pull", "-q", "--no-edit", "origin", "main"]);
+    }
+
+    fn statuses(&self) -> Vec<(String, String)> {
+        ["act-1", "act-1/chapter-01", "act-1/chapter-02"]
+            .into_iter()
+            .map(|node| (node.to_owned(), self.project.status(node)))
+            .collect()
+    }
+
+    fn status_of_tree(&self) -> String {
+        self.git(&["status", "--porcelain"])
+    }
+}
+
+fn bare_repository(folder: &Path) -> PathBuf {
+    folder.join("origin.git")
+}
+
+/// A story in a repository with a remote, act 1 approved and pushed.
+fn shared_story() -> (tempfile::TempDir, Copy) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = Copy {
+        project: Project::empty(binary()),
+    };
+    let origin = bare_repository(folder.path());
+    copy.git(&["init", "-q", "--bare", &origin.to_string_lossy()]);
+    copy.git(&["init", "-q"]);
+    copy.git(&["checkout", "-q", "-b", "main"]);
+    copy.git(&["remote", "add", "origin", &origin.to_string_lossy()]);
+    copy.project.ok(&["init", "--profile", "story"]);
+    for (file, text) in [
+        (
+            "acts/act-1/strategic-plan.md",
+            "# Act one\n\nThe ship leaves.\n",
+        ),
+        (
+            "acts/act-1/chapters/chapter-01/plan.md",
+            "# Chapter one\n\nMara boards.\n",
+        ),
+        (
+            "acts/act-1/chapters/chapter-02/plan.md",
+            "# Chapter two\n\nThe storm.\n",
+        ),
+    ] {
+        copy.project.write(file, text);
+    }
+    // Everyday git must work whatever is ignored; these are ours and not for git.
+    copy.project.write(
+        ".git/info/exclude",
+        "/.throughline/state/\n/.throughline/cache/\n",
+    );
+    copy.project.ok(&["approve", "act-1"]);
+    copy.commit_all("plans");
+    copy.push();
+    (folder, copy)
+}
+
+/// Another person's clone, adopted.
+fn adopted_clone(folder: &Path) -> Copy {
+    let copy = unadopted_clone(folder);
+    copy.project.ok(&["state", "adopt", "--yes"]);
+    copy
+}
+
+fn unadopted_clone(folder: &Path) -> Copy {
+    let copy = Copy {
+        project: Project::empty(binary()),
+    };
+    let origin = bare_repository(folder);
+    copy.git(&["init", "-q"]);
+    copy.git(&["checkout", "-q", "-b", "main"]);
+    copy.git(&["remote", "add", "origin", &origin.to_string_lossy()]);
+    copy.git(&["pull", "-q", "origin", "main"]);
+    copy.project.write(
+        ".git/info/exclude",
+        "/.throughline/state/\n/.throughline/cache/\n",
+    );
+    if copy.project.run(&["status"]).code != 0 {
+        copy.project.ok(&["state", "rebuild"]);
+    }
+    copy
+}
+
+#[test]
+fn a_colleagues_approval_arrives_with_the_merge_and_is_never_lost() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    assert_eq!(bob.project.status("act-1"), "approved");
+    bob.project.ok(&["approve", "act-1/chapter-01"]);
+    bob.commit_all("bob approves");
+    bob.push();
+    ann.project.ok(&["approve", "act-1/chapter-02"]);
+    ann.commit_all("ann approves");
+    ann.pull();
+    let told = ann.project.ok(&["status"]);
+    assert!(
+        told.stderr
+            .contains("received through git: approval of act-1/chapter-01"),
+        "{}",
+        told.stderr
+    );
+    for (node, status) in ann.statuses() {
+        assert_eq!(status, "approved", "{node}");
+    }
+    ann.project.ok(&["check"]);
+    ann.project.ok(&["state", "repair"]);
+    assert_eq!(ann.status_of_tree(), "");
+    ann.push();
+    bob.pull();
+    assert_eq!(bob.statuses(), ann.statuses());
+    let carl = adopted_clone(folder.path());
+    assert_eq!(carl.statuses(), ann.statuses());
+    for copy in [&ann, &bob, &carl] {
+        assert_eq!(copy.status_of_tree(), "");
+    }
+}
+
+#[test]
+fn a_clone_counts_the_decisions_of_others_after_adoption() {
+    let (folder, _ann) = shared_story();
+    let bob = unadopted_clone(folder.path());
+    let told = bob.project.ok(&["status"]);
+    assert_eq!(bob.project.status("act-1"), "draft");
+    assert!(told.stderr.contains("tl state adopt"), "{}", told.stderr);
+    bob.project.ok(&["state", "adopt", "--yes"]);
+    assert_eq!(bob.project.status("act-1"), "approved");
+}
+
+#[test]
+fn an_undone_approval_stays_undone_after_a_merge() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    ann.project.ok(&["undo"]);
+    assert_eq!(ann.project.status("act-1"), "draft");
+    ann.commit_all("ann takes it back");
+    ann.push();
+    bob.project
+        .ok(&["comment", "act-1", "-m", "Шторм слишком рано"]);
+    bob.commit_all("bob comments");
+    bob.pull();
+    assert_eq!(bob.project.status("act-1"), "draft");
+    bob.push();
+    ann.pull();
+    assert_eq!(ann.project.status("act-1"), "draft");
+    let comments = ann.project.json(&["comment", "act-1"]);
+    assert_eq!(comments[0]["text"], "Шторм слишком рано");
+}
+
+#[test]
+fn decisions_go_and_come_with_their_branch() {
+    let (_folder, ann) = shared_story();
+    ann.git(&["checkout", "-q", "-b", "side"]);
+    ann.project.ok(&["approve", "act-1/chapter-01"]);
+    ann.project.ok(&["progress", "act-1/chapter-01", "active"]);
+    ann.project
+        .ok(&["invalidate", "act-1/chapter-02", "--reason", "too long"]);
+    ann.commit_all("decisions");
+    ann.git(&["checkout", "-q", "main"]);
+    assert_eq!(ann.project.status("act-1/chapter-01"), "draft");
+    assert_eq!(ann.project.status("act-1/chapter-02"), "draft");
+    assert_eq!(
+        ann.project.json(&["show", "act-1/chapter-01"])["progress"],
+        "pending"
+    );
+    assert_eq!(ann.status_of_tree(), "");
+    ann.git(&["checkout", "-q", "side"]);
+    assert_eq!(ann.project.status("act-1/chapter-01"), "approved");
+    assert_eq!(ann.project.status("act-1/chapter-02"), "invalid");
+    assert_eq!(
+        ann.project.json(&["show", "act-1/chapter-01"])["progress"],
+        "active"
+    );
+    ann.project.ok(&["check"]);
+}
+
+#[test]
+fn opposite_decisions_are_both_kept_and_the_stricter_holds() {
+    let (folder, ann) = shared_story();
+    let bob = adopted_clone(folder.path());
+    bob.project
+        .ok(&["invalidate", "act-1/chapter-01", "--reason", "weak"]);
+    bob.commit_all("bob rejects");
+    bob.push();
+    ann.project.ok(&["approve", "act-1/chapter-01"]);
+    ann.commit_all("ann approves");
+    ann.pull();
+    assert_eq!(ann.project.status("act-1/chapter-01"), "invalid");
+    let listed = ann.project.json(&["decisions", "act-1/chapter-01"]);
+    let in_force = listed.as_array().expect("a list").iter();
+    assert_eq!(in_force.filter(|one| one["in_force"] == true).count(), 2);
+    ann.project.ok(&["approve", "act-1/chapter-01", "--force"]);
+    assert_eq!(ann.project.status("act-1/chapter-01"), "approved");
+}
+
+#[test]
+fn a_lost_file_is_reported_and_written_again() {
+    let (_folder, ann) = shared_story();
+    ann.project.ok(&["approve", "act-1/chapter-01"]);
+    ann.project.ok(&["status"]);
+    ann.git(&["clean", "-fdq", ".throughline/decisions"]);
+    let told = ann.project.ok(&["status"]);
+    assert!(
+        told.stderr.contains("tl decisions restore"),
+        "{}",
+        told.stderr
+    );
+    assert_eq!(ann.project.status("act-1/chapter-01"), "draft");
+    ann.project.ok(&["decisions", "restore"]);
+    assert_eq!(ann.project.status("act-1/chapter-01"), "approved");
+    ann.project.ok(&["check"]);
+}
+
+#[test]
+fn the_state_can_be_deleted_without_losing_a_decision() {
+    let (_folder, ann) = shared_story();
+    ann.project.ok(&["approve", "act-1/chapter-01"]);
+    let before = ann.statuses();
+    for name in ["state.db", "state.db-wal", "state.db-shm", "journal.jsonl"] {
+        let _ = std::fs::remove_file(ann.project.root().join(".throughline").join(name));
+    }
+    for folder in ["state", "mirror"] {
+        let _ = std::fs::remove_dir_all(ann.project.root().join(".throughline").join(folder));
+    }
+    if ann.project.run(&["status"]).code != 0 {
+        ann.project.ok(&["state", "rebuild"]);
+    }
+    assert_eq!(ann.statuses(), before);
+}
+
+#[test]
+fn a_changed_or_foreign_file_does_not_count() {
+    let (_folder, ann) = shared_story();
+    ann.project.ok(&["status"]);
+    let listed = ann.project.json(&["decisions", "act-1"]);
+    let file = listed[0]["file"].as_str().expect("a path").to_owned();
+    let forged = ann.project.read(&file).replace("act-1", "act-1/chapter-01");
+    let name = "00".repeat(20);
+    ann.project
+        .write(&format!(".throughline/decisions/00/{name}.json"), forged);
+    let told = ann.project.ok(&["status"]);
+    assert!(told.stderr.contains("does not count"), "{}", told.stderr);
+    assert_eq!(ann.project.status("act-1/chapter-01"), "draft");
+    assert_eq!(ann.project.status("act-1"), "approved");
+}
+
+#[test]
+fn superseded_files_are_pruned_unless_a_branch_needs_them() {
+    let (_folder, ann) = shared_story();
+    ann.git(&["branch", "old"]);
+    ann.project.ok(&["undo"]);
+    ann.project.ok(&["approve", "act-1"]);
+    ann.commit_all("again");
+    ann.push();
+    let kept = ann.project.json(&["decisions", "prune"]);
+    assert_eq!(kept["removed"].as_array().map(Vec::len), Some(1), "{kept}");
+    assert_eq!(kept["kept"], 1);
+    ann.git(&["branch", "-D", "old"]);
+    ann.commit_all("pruned");
+    ann.push();
+    let pruned = ann.project.json(&["decisions", "prune"]);
+    assert_eq!(pruned["kept"], 0, "{pruned}");
+    assert_eq!(ann.project.status("act-1"), "approved");
+    ann.project.ok(&["check"]);
+}
+
+#[test]
+fn a_forge_merges_any_two_branches_without_a_conflict_in_our_files() {
+    let (_folder, ann) = shared_story();
+    for (branch, node) in [("one", "act-1/chapter-01"), ("two", "act-1/chapter-02")] {
+        ann.git(&["checkout", "-q", "-b", branch, "main"]);
+        ann.project
+            .ok(&["invalidate", "act-1", "--reason", "once more"]);
+        ann.project.ok(&["approve", "act-1", "--force"]);
+        ann.project.ok(&["approve", node]);
+        ann.project.ok(&["comment", node, "-m", branch]);
+        ann.project.ok(&["decisions", "prune"]);
+        ann.commit_all(branch);
+    }
+    let (code, said) = ann.try_git(&["merge-tree", "--write-tree", "one", "two"]);
+    assert_eq!(code, 0, "{said}");
+    ann.git(&["merge", "-q", "--no-edit", "one"]);
+    for (node, status) in ann.statuses() {
+        assert_eq!(status, "approved", "{node}");
+    }
+}

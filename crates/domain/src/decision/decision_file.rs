@@ -1,0 +1,214 @@
+//! The file of a decision: deterministic JSON with its own id and a checksum.
+//!
+//! The id is computed from the JSON and not from our types, so a decision with fields of a newer
+//! version is still verified.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256, Sha512};
+
+use super::{Decision, DecisionId, ID_DIGITS};
+
+/// Maximum size of a decision file: a comment of 10,000 characters with room to spare.
+pub const MAX_DECISION_FILE_BYTES: u64 = 256 * 1024;
+
+/// Format of the files, for readers of later versions.
+const FORMAT: u64 = 1;
+
+/// Why a file is not a decision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecisionFileProblem {
+    #[error("it is not JSON: {0}")]
+    NotJson(String),
+    #[error("it has conflict markers")]
+    ConflictMarkers,
+    #[error("its content does not match its name: it was changed after it was written")]
+    WrongId,
+    #[error("its checksum does not match its content")]
+    WrongChecksum,
+    #[error("a newer version wrote it (format {0})")]
+    Newer(u64),
+    #[error("it is not a decision this version knows: {0}")]
+    Unknown(String),
+}
+
+/// Renders a decision as its file, and returns its id.
+#[must_use]
+pub fn render_decision_file(decision: &Decision) -> (DecisionId, String) {
+    // Plain data with string keys; serialising it cannot fail.
+    let body = serde_json::to_value(decision).unwrap_or_default();
+    let mut body = match body {
+        Value::Object(body) => body,
+        _ => Map::new(),
+    };
+    body.insert("format".to_owned(), Value::from(FORMAT));
+    let content = canonical_json(&Value::Object(body.clone()));
+    let id = id_of_content(&content);
+    body.insert("id".to_owned(), Value::from(id.to_string()));
+    let checksum = checksum_lines(&content).into_iter().map(Value::from);
+    body.insert("checksum".to_owned(), Value::Array(checksum.collect()));
+    let mut text =
+        serde_json::to_string_pretty(&sort_keys(&Value::Object(body))).unwrap_or_default();
+    text.push('\n');
+    (id, text)
+}
+
+/// Parses a decision file and verifies it against its name.
+///
+/// # Errors
+/// [`DecisionFileProblem`].
+pub fn parse_decision_file(id: &DecisionId, text: &str) -> Result<Decision, DecisionFileProblem> {
+    if text.lines().any(|line| line.starts_with("<<<<<<< ")) {
+        return Err(DecisionFileProblem::ConflictMarkers);
+    }
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| DecisionFileProblem::NotJson(error.to_string()))?;
+    let Value::Object(mut body) = value else {
+        return Err(DecisionFileProblem::NotJson(
+            "it is not an object".to_owned(),
+        ));
+    };
+    let checksum = body.remove("checksum");
+    body.remove("id");
+    let content = canonical_json(&Value::Object(body.clone()));
+    if id_of_content(&content) != *id {
+        return Err(DecisionFileProblem::WrongId);
+    }
+    let expected = checksum_lines(&content).into_iter().map(Value::from);
+    if checksum != Some(Value::Array(expected.collect())) {
+        return Err(DecisionFileProblem::WrongChecksum);
+    }
+    match body.remove("format").and_then(|format| format.as_u64()) {
+        Some(FORMAT) => {}
+        Some(newer) => return Err(DecisionFileProblem::Newer(newer)),
+        None => return Err(DecisionFileProblem::Unknown("it has no format".to_owned())),
+    }
+    serde_json::from_value(Value::Object(body))
+        .map_err(|error| DecisionFileProblem::Unknown(error.to_string()))
+}
+
+fn id_of_content(content: &str) -> DecisionId {
+    let mut digits = hex_digits(&Sha256::digest(content.as_bytes()));
+    digits.truncate(ID_DIGITS);
+    DecisionId(digits)
+}
+
+/// Returns as many checksum lines as the content needs to be mostly checksum.
+///
+/// Git takes two files for one renamed file when half of their lines are alike. Two approvals of one
+/// plan share nearly all of their content, and a wrong rename ends in a conflict; checksums of
+/// different contents have no line in common.
+fn checksum_lines(content: &str) -> Vec<String> {
+    /// A line of the file: 128 digits, quotes, comma, indentation.
+    const LINE_BYTES: usize = 136;
+    // The pretty form is longer than the canonical one by indentation and line breaks.
+    let lines = (content.len() * 2).div_ceil(LINE_BYTES).max(3);
+    (0..lines)
+        .map(|line| hex_digits(&Sha512::digest(format!("{line}\n{content}").as_bytes())))
+        .collect()
+}
+
+fn hex_digits(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Returns the JSON text that the id is computed from: keys sorted, no white space.
+fn canonical_json(value: &Value) -> String {
+    sort_keys(value).to_string()
+}
+
+/// Returns the value with the keys of every object in order.
+fn sort_keys(value: &Value) -> Value {
+    // Explicit: whether `serde_json` sorts by itself depends on a feature that any dependency can
+    // switch on.
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<(&String, &Value)> = map.iter().collect();
+            entries.sort_by_key(|(key, _)| *key);
+            let sorted = entries
+                .into_iter()
+                .map(|(key, value)| (key.clone(), sort_keys(value)));
+            Value::Object(sorted.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sort_keys).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decision::Verdict;
+    use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
+    use crate::time::Timestamp;
+
+    fn approval(text: &str, at: i64) -> Decision {
+        Decision {
+            node: "story:act-1/глава-03".to_owned(),
+            what: Verdict::Approved {
+                text: CanonicalHash(Digest32::of_bytes(text.as_bytes())),
+                version: VersionHash::of_bytes(text.as_bytes()),
+                parent: None,
+                warnings: vec!["names Боб, whom act-1 does not name".to_owned()],
+            },
+            by: Principal::Human("ann".to_owned()),
+            at: Timestamp::from_millis(at),
+            supersedes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_back_and_bound_to_its_name() {
+        let decision = approval("text", 1);
+        let (id, text) = render_decision_file(&decision);
+        assert_eq!(parse_decision_file(&id, &text), Ok(decision.clone()));
+        assert_eq!(render_decision_file(&decision), (id.clone(), text.clone()));
+        let (other, _) = render_decision_file(&approval("text", 2));
+        assert_eq!(
+            parse_decision_file(&other, &text),
+            Err(DecisionFileProblem::WrongId)
+        );
+        let forged = text.replace("human:ann", "human:bob");
+        assert_eq!(
+            parse_decision_file(&id, &forged),
+            Err(DecisionFileProblem::WrongId)
+        );
+        let marked = format!("<<<<<<< HEAD\n{text}=======\n>>>>>>> b\n");
+        assert_eq!(
+            parse_decision_file(&id, &marked),
+            Err(DecisionFileProblem::ConflictMarkers)
+        );
+    }
+
+    #[test]
+    fn a_field_of_a_newer_version_does_not_break_the_id() {
+        let (_, text) = render_decision_file(&approval("text", 1));
+        let mut value: Value = serde_json::from_str(&text).expect("it is JSON");
+        let body = value.as_object_mut().expect("an object");
+        body.remove("id");
+        body.remove("checksum");
+        body.insert("mood".to_owned(), Value::from("glad"));
+        let content = canonical_json(&value);
+        let id = id_of_content(&content);
+        let body = value.as_object_mut().expect("an object");
+        let lines = checksum_lines(&content).into_iter().map(Value::from);
+        body.insert("checksum".to_owned(), Value::Array(lines.collect()));
+        assert!(parse_decision_file(&id, &value.to_string()).is_ok());
+    }
+
+    #[test]
+    fn two_approvals_of_one_text_have_less_than_half_in_common() {
+        let (_, first) = render_decision_file(&approval("text", 1));
+        let (_, second) = render_decision_file(&approval("text", 2));
+        let common: usize = first
+            .lines()
+            .filter(|line| second.lines().any(|other| other == *line))
+            .map(|line| line.len() + 1)
+            .sum();
+        assert!(common * 2 < first.len(), "{common} of {}", first.len());
+    }
+}

@@ -1,0 +1,291 @@
+//! Decisions: what people and agents decided about plans, as values that travel through git.
+//!
+//! A decision is immutable and named by the hash of its content, so any two histories merge by
+//! union. It names the node by its path, never by a number of this store. A newer decision
+//! supersedes older ones by naming them; nothing is deleted.
+
+mod decision_file;
+mod standing;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::decision_file::{
+    DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
+};
+pub use self::standing::{
+    Aspect, NodeVerdict, Opposition, StandingDecisions, decide_verdict, decisions_in_force,
+    find_oppositions, stand_on_decisions, superseded_by,
+};
+
+use crate::approval::{Approval, Condemnation};
+use crate::ids::{CanonicalHash, Principal, VersionHash};
+use crate::node::{ParentVersion, Progress};
+use crate::record::Recorded;
+use crate::time::Timestamp;
+
+/// The folder of decision files, relative to the project.
+pub const DECISIONS_FOLDER: &str = ".throughline/decisions";
+
+/// Number of hexadecimal digits of an id: 160 bits of the content's SHA-256.
+const ID_DIGITS: usize = 40;
+
+/// The name of a decision: the start of the SHA-256 of its content.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DecisionId(String);
+
+impl DecisionId {
+    /// Parses an id; `None` unless it is 40 lower-case hexadecimal digits.
+    #[must_use]
+    pub fn parse_id(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (text.len() == ID_DIGITS && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// Parses the name of a decision file.
+    #[must_use]
+    pub fn parse_file_name(name: &str) -> Option<Self> {
+        Self::parse_id(name.strip_suffix(".json")?)
+    }
+
+    /// Returns the path of its file, relative to the project.
+    #[must_use]
+    pub fn file_path(&self) -> String {
+        // No part of the node's path is in it: when one branch moves a node and another decides on
+        // it, git would report a directory rename conflict.
+        format!("{DECISIONS_FOLDER}/{}/{}.json", self.folder_name(), self.0)
+    }
+
+    /// Returns the name of the folder its file is in.
+    #[must_use]
+    pub fn folder_name(&self) -> &str {
+        self.0.get(..2).unwrap_or_default()
+    }
+
+    /// Returns the first ten digits, for display.
+    #[must_use]
+    pub fn short_id(&self) -> &str {
+        self.0.get(..10).unwrap_or(&self.0)
+    }
+}
+
+impl fmt::Display for DecisionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Whether a path of the project is that of a decision file.
+#[must_use]
+pub fn is_decision_file(path: &str) -> bool {
+    path.rsplit_once('/')
+        .and_then(|(_, name)| DecisionId::parse_file_name(name))
+        .is_some_and(|id| id.file_path() == path)
+}
+
+/// A decision about one node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The node: its profile and the aliases from the root, `story:act-1/chapter-03`.
+    pub node: String,
+    #[serde(flatten)]
+    pub what: Verdict,
+    pub by: Principal,
+    pub at: Timestamp,
+    /// The older decisions about this node that this one replaces.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub supersedes: Vec<DecisionId>,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Exactly this text below exactly that parent is approved, or kept after the parent changed.
+    Approved {
+        text: CanonicalHash,
+        version: VersionHash,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<ParentVersion>,
+        /// Consistency warnings that were known and accepted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// Exactly this text is rejected.
+    Rejected {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<CanonicalHash>,
+        reason: String,
+    },
+    Progress {
+        progress: Progress,
+    },
+    Commented {
+        text: String,
+    },
+    /// Takes back what it supersedes. A file of its own, so that a merge does not bring back what
+    /// somebody took back.
+    Withdrawn {
+        aspect: Aspect,
+    },
+}
+
+impl Decision {
+    /// Returns the key under which the decisions of a node sort together.
+    #[must_use]
+    pub fn node_key(profile: &str, alias_path: &str) -> String {
+        format!("{profile}:{alias_path}")
+    }
+
+    /// Returns the decision that records an approval.
+    #[must_use]
+    pub fn from_approval(node: String, approval: &Approval, supersedes: Vec<DecisionId>) -> Self {
+        Self {
+            node,
+            what: Verdict::Approved {
+                text: approval.canonical,
+                version: approval.version,
+                parent: approval.parent,
+                warnings: approval.warnings.clone(),
+            },
+            by: approval.by.clone(),
+            at: approval.at,
+            supersedes,
+        }
+    }
+
+    /// Returns the decision that records a rejection.
+    #[must_use]
+    pub fn from_condemnation(
+        node: String,
+        condemnation: &Condemnation,
+        supersedes: Vec<DecisionId>,
+    ) -> Self {
+        Self {
+            node,
+            what: Verdict::Rejected {
+                text: condemnation.canonical,
+                reason: condemnation.reason.clone(),
+            },
+            by: condemnation.by.clone(),
+            at: condemnation.at,
+            supersedes,
+        }
+    }
+
+    /// Returns the approval it gives, if it is one.
+    #[must_use]
+    pub fn as_approval(&self) -> Option<Approval> {
+        match &self.what {
+            Verdict::Approved {
+                text,
+                version,
+                parent,
+                warnings,
+            } => Some(Approval::from_record(
+                *version,
+                *text,
+                *parent,
+                self.by.clone(),
+                self.at,
+                warnings.clone(),
+            )),
+            _ => None,
+        }
+    }
+
+    /// Returns the condemnation it gives, if it is one.
+    #[must_use]
+    pub fn as_condemnation(&self) -> Option<Condemnation> {
+        match &self.what {
+            Verdict::Rejected { text, reason } => Some(Condemnation {
+                canonical: *text,
+                reason: reason.clone(),
+                by: self.by.clone(),
+                at: self.at,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the node's path, as people write it.
+    #[must_use]
+    pub fn node_path(&self) -> &str {
+        self.node
+            .split_once(':')
+            .map_or(self.node.as_str(), |(_, path)| path)
+    }
+
+    /// Returns one line for the log: `approval of act-1/chapter-03 by human:ann`.
+    #[must_use]
+    pub fn describe_briefly(&self) -> String {
+        let noun = match &self.what {
+            Verdict::Approved { .. } => "approval",
+            Verdict::Rejected { .. } => "rejection",
+            Verdict::Progress { .. } => "progress",
+            Verdict::Commented { .. } => "comment",
+            Verdict::Withdrawn { .. } => "withdrawal",
+        };
+        let path = self.node_path();
+        let link = if matches!(self.what, Verdict::Commented { .. }) {
+            "on"
+        } else {
+            "of"
+        };
+        format!("{noun} {link} {path} by {}", self.by)
+    }
+}
+
+/// What the store knows of a decision: a record, keyed by node and id.
+///
+/// A cache of the folder: deleting it loses no decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownDecision {
+    #[serde(skip)]
+    pub id: Option<DecisionId>,
+    #[serde(flatten)]
+    pub decision: Decision,
+    /// Whether its file is in the working tree; it goes and comes with branches.
+    pub present: bool,
+    /// Whether it counts: made here, or accepted.
+    pub trusted: bool,
+    /// Whether its file went although no other commit was checked out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vanished: bool,
+}
+
+impl Recorded for KnownDecision {
+    const KIND: &'static str = "decision";
+}
+
+impl KnownDecision {
+    /// Returns the record key of a decision.
+    #[must_use]
+    pub fn record_key(node_key: &str, id: &DecisionId) -> String {
+        format!("{}{id}", Self::key_prefix(node_key))
+    }
+
+    /// Returns the key prefix of a node's decisions.
+    #[must_use]
+    pub fn key_prefix(node_key: &str) -> String {
+        // `#` is in no alias, so no node's prefix is a prefix of another's.
+        format!("{node_key}#")
+    }
+
+    /// Returns the record read under `key`, with its id.
+    #[must_use]
+    pub fn with_id_of_key(mut self, key: &str) -> Self {
+        self.id = key
+            .rsplit_once('#')
+            .and_then(|(_, id)| DecisionId::parse_id(id));
+        self
+    }
+
+    /// Whether it takes part in deciding a status.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.present && self.trusted
+    }
+}

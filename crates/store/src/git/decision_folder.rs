@@ -1,0 +1,357 @@
+//! The decision files of a working tree, and which of them this repository made or adopted.
+//!
+//! What must be the same in every worktree and must not travel with a clone is in
+//! `<common git directory>/throughline`: the ids of decisions made here, and which projects were
+//! adopted. A clone starts without both.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::ChildStdout;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use domain::decision::{DECISIONS_FOLDER, DecisionId};
+use domain::ports::{DecisionFolder, DecisionListing, GitHead, StateMark, StoreFault};
+
+use super::repository_paths::RepositoryPaths;
+use super::{git_fault, head, process};
+use crate::durable::{Durability, replace_file};
+use crate::private_files::create_private_directory;
+
+/// Folder below the common git directory.
+const SHARED_FOLDER: &str = "throughline";
+/// Ids of the decisions made in this repository, one per line.
+const MADE_HERE_FILE: &str = "decisions-made";
+/// Projects whose clone was adopted, one per line, relative to the top of the working tree.
+const ADOPTED_FILE: &str = "adopted";
+/// The last remembered look, relative to the project.
+const LOOK_FILE: &str = ".throughline/cache/decisions";
+/// A folder changed more recently than this may change again without a new time: clocks of file
+/// systems tick every few milliseconds.
+const RACY_TIME: Duration = Duration::from_millis(20);
+/// Time limit for reading the history of remote-tracking branches.
+const HISTORY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The decision files of one project in a git repository.
+#[derive(Debug)]
+pub struct DiskDecisions {
+    root: PathBuf,
+    place: RepositoryPaths,
+}
+
+/// State of the folder that is compared between two looks.
+struct FolderState {
+    head: String,
+    /// Stamp of git's index.
+    index: String,
+    folders: String,
+    is_racy: bool,
+}
+
+impl DiskDecisions {
+    /// Opens the decisions of the project at `root`; `None` outside a git repository.
+    #[must_use]
+    pub fn open(root: &Path) -> Option<Self> {
+        let place = RepositoryPaths::find_repository(root).ok()??;
+        Some(Self {
+            root: root.to_owned(),
+            place,
+        })
+    }
+
+    fn shared_file(&self, name: &str) -> PathBuf {
+        self.place.common.join(SHARED_FOLDER).join(name)
+    }
+
+    /// The project's name in the list of adopted ones.
+    fn adopted_line(&self) -> String {
+        match self.place.prefix.to_string_lossy() {
+            prefix if prefix.is_empty() => ".".to_owned(),
+            prefix => prefix.into_owned(),
+        }
+    }
+
+    fn read_shared_lines(&self, name: &str) -> Result<Vec<String>, StoreFault> {
+        let path = self.shared_file(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(git_fault(
+                format!("cannot read `{}`", path.display()),
+                error,
+            )),
+        }
+    }
+
+    fn append_shared_lines(&self, name: &str, lines: &str) -> Result<(), StoreFault> {
+        let path = self.shared_file(name);
+        let append = || -> std::io::Result<()> {
+            create_private_directory(&self.place.common.join(SHARED_FOLDER))?;
+            let mut file = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .open(&path)?;
+            // One write, so that two worktrees do not mix their lines; synced, because a decision
+            // whose file survives a power cut must still count as made here.
+            file.write_all(lines.as_bytes())?;
+            file.sync_all()
+        };
+        append().map_err(|error| git_fault(format!("cannot write `{}`", path.display()), error))
+    }
+
+    fn read_state(&self) -> Result<FolderState, StoreFault> {
+        let head = match head::resolve_head(&self.place) {
+            Ok(GitHead::At(commit)) => commit,
+            Ok(GitHead::Unborn | GitHead::NoRepository) | Err(_) => String::new(),
+        };
+        let (index, _) = stamp_path(&self.place.own.join("index"));
+        let top = self.root.join(DECISIONS_FOLDER);
+        let (mut folders, mut is_racy) = stamp_path(&top);
+        for folder in list_names(&top)? {
+            let (stamp, racy) = stamp_path(&top.join(&folder));
+            let _ = write!(folders, ";{folder}:{stamp}");
+            is_racy |= racy;
+        }
+        Ok(FolderState {
+            head,
+            index,
+            folders,
+            is_racy,
+        })
+    }
+
+    /// Reads the remembered look, unless it was compared with another or a later state.
+    fn read_remembered(&self, state: &StateMark) -> Option<RememberedLook> {
+        let text = fs::read_to_string(self.root.join(LOOK_FILE)).ok()?;
+        let mut lines = text.lines().map(str::to_owned);
+        let (store, operation) = (lines.next()?, lines.next()?);
+        let look = RememberedLook {
+            head: lines.next()?,
+            index: lines.next()?,
+            folders: lines.next()?,
+        };
+        // A restored backup is an earlier state of the same store: it may lack what was recorded
+        // after that look.
+        let is_valid = store == state.store.0
+            && operation
+                .parse()
+                .is_ok_and(|operation: u64| operation <= state.operation.0);
+        is_valid.then_some(look)
+    }
+}
+
+/// What a remembered look found.
+struct RememberedLook {
+    head: String,
+    index: String,
+    folders: String,
+}
+
+impl DecisionFolder for DiskDecisions {
+    fn list_changed(
+        &self,
+        state: &StateMark,
+        thorough: bool,
+    ) -> Result<Option<DecisionListing>, StoreFault> {
+        let known = self.read_remembered(state);
+        if let (Some(known), false) = (&known, thorough) {
+            let (now, _) = stamp_path(&self.place.own.join("index"));
+            if now == known.index {
+                return Ok(None);
+            }
+        }
+        // The state before the listing: a file that comes in between has another state than the
+        // one that is remembered, and the next look finds it.
+        let found = self.read_state()?;
+        let is_head_unmoved = known.as_ref().is_some_and(|known| known.head == found.head);
+        // Of a folder that may change again unnoticed only HEAD is remembered: nothing equals the
+        // empty stamps, so the next look lists it again.
+        let (index, folders) = if found.is_racy {
+            ("", "")
+        } else {
+            (found.index.as_str(), found.folders.as_str())
+        };
+        let stamp = format!(
+            "{}\n{}\n{}\n{index}\n{folders}\n",
+            state.store, state.operation, found.head
+        );
+        if let Some(known) = &known
+            && known.folders == found.folders
+        {
+            if known.index != found.index || known.head != found.head {
+                self.remember_stamp(&stamp);
+            }
+            return Ok(None);
+        }
+        Ok(Some(DecisionListing {
+            ids: self.list_all()?,
+            is_head_unmoved,
+            stamp,
+        }))
+    }
+
+    fn list_all(&self) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        let top = self.root.join(DECISIONS_FOLDER);
+        let mut ids = BTreeSet::new();
+        for folder in list_names(&top)? {
+            for name in list_names(&top.join(&folder))? {
+                let id = DecisionId::parse_file_name(&name);
+                ids.extend(id.filter(|id| id.folder_name() == folder));
+            }
+        }
+        Ok(ids)
+    }
+
+    fn remember_look(&self, listing: &DecisionListing) {
+        self.remember_stamp(&listing.stamp);
+    }
+
+    fn made_here(&self) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        let lines = self.read_shared_lines(MADE_HERE_FILE)?;
+        Ok(lines
+            .iter()
+            .filter_map(|line| DecisionId::parse_id(line))
+            .collect())
+    }
+
+    fn mark_made_here(&self, ids: &[DecisionId]) -> Result<(), StoreFault> {
+        let lines: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        self.append_shared_lines(MADE_HERE_FILE, &lines)
+    }
+
+    fn is_adopted(&self) -> bool {
+        let line = self.adopted_line();
+        self.read_shared_lines(ADOPTED_FILE)
+            .is_ok_and(|lines| lines.contains(&line))
+    }
+
+    fn mark_adopted(&self) -> Result<(), StoreFault> {
+        if self.is_adopted() {
+            return Ok(());
+        }
+        self.append_shared_lines(ADOPTED_FILE, &format!("{}\n", self.adopted_line()))
+    }
+
+    fn list_other_branches(&self) -> Result<Vec<BTreeSet<DecisionId>>, StoreFault> {
+        let arguments = [
+            "for-each-ref",
+            "--format=%(objectname)",
+            "refs/heads",
+            "refs/remotes",
+        ];
+        let tips = process::run_git(&self.place, &arguments, process::read_to_text)?;
+        if tips.code != 0 {
+            return Err(tips.to_fault("cannot list the branches"));
+        }
+        // Branches at the same commit are the same list.
+        let tips: BTreeSet<&str> = tips.said.lines().collect();
+        let mut found = Vec::new();
+        for tip in tips {
+            let arguments = ["ls-tree", "-r", "-z", "--name-only", tip, DECISIONS_FOLDER];
+            let listed =
+                process::run_git_within(&self.place, &arguments, HISTORY_TIMEOUT, read_file_ids)?;
+            if listed.code != 0 {
+                return Err(listed.to_fault("cannot list the decisions of a branch"));
+            }
+            found.push(listed.said);
+        }
+        Ok(found)
+    }
+
+    fn find_in_remote_history(
+        &self,
+        ids: &BTreeSet<DecisionId>,
+    ) -> Result<BTreeSet<DecisionId>, StoreFault> {
+        if ids.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        // Paths of all files ever added below the folder, in any remote-tracking branch: one walk,
+        // whatever their number. No diff content is asked for, so no filter can run.
+        let arguments = [
+            "log",
+            "--remotes",
+            "--format=",
+            "--name-only",
+            "--diff-filter=A",
+            "--no-renames",
+            "-z",
+            "--",
+            DECISIONS_FOLDER,
+        ];
+        let ended =
+            process::run_git_within(&self.place, &arguments, HISTORY_TIMEOUT, read_file_ids)?;
+        if ended.code != 0 {
+            return Err(ended.to_fault("cannot read the history of remote-tracking branches"));
+        }
+        Ok(ended.said.intersection(ids).cloned().collect())
+    }
+}
+
+impl DiskDecisions {
+    fn remember_stamp(&self, stamp: &str) {
+        let path = self.root.join(LOOK_FILE);
+        // A cache: where it cannot be written, the next look lists the folder again.
+        if let Some(folder) = path.parent()
+            && create_private_directory(folder).is_ok()
+        {
+            let _ = replace_file(&path, stamp.as_bytes(), Durability::Atomic);
+        }
+    }
+}
+
+/// Returns the ids of the decision files in a list of paths, separated by NUL.
+fn read_file_ids(output: BufReader<ChildStdout>) -> BTreeSet<DecisionId> {
+    let mut ids = BTreeSet::new();
+    for path in output.split(0).map_while(Result::ok) {
+        let path = String::from_utf8_lossy(&path);
+        let name = path.rsplit('/').next().unwrap_or_default();
+        ids.extend(DecisionId::parse_file_name(name));
+    }
+    ids
+}
+
+/// Returns the names in a folder, sorted; links are not followed, and a missing folder is empty.
+fn list_names(folder: &Path) -> Result<Vec<String>, StoreFault> {
+    let fault =
+        |error: std::io::Error| git_fault(format!("cannot list `{}`", folder.display()), error);
+    match fs::symlink_metadata(folder) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fault(error)),
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(fault)? {
+        names.extend(entry.map_err(fault)?.file_name().into_string());
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Returns what tells two states of a path apart, and whether it changed a moment ago.
+fn stamp_path(path: &Path) -> (String, bool) {
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return ("-".to_owned(), false);
+    };
+    let changed = UNIX_EPOCH
+        + Duration::new(
+            u64::try_from(found.mtime()).unwrap_or_default(),
+            u32::try_from(found.mtime_nsec()).unwrap_or_default(),
+        );
+    let is_racy = SystemTime::now()
+        .duration_since(changed)
+        .is_ok_and(|age| age < RACY_TIME);
+    let stamp = format!(
+        "{}.{}.{}.{}.{}",
+        found.mtime(),
+        found.mtime_nsec(),
+        found.ctime(),
+        found.ctime_nsec(),
+        found.ino()
+    );
+    (stamp, is_racy)
+}
