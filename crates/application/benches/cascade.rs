@@ -234,7 +234,8 @@ fn node(
     text: &str,
 ) -> Node {
     let (version, canonical) = (VersionHash::of_bytes(text.as_bytes()), canonical_hash(text));
-    let basis: Option<ParentVersion> = parent.and_then(|parent| parent.content.as_parent_version());
+    let against: Option<ParentVersion> =
+        parent.and_then(|parent| parent.content.as_parent_version());
     let path = if parent.is_none() {
         ACT_FILE.to_owned()
     } else {
@@ -255,12 +256,12 @@ fn node(
         content: Content::Text {
             version,
             canonical,
-            basis,
+            basis: None,
         },
         approval: Some(Approval::from_record(
             version,
             canonical,
-            basis,
+            against,
             Principal::Human("bench".to_owned()),
             moment(),
             Vec::new(),

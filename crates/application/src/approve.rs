@@ -19,6 +19,7 @@ use crate::decisions::record_with_decisions;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::{observe_node, with_observed_node_files};
+use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
@@ -76,6 +77,7 @@ pub fn approve_node(
                 force: request.force,
                 shown: request.shown.as_ref(),
                 warnings: warnings.clone(),
+                relied_sections: digest_relied_sections(ctx, &*tx, &node, parent.as_ref())?,
             },
             &resolve_deciding_policy(ctx, &*tx)?,
         )?;

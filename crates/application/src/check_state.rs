@@ -6,13 +6,14 @@ use domain::node::{Content, Node};
 use domain::observation::{ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
-use domain::status::{StatusRules, any_change_counts};
+use domain::status::{StatusInputs, StatusRules};
 use domain::tree::Tree;
 use domain::tree_audit::{self, AuditFinding, AuditFindingKind};
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
+use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
 use crate::scan::{ScanScope, scan_plan_files};
 
@@ -65,24 +66,18 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     let state = ctx.store.begin_read()?;
     let tree = Tree::new(state.all_nodes()?);
     let mut findings = compare_with_files(ctx, &*state, &tree)?;
-    // Under the precise cascade a child may rightly depend on an older version of its parent.
-    // Judging that needs both texts and was done when the parent changed, so it is not repeated
-    // here.
-    let precise = ctx.policy.cascade == domain::policy::CascadePolicy::Precise;
-    let never = |_: &domain::status::StatusInputs, _, _| false;
+    let precise = PreciseCascade::new(ctx, &*state);
+    let moved = |child: &StatusInputs| precise.is_relevant_change(child);
     let own = tree_audit::audit_tree(
         &tree,
         ctx.profiles,
         ctx.policy.cascade_max_depth,
         StatusRules {
             approval: resolve_judging_policy(ctx, &*state, &[])?,
-            moved: if precise { &never } else { &any_change_counts },
+            moved: &moved,
         },
     );
-    findings.extend(
-        own.into_iter()
-            .filter(|finding| !(precise && finding.kind == AuditFindingKind::StatusMismatch)),
-    );
+    findings.extend(own);
     // A store gives one snapshot at a time, and its integrity check opens its own.
     drop(state);
     for found in ctx.store.verify_integrity()? {

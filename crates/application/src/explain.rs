@@ -6,6 +6,7 @@
 use domain::approval::approval_next_step;
 use domain::node::{CauseKind, Node, Status};
 use domain::ports::Snapshot;
+use domain::revalidation::compared_parent_version;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -226,15 +227,19 @@ fn next_steps_of_stale(
 /// Returns the reason of one node in the chain.
 fn describe_link(node: &Node, above: Option<&Node>) -> String {
     match above {
-        Some(above) => match domain::revalidation::basis_of_stale_node(node)
-            .zip(above.content.as_parent_version())
-        {
-            // By canonical hash, as the cascade judges: a reformatted parent is not a reason.
-            Some((against, now)) if against.canonical != now.canonical => {
-                format!("`{}` is no longer the text this was based on", above.alias)
+        Some(above) => {
+            match compared_parent_version(node, above).zip(above.content.as_parent_version()) {
+                // By canonical hash, as the cascade judges: a reformatted parent is not a reason.
+                Some((against, now)) if against.canonical != now.canonical => {
+                    if node.has_approved_text() {
+                        format!("`{}` is no longer the text this was based on", above.alias)
+                    } else {
+                        format!("`{}` was changed after its approval", above.alias)
+                    }
+                }
+                _ => format!("`{}` is {}", above.alias, above.status()),
             }
-            _ => format!("`{}` is {}", above.alias, above.status()),
-        },
+        }
         None => match node
             .standing
             .cause

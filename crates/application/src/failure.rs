@@ -7,6 +7,7 @@ use domain::approval::{ApprovalRefused, ask_person_next_step};
 use domain::cascade::TooDeep;
 use domain::expected_version::VersionConflict;
 use domain::memory::NoteRefused;
+use domain::node::Status;
 use domain::node_reference::Unresolved;
 use domain::ports::{FileFault, StoreFault};
 use domain::revalidation::KeepRefused;
@@ -314,8 +315,13 @@ impl From<KeepRefused> for Failure {
         match error {
             KeepRefused::Approval(refused) => refused.into(),
             KeepRefused::NotStale { .. } => Self::new(FailureKind::Refused, error.to_string()),
-            KeepRefused::ParentNotApproved { ref parent, .. } => {
-                let step = format!("tl revalidate {parent}");
+            KeepRefused::ParentNotApproved {
+                ref parent, status, ..
+            } => {
+                let step = match status {
+                    Status::Draft => format!("tl approve {parent}"),
+                    _ => format!("tl revalidate {parent}"),
+                };
                 Self::new(FailureKind::Refused, error.to_string()).with_step(step)
             }
         }

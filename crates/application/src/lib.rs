@@ -9,6 +9,7 @@ pub mod file_writes;
 mod follow_commits;
 mod locate;
 mod observe;
+mod precise_cascade;
 mod scan;
 mod session_position;
 mod status_cascade;

@@ -106,17 +106,12 @@ fn restore_text(
         Some(level) => level.read_text(&text),
         None => (canonical_hash(&text), describe_plan(&text)),
     };
-    // An old text returns with the parent's version it was written against. Taken as new, it would
-    // count as based on the present parent and would not be stale.
-    let known_basis = tx.load_version(id, version)?.map(|version| version.basis);
     let sighting = ObservedFile {
         place: OwningNode::Known(id),
         found: ObservedContent::Text {
             version,
             canonical,
             description,
-            modified_ns: 0,
-            known_basis,
         },
     };
     // The decision needs only the node and its parent, so the tree is not read.

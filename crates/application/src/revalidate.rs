@@ -8,7 +8,7 @@ use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
-use domain::revalidation::{basis_of_stale_node, keep_stale_node, stale_by_urgency};
+use domain::revalidation::{compared_parent_version, keep_stale_node, stale_by_urgency};
 use domain::tree::Tree;
 use serde::Serialize;
 
@@ -21,6 +21,7 @@ use crate::locate::{
     find_subtree_root, load_node, load_node_path, load_parent, reject_extra_words,
 };
 use crate::observe::{observe_node, observe_tree, with_observed_files, with_observed_node_files};
+use crate::precise_cascade::digest_relied_sections;
 use crate::record_policy::resolve_deciding_policy;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
@@ -39,7 +40,8 @@ pub struct StaleView {
     pub version_hash: Option<VersionHash>,
     pub current_parent_hash: Option<VersionHash>,
     pub reason: Option<String>,
-    /// The change of the parent since this was written or approved, if there is one.
+    /// The change of the parent since this was approved, or of a draft's parent since the parent
+    /// was approved, if there is one.
     pub parent_changes: Option<DiffView>,
     pub warnings: Vec<String>,
     /// The possible next commands: keep, edit, plan again.
@@ -114,10 +116,16 @@ fn build_stale_view(
     // not compared.
     let bound = option("version", version_hash) + &option("parent-version", current_parent_hash);
     let mut choices = vec![
-        format!("tl revalidate {path} --keep{bound}   # it still holds as it is"),
         format!("edit {file}"),
         format!("tl plan {} {path}   # plan it again", node.level),
     ];
+    // A draft has no decision to renew; it follows its parent.
+    if node.has_approved_text() {
+        choices.insert(
+            0,
+            format!("tl revalidate {path} --keep{bound}   # it still holds as it is"),
+        );
+    }
     if let Some(parent) = &parent
         && matches!(
             parent.status(),
@@ -154,15 +162,17 @@ fn build_stale_view(
     })
 }
 
-/// Returns the diff between the present parent and the version the node was written or approved
-/// against.
+/// Returns the diff between the present parent and the version it is compared with: the one the
+/// node was approved against, or for a draft the approved one.
 pub(crate) fn parent_changes(
     state: &dyn Snapshot,
     node: &Node,
     parent: &Node,
 ) -> Result<Option<DiffView>, Failure> {
-    let (Some(before), Some(now)) = (basis_of_stale_node(node), parent.content.version_hash())
-    else {
+    let (Some(before), Some(now)) = (
+        compared_parent_version(node, parent),
+        parent.content.version_hash(),
+    ) else {
         return Ok(None);
     };
     // The same version: the node is stale for another reason, such as a parent that lost its
@@ -291,8 +301,7 @@ fn keep_within(
     let node = load_node(&*tx, id)?;
     let parent = load_parent(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
-    // Checked here as well, because a stale draft is kept without an approval and skips the check
-    // in the approval rules.
+    // Before the rules of keeping: a person who was shown another version is told that first.
     if let Some(shown) = shown {
         shown.check_current(&node, parent.as_ref())?;
     }
@@ -307,6 +316,7 @@ fn keep_within(
             force,
             shown,
             warnings: collect_warnings(ctx, &*tx, &node, parent.as_ref())?,
+            relied_sections: digest_relied_sections(ctx, &*tx, &node, parent.as_ref())?,
         },
         &resolve_deciding_policy(ctx, &*tx)?,
     );

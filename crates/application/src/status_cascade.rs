@@ -4,24 +4,21 @@
 //! with the facts about to be recorded, so that everything becomes one operation. The rules are in
 //! `domain::cascade`.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use domain::cascade::{
     CascadeContext, StatusChangeGroup, overlay_pending_facts, parent_state_of, reevaluate_subtree,
 };
 use domain::fact::Fact;
-use domain::ids::{CanonicalHash, NodeId};
-use domain::node::{Node, NodeStatus, Status};
-use domain::policy::CascadePolicy;
-use domain::ports::{Snapshot, StoreFault, Transaction};
-use domain::secrets::{MaskedText, find_secrets};
-use domain::section::{Reliance, parent_change_affects};
-use domain::status::{ParentState, StatusInputs, StatusRules, any_change_counts};
+use domain::ids::NodeId;
+use domain::node::{NodeStatus, Status};
+use domain::ports::{StoreFault, Transaction};
+use domain::status::{ParentState, StatusInputs, StatusRules};
 use domain::time::Timestamp;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
 
 /// Appends to `facts` every status change that follows from them.
@@ -45,14 +42,13 @@ pub(crate) fn cascade_statuses(
         now,
         note,
     };
-    let precise = PreciseCascade::new(ctx, tx, texts, facts);
     // Footings are the few columns a status depends on: a cascade over a large subtree reads no
     // wider rows.
     let mut footings = load_footings(tx, tops)?;
     overlay_pending_facts(&mut footings, facts);
     let above = load_outer_parents(tx, &footings)?;
-    let moved =
-        |child: &StatusInputs, against, now| precise.is_relevant_change(child, against, now);
+    let precise = PreciseCascade::with_pending(ctx, tx, texts, facts);
+    let moved = |child: &StatusInputs| precise.is_relevant_change(child);
     let rules = StatusRules {
         approval: resolve_judging_policy(ctx, tx, facts)?,
         moved: &moved,
@@ -88,7 +84,7 @@ pub(crate) fn find_wrong_statuses(
 ) -> Result<Vec<StatusChangeGroup>, Failure> {
     let tops = find_topmost_nodes(tx, facts)?;
     // The operation is recorded already, with its texts: there is nothing to overlay.
-    let precise = PreciseCascade::new(ctx, tx, &[], &[]);
+    let precise = PreciseCascade::new(ctx, tx);
     let footings = load_footings(tx, tops)?;
     let above = load_outer_parents(tx, &footings)?;
     let occasion = CascadeContext {
@@ -96,8 +92,7 @@ pub(crate) fn find_wrong_statuses(
         now,
         note: None,
     };
-    let moved =
-        |child: &StatusInputs, against, now| precise.is_relevant_change(child, against, now);
+    let moved = |child: &StatusInputs| precise.is_relevant_change(child);
     let rules = StatusRules {
         approval: resolve_judging_policy(ctx, tx, &[])?,
         moved: &moved,
@@ -197,140 +192,6 @@ fn load_outer_parents(
         }
     }
     Ok(above)
-}
-
-/// Lookup of the precise cascade: whether a change of the parent concerns a child.
-struct PreciseCascade<'s> {
-    ctx: &'s Context<'s>,
-    state: &'s dyn Snapshot,
-    /// Texts not in the store yet, by canonical hash.
-    fresh: BTreeMap<CanonicalHash, &'s str>,
-    described: HashMap<NodeId, Node>,
-    cache: RefCell<HashMap<(NodeId, CanonicalHash), Option<String>>>,
-}
-
-impl<'s> PreciseCascade<'s> {
-    /// Whether a change of the parent affects a child under the project's policy.
-    fn is_relevant_change(
-        &self,
-        child: &StatusInputs,
-        against: CanonicalHash,
-        now: CanonicalHash,
-    ) -> bool {
-        match self.ctx.policy.cascade {
-            CascadePolicy::Deep => any_change_counts(child, against, now),
-            CascadePolicy::Precise => self.touches_child(child, against, now),
-        }
-    }
-
-    fn new(
-        ctx: &'s Context<'s>,
-        tx: &'s dyn Transaction,
-        texts: &'s [String],
-        facts: &[Fact],
-    ) -> Self {
-        let needed = ctx.policy.cascade == CascadePolicy::Precise;
-        let fresh = texts
-            .iter()
-            // The stored form of a text with secrets is masked, so its sections cannot be compared.
-            // Treating every such change as relevant keeps a server, which has only the masked
-            // text, in agreement.
-            .filter(|text| needed && find_secrets(text).is_empty())
-            .map(|text| (domain::version::canonical_hash(text), text.as_str()))
-            .collect();
-        let described = facts
-            .iter()
-            .filter_map(|fact| match fact {
-                Fact::NodeAdded { node } => Some((node.id, node.as_ref().clone())),
-                _ => None,
-            })
-            .collect();
-        Self {
-            ctx,
-            state: tx,
-            fresh,
-            described,
-            cache: RefCell::new(HashMap::new()),
-        }
-    }
-
-    /// Whether the changed sections concern the child. Any missing input counts as yes: a needless
-    /// revalidation is visible, a missed one is not.
-    fn touches_child(
-        &self,
-        child: &StatusInputs,
-        against: CanonicalHash,
-        now: CanonicalHash,
-    ) -> bool {
-        let Some(parent) = child.parent else {
-            return true;
-        };
-        let node = match self.described.get(&child.id) {
-            Some(node) => node.clone(),
-            None => match self.state.load_node(child.id) {
-                Ok(Some(node)) => node,
-                _ => return true,
-            },
-        };
-        let (Some(older), Some(newer)) =
-            (self.load_text(parent, against), self.load_text(parent, now))
-        else {
-            return true;
-        };
-        let names = reference_names(self.ctx, &node);
-        parent_change_affects(
-            &older,
-            &newer,
-            &Reliance {
-                listed: &node.description.relies_on,
-                names: &names,
-            },
-        )
-    }
-
-    /// Returns a version of a node's text by canonical hash; `None` if it is unknown or masked.
-    fn load_text(&self, node: NodeId, canonical: CanonicalHash) -> Option<String> {
-        if let Some(text) = self.fresh.get(&canonical) {
-            return Some((*text).to_owned());
-        }
-        if let Some(known) = self.cache.borrow().get(&(node, canonical)) {
-            return known.clone();
-        }
-        // Siblings ask for the same two texts of their parent; the cache makes that one read each.
-        let found = self.state.load_versions(node).ok().and_then(|versions| {
-            let version = versions
-                .into_iter()
-                .find(|version| version.canonical == canonical)?;
-            MaskedText::read_record(self.state, version.hash)
-                .ok()?
-                .is_none()
-                .then_some(())?;
-            self.state.load_text(version.hash).ok().flatten()
-        });
-        self.cache
-            .borrow_mut()
-            .insert((node, canonical), found.clone());
-        found
-    }
-}
-
-/// Returns the names by which a section of the parent may refer to a node.
-fn reference_names(ctx: &Context<'_>, node: &Node) -> Vec<String> {
-    let mut names = vec![node.alias.clone(), format!("{} {}", node.level, node.order)];
-    let numbered = ctx
-        .find_profile(&node.profile)
-        .and_then(|profile| profile.find_level(&node.level))
-        .map(|level| &level.alias);
-    if let Some(pattern) = numbered
-        && let Some(bare) = node.alias.split_once('-').map(|(_, bare)| bare)
-        && pattern.is_numbered()
-    {
-        // `chapter-02` is called "chapter 02" in prose as well as "chapter 2", which is in the list
-        // already.
-        names.push(format!("{} {bare}", node.level));
-    }
-    names.extend(node.description.title.clone());
-    names
 }
 
 /// Returns the number of nodes that the facts make stale.

@@ -58,9 +58,10 @@ impl NodeView {
     pub(crate) fn from_node(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
         let parent = load_parent(state, node)?;
         let children = state.child_names(node.id)?;
-        // The version it was approved against, or else written against: the one a revalidation
-        // compares with.
-        let against = domain::revalidation::basis_of_stale_node(node);
+        // The one a revalidation compares with.
+        let against = parent
+            .as_ref()
+            .and_then(|parent| domain::revalidation::compared_parent_version(node, parent));
         Ok(Self {
             path: load_node_path(state, node)?,
             entity_id: node.alias.clone(),

@@ -76,7 +76,6 @@ fn edited_act(chapters: usize, scenes: usize) -> Vec<StatusInputs> {
     let mut act = footing(0, None, None);
     act.text = TextState::Text {
         canonical: hash("act as edited"),
-        basis: None,
     };
     act.approval = Some(ApprovalInputs {
         canonical: approved,
@@ -104,10 +103,7 @@ fn footing(number: usize, parent: Option<u32>, against: Option<CanonicalHash>) -
     StatusInputs {
         id: NodeId(u32::try_from(number).expect("few nodes")),
         parent: parent.map(NodeId),
-        text: TextState::Text {
-            canonical,
-            basis: against,
-        },
+        text: TextState::Text { canonical },
         approval: Some(ApprovalInputs {
             canonical,
             parent: against,

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::expected_version::{ExpectedVersions, VersionConflict};
-use crate::ids::{CanonicalHash, Principal, VersionHash};
+use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::node::{Content, Node, ParentVersion, Status};
 use crate::policy::{ApprovalPolicy, ConsistencyPolicy, Policy};
 use crate::status::ApprovalInputs;
@@ -27,6 +27,14 @@ pub struct Approval {
     /// Consistency warnings that were known and accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Digest of the parent's sections the text relied on when it was approved
+    /// ([`crate::section::relied_sections_digest`]), for the precise cascade.
+    ///
+    /// Part of the approval, because a clone that never saw the parent's text of that time has
+    /// nothing else to compare with. `None` where it could not be computed; then every change of
+    /// the parent counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relied_sections: Option<Digest32>,
 }
 
 impl Approval {
@@ -47,7 +55,15 @@ impl Approval {
             by,
             at,
             warnings,
+            relied_sections: None,
         }
+    }
+
+    /// Adds the recorded digest of the parent's sections to a restored approval.
+    #[must_use]
+    pub fn with_relied_sections(mut self, digest: Option<Digest32>) -> Self {
+        self.relied_sections = digest;
+        self
     }
 
     /// Returns the part of the approval the status depends on.
@@ -120,6 +136,8 @@ pub struct ApprovalRequest<'a> {
     pub shown: Option<&'a ExpectedVersions>,
     /// Findings of the consistency checks.
     pub warnings: Vec<String>,
+    /// Digest of the parent's sections the node relies on; see [`Approval::relied_sections`].
+    pub relied_sections: Option<Digest32>,
 }
 
 /// Checks every rule of approval and returns the approval to record.
@@ -184,6 +202,7 @@ pub fn decide_approval(
         by: request.by.clone(),
         at: request.now,
         warnings: request.warnings,
+        relied_sections: request.relied_sections,
     })
 }
 
@@ -224,6 +243,7 @@ pub fn approve_content(
             by: by.clone(),
             at,
             warnings: Vec::new(),
+            relied_sections: None,
         }),
         _ => None,
     }

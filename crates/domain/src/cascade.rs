@@ -201,10 +201,14 @@ fn sort_parents_first(footings: &mut [StatusInputs]) {
 #[must_use]
 pub fn parent_state_of(footing: &StatusInputs, status: Status) -> ParentState {
     let canonical = match footing.text {
-        TextState::Text { canonical, .. } => Some(canonical),
+        TextState::Text { canonical } => Some(canonical),
         TextState::Missing | TextState::Unreadable => None,
     };
-    ParentState { status, canonical }
+    ParentState {
+        status,
+        canonical,
+        approval: footing.approval,
+    }
 }
 
 struct VisitedNode {

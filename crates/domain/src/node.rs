@@ -139,7 +139,7 @@ impl fmt::Display for Progress {
     }
 }
 
-/// The parent's text at the time a child was written or approved against it, by both hashes.
+/// The parent's text at the time a child was approved against it, by both hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParentVersion {
     pub version: VersionHash,
@@ -152,10 +152,13 @@ pub struct ParentVersion {
 // different next steps.
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Content {
-    /// Readable text; `basis` is the parent it was written against.
+    /// Readable text.
     Text {
         version: VersionHash,
         canonical: CanonicalHash,
+        /// The parent version under which the text was first observed. Recorded by earlier programs
+        /// and read by none: it differs between machines. The field stays, because facts and rows
+        /// that have it must still equal one another when a journal is replayed.
         basis: Option<ParentVersion>,
     },
     /// The plan file is not there.
@@ -183,7 +186,7 @@ impl Content {
         }
     }
 
-    /// Returns the parent version this text was written against.
+    /// Returns the parent version recorded by an earlier program; see [`Content::Text`].
     #[must_use]
     pub fn basis(&self) -> Option<ParentVersion> {
         match self {
@@ -197,18 +200,15 @@ impl Content {
     pub fn text_state(&self) -> TextState {
         // Only canonical hashes: reformatting a plan or its parent must not change a status.
         match self {
-            Self::Text {
-                canonical, basis, ..
-            } => TextState::Text {
+            Self::Text { canonical, .. } => TextState::Text {
                 canonical: *canonical,
-                basis: basis.map(|parent| parent.canonical),
             },
             Self::Missing => TextState::Missing,
             Self::Unreadable { .. } => TextState::Unreadable,
         }
     }
 
-    /// Returns the parent version a child written now would be based on.
+    /// Returns the version a child approved now would be approved against.
     #[must_use]
     pub fn as_parent_version(&self) -> Option<ParentVersion> {
         match self {

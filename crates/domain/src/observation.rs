@@ -5,7 +5,7 @@
 
 use crate::fact::Fact;
 use crate::ids::{CanonicalHash, NodeId, VersionHash};
-use crate::node::{Content, Description, Node, NodeStatus, ParentVersion, Progress, Status};
+use crate::node::{Content, Description, Node, NodeStatus, Progress, Status};
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
@@ -43,10 +43,6 @@ pub enum ObservedContent {
         version: VersionHash,
         canonical: CanonicalHash,
         description: Description,
-        /// Modification time of the file.
-        modified_ns: i64,
-        /// The basis of exactly this text, if this node has had it before.
-        known_basis: Option<Option<ParentVersion>>,
     },
     Missing,
     Unreadable {
@@ -61,16 +57,15 @@ pub fn facts_from_observations(
     sightings: &[ObservedFile],
     now: Timestamp,
 ) -> Vec<Fact> {
+    // Each file by itself, whatever else was found: what several files mean for one another follows
+    // from the facts, so it cannot depend on which of them were noticed together.
     let mut facts = Vec::new();
-    for (index, sighting) in sightings.iter().enumerate() {
-        let earlier = &sightings[..index];
+    for sighting in sightings {
         match &sighting.place {
-            OwningNode::New(new) => {
-                facts.push(node_added_fact(tree, earlier, new, &sighting.found, now))
-            }
+            OwningNode::New(new) => facts.push(node_added_fact(new, &sighting.found, now)),
             OwningNode::Known(id) => {
                 if let Some(node) = tree.get(*id) {
-                    push_node_changes(tree, earlier, node, &sighting.found, &mut facts);
+                    push_node_changes(node, &sighting.found, &mut facts);
                 }
             }
         }
@@ -78,14 +73,7 @@ pub fn facts_from_observations(
     facts
 }
 
-fn node_added_fact(
-    tree: &Tree,
-    earlier: &[ObservedFile],
-    new: &NewNode,
-    found: &ObservedContent,
-    now: Timestamp,
-) -> Fact {
-    let parent = new.parent.map(|id| observe_parent(tree, earlier, id));
+fn node_added_fact(new: &NewNode, found: &ObservedContent, now: Timestamp) -> Fact {
     let description = match found {
         ObservedContent::Text { description, .. } => description.clone(),
         ObservedContent::Missing | ObservedContent::Unreadable { .. } => Description::default(),
@@ -100,7 +88,7 @@ fn node_added_fact(
             order: new.order,
             path: new.path.clone(),
             description,
-            content: derive_content(found, None, parent.as_ref()),
+            content: derive_content(found, None),
             approval: None,
             condemnation: None,
             progress: Progress::Pending,
@@ -112,15 +100,8 @@ fn node_added_fact(
     }
 }
 
-fn push_node_changes(
-    tree: &Tree,
-    earlier: &[ObservedFile],
-    node: &Node,
-    found: &ObservedContent,
-    facts: &mut Vec<Fact>,
-) {
-    let parent = node.parent.map(|id| observe_parent(tree, earlier, id));
-    let content = derive_content(found, Some(&node.content), parent.as_ref());
+fn push_node_changes(node: &Node, found: &ObservedContent, facts: &mut Vec<Fact>) {
+    let content = derive_content(found, Some(&node.content));
     // Also when only the formatting changed: it is a new version, though the status stays.
     if content != node.content {
         facts.push(Fact::ContentChanged {
@@ -142,96 +123,27 @@ fn push_node_changes(
     }
 }
 
-/// A parent's text before and after this observation.
-struct ObservedParent {
-    /// The text before this observation.
-    before: Option<ParentVersion>,
-    now: Option<ParentVersion>,
-    /// Modification time of its new text, if it changed in this observation.
-    rewritten_ns: Option<i64>,
-}
-
-fn observe_parent(tree: &Tree, earlier: &[ObservedFile], id: NodeId) -> ObservedParent {
-    let before = tree
-        .get(id)
-        .and_then(|parent| parent.content.as_parent_version());
-    let seen = earlier.iter().rev().find(|sighting| match &sighting.place {
-        OwningNode::Known(known) => *known == id,
-        OwningNode::New(new) => new.id == id,
-    });
-    match seen.map(|sighting| &sighting.found) {
-        None => ObservedParent {
-            before,
-            now: before,
-            rewritten_ns: None,
-        },
-        Some(ObservedContent::Text {
-            version,
-            canonical,
-            modified_ns,
-            ..
-        }) => ObservedParent {
-            before,
-            now: Some(ParentVersion {
-                version: *version,
-                canonical: *canonical,
-            }),
-            rewritten_ns: Some(*modified_ns),
-        },
-        Some(ObservedContent::Missing | ObservedContent::Unreadable { .. }) => ObservedParent {
-            before,
-            now: None,
-            rewritten_ns: None,
-        },
-    }
-}
-
-fn derive_content(
-    found: &ObservedContent,
-    before: Option<&Content>,
-    parent: Option<&ObservedParent>,
-) -> Content {
+fn derive_content(found: &ObservedContent, before: Option<&Content>) -> Content {
     match found {
         ObservedContent::Missing => Content::Missing,
         ObservedContent::Unreadable { why } => Content::Unreadable { why: why.clone() },
         ObservedContent::Text {
-            version,
-            canonical,
-            modified_ns,
-            known_basis,
-            ..
-        } => {
-            let basis = match (known_basis, before) {
-                // A text that comes back (git checkout, restore) was still written against the
-                // parent of that time, whatever the parent is now.
-                (Some(basis), _) => *basis,
-                // A formatting-only edit does not mean that the author saw the new parent.
-                (
-                    None,
-                    Some(Content::Text {
-                        canonical: same,
-                        basis,
-                        ..
-                    }),
-                ) if same == canonical => *basis,
-                (None, _) => parent.and_then(|parent| choose_basis(parent, *modified_ns)),
-            };
-            Content::Text {
+            version, canonical, ..
+        } => match before {
+            // The same text stays as it is recorded, so that reading a file again records nothing
+            // even where an earlier program recorded a basis.
+            Some(
+                known @ Content::Text {
+                    version: same,
+                    canonical: same_canonical,
+                    ..
+                },
+            ) if same == version && same_canonical == canonical => known.clone(),
+            _ => Content::Text {
                 version: *version,
                 canonical: *canonical,
-                basis,
-            }
-        }
-    }
-}
-
-/// Returns the parent version a new text was written against: the current one, unless both changed
-/// since the last observation and the child was written first.
-fn choose_basis(parent: &ObservedParent, modified_ns: i64) -> Option<ParentVersion> {
-    // Several files may change between two observations. Without the order of their mtimes, a child
-    // written before its parent was rewritten would count as up to date.
-    match (parent.rewritten_ns, parent.before) {
-        (Some(rewritten), Some(before)) if modified_ns < rewritten => Some(before),
-        _ => parent.now.or(parent.before),
+                basis: None,
+            },
+        },
     }
 }

@@ -5,7 +5,7 @@
 use crate::approval::{Approval, ApprovalRefused};
 use crate::fact::Fact;
 use crate::ids::Principal;
-use crate::node::{Content, Node, Status};
+use crate::node::{Node, ParentVersion, Status};
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
@@ -26,22 +26,24 @@ pub enum KeepRefused {
 
 /// Returns the facts that keep a stale node's text under its parent's current text.
 ///
-/// An approved text is approved again, in the name of the caller; a draft stays a draft.
-/// `approval` is the result of [`crate::approval::decide`] for the node.
+/// An approved text is approved again, in the name of the caller. `approval` is the result of
+/// [`crate::approval::decide_approval`] for the node.
 ///
 /// # Errors
-/// [`KeepRefused`].
+/// [`KeepRefused`]; always for a draft, which has no decision that could be renewed. It is stale
+/// while its parent is undecided, and a draft again as soon as the parent is approved.
 pub fn keep_stale_node(
     node: &Node,
     parent: Option<&Node>,
     approval: Result<Approval, ApprovalRefused>,
 ) -> Result<Vec<Fact>, KeepRefused> {
-    if node.status() != Status::RequiresRevalidation {
+    // A root is never stale.
+    let Some(parent) = parent.filter(|_| node.status() == Status::RequiresRevalidation) else {
         return Err(KeepRefused::NotStale {
             node: node.alias.clone(),
             status: node.status(),
         });
-    }
+    };
     if node.has_approved_text() {
         // Keeping an approved text is an approval: it passes the same rules, so keeping is no way
         // around `policy.approval = "human"`.
@@ -52,38 +54,11 @@ pub fn keep_stale_node(
             after: Some(approval),
         }]);
     }
-    let basis = parent.and_then(|parent| parent.content.as_parent_version());
-    let after = match &node.content {
-        Content::Text {
-            version, canonical, ..
-        } => Content::Text {
-            version: *version,
-            canonical: *canonical,
-            basis,
-        },
-        other => other.clone(),
-    };
-    // A draft may be kept below a draft, but not below a stale or invalid parent: it would be stale
-    // again at once.
-    match parent {
-        Some(parent)
-            if matches!(
-                parent.status(),
-                Status::RequiresRevalidation | Status::Invalid
-            ) =>
-        {
-            Err(KeepRefused::ParentNotApproved {
-                node: node.alias.clone(),
-                parent: parent.alias.clone(),
-                status: parent.status(),
-            })
-        }
-        _ => Ok(vec![Fact::ContentChanged {
-            node: node.id,
-            before: node.content.clone(),
-            after,
-        }]),
-    }
+    Err(KeepRefused::ParentNotApproved {
+        node: node.alias.clone(),
+        parent: parent.alias.clone(),
+        status: parent.status(),
+    })
 }
 
 /// Returns the stale nodes among `within`, most urgent first.
@@ -108,12 +83,19 @@ pub fn stale_by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node
     stale
 }
 
-/// Returns the parent version a stale node was written or approved against.
+/// Returns the parent version that the parent's present text is compared with for a node's status.
+///
+/// For an approved text it is the version it was approved against. For a draft it is the approved
+/// version of the parent; if the parent still has that text, or was never approved, the present one.
 #[must_use]
-pub fn basis_of_stale_node(node: &Node) -> Option<crate::node::ParentVersion> {
-    match &node.approval {
-        Some(approval) if node.has_approved_text() => approval.parent,
-        _ => node.content.basis(),
+pub fn compared_parent_version(node: &Node, parent: &Node) -> Option<ParentVersion> {
+    match (&node.approval, &parent.approval) {
+        (Some(approval), _) if node.has_approved_text() => approval.parent,
+        (_, Some(approval)) if !parent.has_approved_text() => Some(ParentVersion {
+            version: approval.version,
+            canonical: approval.canonical,
+        }),
+        _ => parent.content.as_parent_version(),
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::front_matter;
+use crate::ids::Digest32;
 use crate::node::Description;
 use crate::secrets::{SecretCount, mask_description};
 use crate::version::canonical_text;
@@ -226,53 +227,61 @@ pub struct Reliance<'a> {
     pub names: &'a [String],
 }
 
-/// Whether a change of the parent affects a child (the precise cascade).
+/// Returns the digest of the sections of its parent that a child relies on (the precise cascade).
 ///
 /// The child relies on the sections it lists, else on those that mention it; if there are neither,
-/// on everything.
+/// on everything. A change of the parent affects the child exactly when the digest changes.
 #[must_use]
-pub fn parent_change_affects(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
-    let changed = changed_sections(older, newer);
-    if changed.is_empty() {
-        return false;
-    }
+pub fn relied_sections_digest(sections: &[Section], reliance: &Reliance<'_>) -> Digest32 {
     let lower = |text: &str| text.trim().to_lowercase();
+    let keys = section_keys(sections);
+    let keyed = || keys.iter().copied().zip(sections);
     // What the author lists wins over guessing from names.
-    if !reliance.listed.is_empty() {
-        let listed: Vec<String> = reliance
-            .listed
-            .iter()
-            .map(|heading| lower(heading))
-            .collect();
-        return changed
-            .iter()
-            .any(|change| listed.contains(&lower(&change.heading)));
+    let (scope, mut relied): (u8, Vec<(SectionKey<'_>, &Section)>) = if reliance.listed.is_empty() {
+        let mentioning = headings_that_mention(sections, reliance.names);
+        // In doubt the child becomes stale: a needless revalidation is cheaper than a missed
+        // one.
+        if mentioning.is_empty() {
+            (0, keyed().collect())
+        } else {
+            let mentions = |key: &SectionKey<'_>| mentioning.contains(key.0);
+            (1, keyed().filter(|(key, _)| mentions(key)).collect())
+        }
+    } else {
+        let listed: HashSet<String> = reliance.listed.iter().map(|it| lower(it)).collect();
+        let is_listed = |key: &SectionKey<'_>| listed.contains(&lower(key.0));
+        (2, keyed().filter(|(key, _)| is_listed(key)).collect())
+    };
+    // Sections that only changed places are the same sections.
+    relied.sort_unstable_by_key(|(key, _)| *key);
+    // The scope is part of the digest: a section that newly mentions the child, or no longer does,
+    // concerns it. Lengths keep the end of one text from being taken for the start of the next.
+    let mut encoded = vec![scope];
+    for ((heading, _), section) in relied {
+        for part in [heading, &section.body] {
+            encoded.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            encoded.extend_from_slice(part.as_bytes());
+        }
     }
-    let names: Vec<String> = reliance
-        .names
+    Digest32::of_bytes(&encoded)
+}
+
+/// Returns the headings of the sections that mention a child by one of its names.
+fn headings_that_mention<'s>(sections: &'s [Section], names: &[String]) -> HashSet<&'s str> {
+    let lower = |text: &str| text.trim().to_lowercase();
+    let names: Vec<String> = names
         .iter()
         .map(|name| lower(name))
         .filter(|name| !name.is_empty())
         .collect();
-    let speaks_of_it = |section: &Section| {
-        let text = lower(&format!("{}\n{}", section.heading, section.body));
-        names.iter().any(|name| contains_whole_word(&text, name))
-    };
-    // Both texts: a section that no longer mentions the child, or newly does, concerns it as well.
-    let (older, newer) = (split_sections(older), split_sections(newer));
-    let relied: HashSet<&str> = older
+    sections
         .iter()
-        .chain(&newer)
-        .filter(|section| speaks_of_it(section))
+        .filter(|section| {
+            let text = lower(&format!("{}\n{}", section.heading, section.body));
+            names.iter().any(|name| contains_whole_word(&text, name))
+        })
         .map(|section| section.heading.as_str())
-        .collect();
-    // In doubt the child becomes stale: a needless revalidation is cheaper than a missed one.
-    if relied.is_empty() {
-        return true;
-    }
-    changed
-        .iter()
-        .any(|change| relied.contains(change.heading.as_str()))
+        .collect()
 }
 
 /// Whether `text` contains `name` as whole words, so that `chapter 1` does not match `chapter 12`.

@@ -1,7 +1,9 @@
 //! Derives a node's status from its text, its approval and its parent.
 //!
-//! A pure function of facts: [`judge`] keeps no state and never looks at the previous status. So it
-//! does not matter whether a file was changed by an agent's tool, a shell, an editor or git.
+//! A pure function of contents and decisions: [`derive_status`] keeps no state and never looks at the
+//! previous status, at file times or at earlier texts. So it does not matter whether a file was
+//! changed by an agent's tool, a shell, an editor or git, in which order the changes were noticed,
+//! or whether this store was there when they were made: a fresh clone shows the same statuses.
 
 use crate::ids::{CanonicalHash, NodeId};
 use crate::node::{CauseKind, NodeStatus, Status};
@@ -23,10 +25,7 @@ pub struct StatusInputs {
 /// The state of a node's text, as far as the status depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextState {
-    Text {
-        canonical: CanonicalHash,
-        basis: Option<CanonicalHash>,
-    },
+    Text { canonical: CanonicalHash },
     Missing,
     Unreadable,
 }
@@ -45,14 +44,15 @@ pub struct ApprovalInputs {
 pub struct ParentState {
     pub status: Status,
     pub canonical: Option<CanonicalHash>,
+    /// The parent's approval, which may be of another text than the present one.
+    pub approval: Option<ApprovalInputs>,
 }
 
-/// Decides whether a change of the parent's text makes a child stale.
+/// Decides whether a change of the parent's text makes an approved child stale.
 ///
-/// The hashes are the parent's text the child was written or approved against, and the current one.
-/// Called only when the two differ. The deep cascade always returns true; the precise one compares
-/// the sections the child relies on.
-pub type ParentChangeTest<'a> = &'a dyn Fn(&StatusInputs, CanonicalHash, CanonicalHash) -> bool;
+/// Called only when the parent's text differs from the one the child was approved against. The deep
+/// cascade always returns true; the precise one compares the sections the child relies on.
+pub type ParentChangeTest<'a> = &'a dyn Fn(&StatusInputs) -> bool;
 
 /// The rules by which a status is derived from its inputs.
 #[derive(Clone, Copy)]
@@ -64,11 +64,7 @@ pub struct StatusRules<'a> {
 
 /// The rule of the deep cascade: every change of the parent makes its children stale.
 #[must_use]
-pub fn any_change_counts(
-    _child: &StatusInputs,
-    _against: CanonicalHash,
-    _now: CanonicalHash,
-) -> bool {
+pub fn any_change_counts(_child: &StatusInputs) -> bool {
     true
 }
 
@@ -95,10 +91,10 @@ pub fn derive_status(
         cause: Some(cause),
     };
 
-    let (canonical, basis) = match footing.text {
+    let canonical = match footing.text {
         TextState::Missing => return invalid(CauseKind::FileMissing),
         TextState::Unreadable => return invalid(CauseKind::FileUnreadable),
-        TextState::Text { canonical, basis } => (canonical, basis),
+        TextState::Text { canonical } => canonical,
     };
     if footing.condemnation == Some(Some(canonical)) {
         return invalid(CauseKind::Condemned);
@@ -120,19 +116,23 @@ pub fn derive_status(
     };
     let Some(parent) = parent else { return settled };
 
-    // An approval is newer than the text it approves, and was given in view of the parent of that
-    // time, so it replaces the version the text was written against.
-    let against = match approval {
-        Some(approval) => approval.parent,
-        None => basis,
-    };
-    // Without a known basis (the parent had no readable text) there is nothing to compare; the
-    // parent's own status below still decides.
-    if let (Some(against), Some(now)) = (against, parent.canonical)
-        && against != now
-        && (rules.moved)(footing, against, now)
-    {
-        return stale(CauseKind::ParentChanged);
+    // Without a hash on one side (the parent had or has no readable text) there is nothing to
+    // compare; the parent's own status below still decides.
+    if let Some(now) = parent.canonical {
+        let parent_changed = match approval {
+            Some(approval) => {
+                approval.parent.is_some_and(|against| against != now) && (rules.moved)(footing)
+            }
+            // Which parent text a draft was written against is known only to the machine that saw
+            // it being written, so it cannot count. What counts is the last decision about the
+            // parent: while it was changed after its approval, everything below it is in question.
+            None => parent.approval.is_some_and(|approval| {
+                approval.canonical != now && rules.approval.accepts_person(approval.by_person)
+            }),
+        };
+        if parent_changed {
+            return stale(CauseKind::ParentChanged);
+        }
     }
     match parent.status {
         Status::Approved => settled,

@@ -75,7 +75,7 @@ pub struct Version {
     pub node: NodeId,
     pub hash: VersionHash,
     pub canonical: CanonicalHash,
-    /// The parent version it was written against.
+    /// The parent version recorded by an earlier program; see [`crate::node::Content::Text`].
     pub basis: Option<ParentVersion>,
     /// The operation that observed it first.
     pub operation: OperationId,

@@ -322,7 +322,6 @@ impl PlanFiles for DiskFiles {
                 FileReadResult::Text {
                     text,
                     stamp: settled.then_some(stamp),
-                    modified_ns: stamp.modified_ns,
                 }
             }
             Err(error) => unreadable(format!(

@@ -471,8 +471,7 @@ fn mirrored_node_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
         let depth = Policy::default().cascade_max_depth.max(64);
         // A node that was settled under a different parent text was spared by a precise cascade;
         // judging it again would mark it stale.
-        let moved =
-            |child: &StatusInputs, _, _| child.standing.status == Status::RequiresRevalidation;
+        let moved = |child: &StatusInputs| child.standing.status == Status::RequiresRevalidation;
         // The mirror holds no policy. A pinned one is recorded again afterwards and judges every
         // status.
         let rules = StatusRules {

@@ -139,7 +139,6 @@ impl PlanFiles for FakeFiles {
             Some((text, written)) => FileReadResult::Text {
                 text: text.clone(),
                 stamp: Some(Self::stamp(text, *written)),
-                modified_ns: *written,
             },
         }
     }

@@ -3,7 +3,7 @@
 use domain::approval::Approval;
 use domain::cascade::StatusChangeGroup;
 use domain::fact::Fact;
-use domain::ids::{NodeId, OperationId, Principal, VersionHash};
+use domain::ids::{Digest32, NodeId, OperationId, Principal, VersionHash};
 use domain::node::{Content, Node, NodeStatus, Progress, Status};
 use domain::operation::{Channel, Verb};
 use domain::ports::{FileStamp, NewOperation, Store};
@@ -76,7 +76,8 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
         Principal::Human("Ада".to_owned()),
         timestamp(5),
         vec!["предупреждение".to_owned()],
-    );
+    )
+    .with_relied_sections(Some(Digest32::of_bytes(b"sections")));
     let group = StatusChangeGroup {
         before: NodeStatus::without_cause(Status::Draft),
         after: NodeStatus::without_cause(Status::Approved),
@@ -98,6 +99,7 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
     let content = Content::Text {
         version: VersionHash::of_bytes(new_text.as_bytes()),
         canonical: canonical_hash(new_text),
+        // As in facts of earlier programs: what is recorded is kept.
         basis: act.content.as_parent_version(),
     };
     let facts = vec![

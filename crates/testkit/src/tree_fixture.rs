@@ -20,7 +20,7 @@ pub fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_millis(1_770_000_000_000 + seconds * 1000)
 }
 
-/// Returns a draft whose text is `text`, written against `parent`.
+/// Returns a draft below `parent` whose text is `text`.
 #[must_use]
 pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
     let profile =
@@ -51,7 +51,7 @@ pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
         content: Content::Text {
             version: VersionHash::of_bytes(text.as_bytes()),
             canonical: canonical_hash(text),
-            basis: parent.and_then(|parent| parent.content.as_parent_version()),
+            basis: None,
         },
         approval: None,
         condemnation: None,

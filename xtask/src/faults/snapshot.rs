@@ -166,13 +166,10 @@ impl Labels {
     }
 }
 
-/// Removes what is recorded and does not count: which readable copies were written, and against which text of its parent a
-/// child was written, which is judged by the files' times, so that two files of one command are of the same age or not as
-/// the kernel's clock has it.
+/// Removes what is recorded and does not count: which readable copies were written.
 fn remove_incidental(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {
-            fields.remove("basis");
             fields.values_mut().for_each(remove_incidental);
         }
         serde_json::Value::Array(items) => {

@@ -255,11 +255,7 @@ impl PlanFiles for PlannedFiles<'_> {
 
     fn read_file(&self, path: &str, max_bytes: u64) -> FileReadResult {
         match self.planned_text(path) {
-            Some(Some(text)) => FileReadResult::Text {
-                text,
-                stamp: None,
-                modified_ns: 0,
-            },
+            Some(Some(text)) => FileReadResult::Text { text, stamp: None },
             Some(None) => FileReadResult::Missing,
             None => self.files.read_file(path, max_bytes),
         }

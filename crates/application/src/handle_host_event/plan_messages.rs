@@ -116,7 +116,7 @@ fn describe_changed_plan(
             format!("- `{path}`: its plan file cannot be read: {why}")
         }
         (Content::Text { .. }, Some(parent)) => format!(
-            "- `{path}` was written although its parent `{}` is {}: it stays a draft and cannot be approved before the \
+            "- `{path}` was written although its parent `{}` is {}: it cannot be approved before the \
              parent is. Do not build on it; ask the person, or take it back: tl undo --help",
             parent.alias,
             parent.status()

@@ -416,7 +416,7 @@ impl Scanner<'_, '_> {
             return Ok(());
         }
         let looked = stamp;
-        let Some((text, stamp, modified_ns)) = self.read_item_file(file) else {
+        let Some((text, stamp)) = self.read_item_file(file) else {
             return Ok(());
         };
         // A stamp that differs from the one checked means the file changed while it was read, so
@@ -436,13 +436,6 @@ impl Scanner<'_, '_> {
             if node.is_some_and(|node| node.content.version_hash() == Some(version)) {
                 continue;
             }
-            let known_basis = match node {
-                Some(node) => self
-                    .state
-                    .load_version(node.id, version)?
-                    .map(|version| version.basis),
-                None => None,
-            };
             let found = ObservedContent::Text {
                 version,
                 canonical,
@@ -450,8 +443,6 @@ impl Scanner<'_, '_> {
                     title: Some(item.title),
                     ..Description::default()
                 },
-                modified_ns,
-                known_basis,
             };
             let place = match node {
                 Some(node) => OwningNode::Known(node.id),
@@ -477,13 +468,9 @@ impl Scanner<'_, '_> {
     }
 
     /// Reads the file of items; a problem is reported, and the recorded items stay as they are.
-    fn read_item_file(&mut self, file: &str) -> Option<(String, Option<FileStamp>, i64)> {
+    fn read_item_file(&mut self, file: &str) -> Option<(String, Option<FileStamp>)> {
         match self.files.read_file(file, self.ctx.policy.max_plan_bytes) {
-            FileReadResult::Text {
-                text,
-                stamp,
-                modified_ns,
-            } => return Some((text, stamp, modified_ns)),
+            FileReadResult::Text { text, stamp } => return Some((text, stamp)),
             FileReadResult::Missing => {}
             FileReadResult::Unreadable {
                 why,

@@ -540,11 +540,7 @@ impl<'a> Scanner<'_, 'a> {
                     why,
                     transient: false,
                 } => ObservedContent::Unreadable { why },
-                FileReadResult::Text {
-                    text,
-                    stamp,
-                    modified_ns,
-                } => {
+                FileReadResult::Text { text, stamp } => {
                     let version = VersionHash::of_bytes(text.as_bytes());
                     if let Some(stamp) = stamp {
                         self.survey.stamps.push((id, stamp, version));
@@ -555,7 +551,7 @@ impl<'a> Scanner<'_, 'a> {
                         && let Content::Text {
                             version: same,
                             canonical,
-                            basis,
+                            ..
                         } = &node.content
                         && *same == version
                     {
@@ -563,26 +559,13 @@ impl<'a> Scanner<'_, 'a> {
                             version,
                             canonical: *canonical,
                             description: node.description.clone(),
-                            modified_ns,
-                            known_basis: Some(*basis),
                         }));
                     }
-                    // A text the node had before keeps the basis it was written against, so that
-                    // going back to it also brings its approval back.
-                    let known_basis = match known {
-                        Some(node) => self
-                            .state
-                            .load_version(node.id, version)?
-                            .map(|version| version.basis),
-                        None => None,
-                    };
                     let (canonical, description) = level.read_text(&text);
                     let found = ObservedContent::Text {
                         version,
                         canonical,
                         description,
-                        modified_ns,
-                        known_basis,
                     };
                     self.survey.texts.push(text);
                     found

@@ -346,3 +346,40 @@ fn a_review_of_a_stale_node_shows_what_changed_in_the_parent() {
     let all = review_all(&world.ctx(), &[]).unwrap();
     assert_eq!(all[0].entity_id, "chapter-01");
 }
+
+/// A draft has no decision that could be renewed: the one about its parent settles it.
+#[test]
+fn a_stale_draft_cannot_be_kept_and_is_a_draft_again_once_its_parent_is_approved() {
+    let world = World::with_story();
+    world.files.edit(CHAPTER, "# chapter-01, rewritten\n");
+    world.files.edit(ACT, "# act-1, another way\n");
+    let view = review_one(&world.ctx(), &words("chapter-01")).unwrap();
+    assert!(
+        view.choices[0].starts_with("tl approve act-1 "),
+        "{:?}",
+        view.choices
+    );
+    assert!(
+        !view.choices.iter().any(|choice| choice.contains("--keep")),
+        "{:?}",
+        view.choices
+    );
+    let changes = view.parent_changes.unwrap();
+    assert!(
+        changes.unified.contains("-# act-1\n+# act-1, another way"),
+        "from the approved act to the present one: {}",
+        changes.unified
+    );
+    let request = KeepRequest {
+        node: words("chapter-01"),
+        force: Force::Yes,
+        shown: None,
+    };
+    assert_refused(
+        keep_one(&world.ctx(), &request),
+        FailureKind::Refused,
+        "parent `act-1` is `draft`, expected `approved`",
+    );
+    world.approve("act-1").unwrap();
+    assert_eq!(world.statuses(), "adr");
+}

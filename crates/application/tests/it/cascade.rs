@@ -8,9 +8,12 @@ use application::list_changes::list_changes;
 use application::project_status::load_project_status;
 use application::rebuild_state::rebuild_state;
 use application::{Failure, FailureKind};
+use domain::fact::Fact;
+use domain::ids::Principal;
 use domain::node::Status;
-use domain::operation::Verb;
+use domain::operation::{Channel, Verb};
 use domain::policy::CascadePolicy;
+use domain::ports::{Clock, NewOperation};
 
 use crate::world::{ACT, CHAPTER, SCENE, World, assert_refused, words};
 
@@ -90,6 +93,69 @@ fn with_precise_cascade_only_children_of_a_changed_section_go_stale() {
     world.approve("act-1").unwrap();
     assert_eq!(world.status("chapter-01"), Status::RequiresRevalidation);
     assert_eq!(world.status("chapter-02"), Status::Approved);
+}
+
+/// A clone has the present texts and the decisions, and none of the texts in between.
+#[test]
+fn a_clone_without_the_earlier_texts_judges_the_precise_cascade_the_same() {
+    let mut world = World::new();
+    world.policy.cascade = CascadePolicy::Precise;
+    let act = |first: &str, second: &str| {
+        format!("# Act\n\n## Chapter 1\n{first}\n\n## Chapter 2\n{second}\n")
+    };
+    world.files.edit(ACT, &act("sea", "land"));
+    world.approve("act-1").unwrap();
+    for (number, node) in [(1, "chapter-01"), (2, "chapter-02")] {
+        world.files.edit(
+            &format!("acts/act-1/chapters/chapter-0{number}/plan.md"),
+            &format!("# {node}\n"),
+        );
+        world.approve(node).unwrap();
+    }
+    world.files.edit(ACT, &act("sea", "fire"));
+    world.approve("act-1").unwrap();
+    assert_eq!(world.status("chapter-01"), Status::Approved);
+    assert_eq!(world.status("chapter-02"), Status::RequiresRevalidation);
+
+    let mut clone = World::new();
+    clone.policy.cascade = CascadePolicy::Precise;
+    let nodes = world.store.begin_read().unwrap().all_nodes().unwrap();
+    let mut operation = NewOperation {
+        at: clone.clock.now(),
+        by: Principal::System,
+        channel: Channel::System,
+        verb: Verb::Observe,
+        summary: "clone".to_owned(),
+        key: None,
+        facts: Vec::new(),
+        texts: Vec::new(),
+    };
+    for node in nodes {
+        let file = node.path.clone().unwrap();
+        let text = world.files.text(&file).unwrap();
+        clone.files.edit(&file, &text);
+        operation.texts.push(text);
+        operation.facts.push(Fact::NodeAdded {
+            node: Box::new(node),
+        });
+    }
+    let mut tx = clone.store.begin_write().unwrap();
+    tx.record_operation(operation).unwrap();
+    tx.commit().unwrap();
+    let found = check_state(&clone.ctx()).unwrap();
+    assert!(
+        found.ok,
+        "the recorded statuses are those that follow: {:?}",
+        found.findings
+    );
+    // The clone goes on by itself: the act's first section changes as well, and back.
+    clone.files.edit(ACT, &act("lake", "fire"));
+    clone.approve("act-1").unwrap();
+    assert_eq!(clone.status("chapter-01"), Status::RequiresRevalidation);
+    clone.files.edit(ACT, &act("sea", "ice"));
+    clone.approve("act-1").unwrap();
+    assert_eq!(clone.status("chapter-01"), Status::Approved);
+    assert_eq!(clone.status("chapter-02"), Status::RequiresRevalidation);
 }
 
 #[test]

@@ -40,35 +40,52 @@ fn a_missing_or_unreadable_parent_shakes_its_children_until_it_is_back() {
     assert_eq!(world.statuses(), "aaa");
 }
 
-/// Both were changed between two looks: the order in which they were written decides.
+/// Both were changed between two looks: which was written first is known to nobody else, so it
+/// does not count.
 #[test]
-fn a_child_written_before_its_parent_changed_is_stale() {
-    let before = World::with_story();
-    before.files.edit(CHAPTER, "# new chapter\n");
-    before.files.edit(ACT, "# new act\n");
-    assert_eq!(before.tree().lines().count(), 3);
-    assert_eq!(before.status("chapter-01"), Status::RequiresRevalidation);
-
-    let after = World::with_story();
-    after.files.edit(ACT, "# new act\n");
-    after.files.edit(CHAPTER, "# new chapter\n");
-    assert_eq!(after.status("chapter-01"), Status::Draft);
+fn the_order_in_which_parent_and_child_were_written_does_not_count() {
+    let child_first = World::with_story();
+    child_first.files.edit(CHAPTER, "# new chapter\n");
+    child_first.files.edit(ACT, "# new act\n");
+    let parent_first = World::with_story();
+    parent_first.files.edit(ACT, "# new act\n");
+    parent_first.files.edit(CHAPTER, "# new chapter\n");
+    let separately = World::with_story();
+    separately.files.edit(ACT, "# new act\n");
+    assert_eq!(separately.statuses(), "drr");
+    separately.files.edit(CHAPTER, "# new chapter\n");
+    for world in [child_first, parent_first, separately] {
+        assert_eq!(world.statuses(), "drr", "the act waits for a decision");
+        world.approve("act-1").unwrap();
+        assert_eq!(world.statuses(), "adr", "the act is decided on");
+    }
 }
 
-/// An old text that comes back is still the one written against the old parent.
+/// A draft follows the decisions about its parent, whatever the parent was when it was written.
 #[test]
-fn a_version_remembers_what_it_was_written_against() {
+fn a_draft_is_stale_while_its_parent_was_changed_after_approval() {
     let world = World::new();
     world.files.edit(ACT, "# one\n");
     world.files.edit(CHAPTER, "# first\n");
     assert_eq!(world.status("chapter-01"), Status::Draft);
     world.files.edit(ACT, "# two\n");
-    world.files.edit(CHAPTER, "# second\n");
+    assert_eq!(
+        world.status("chapter-01"),
+        Status::Draft,
+        "the act was never approved"
+    );
+    world.approve("act-1").unwrap();
     assert_eq!(world.status("chapter-01"), Status::Draft);
-    world.files.edit(CHAPTER, "# first\n");
+    world.files.edit(ACT, "# three\n");
     assert_eq!(world.status("chapter-01"), Status::RequiresRevalidation);
-    world.files.edit(ACT, "# one\n");
-    assert_eq!(world.status("chapter-01"), Status::Draft);
+    world.files.edit(CHAPTER, "# second\n");
+    assert_eq!(
+        world.status("chapter-01"),
+        Status::RequiresRevalidation,
+        "an edit of the draft decides nothing about the act"
+    );
+    world.files.edit(ACT, "# two\n");
+    assert_eq!(world.status("chapter-01"), Status::Draft, "early cutoff");
 }
 
 #[test]

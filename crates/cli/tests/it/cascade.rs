@@ -30,7 +30,7 @@ fn an_edit_makes_everything_below_stale() {
 }
 
 #[test]
-fn a_draft_whose_parent_moved_on_is_stale() {
+fn a_draft_is_stale_until_its_changed_parent_is_approved() {
     let project = planned();
     project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2\n");
     assert_eq!(project.status("chapter-02"), "draft");
@@ -42,9 +42,17 @@ fn a_draft_whose_parent_moved_on_is_stale() {
     );
     assert_eq!(
         project.status("chapter-02"),
-        "draft",
-        "a text written after the change knows it"
+        "requires-revalidation",
+        "the act is not decided on"
     );
+    let why = project.ok(&["why", "chapter-02"]).stdout;
+    assert!(
+        why.contains("`act-1` was changed after its approval")
+            && why.contains("+Begin, but later."),
+        "{why}"
+    );
+    project.ok(&["approve", "act-1"]);
+    assert_eq!(project.status("chapter-02"), "draft");
 }
 
 #[test]

@@ -486,7 +486,8 @@ fn not_noticed(project: &Project, answer: &Answer, number: u32) -> Option<String
         return Some(format!("it is not recorded: {operation}"));
     }
     let before = crate::newest_operation(project);
-    if project.status(&path) != "draft" {
+    // Its act was changed after approval, so everything below waits for a decision about it.
+    if project.status(&path) != "requires-revalidation" {
         return Some(format!("it is {}", project.status(&path)));
     }
     if crate::newest_operation(project) != before {
@@ -828,7 +829,7 @@ fn what_happens_behind_the_back_of_a_session_is_noticed_at_its_next_event() {
         }
         assert_eq!(
             project.status(&format!("act-1/chapter-{number}")),
-            "draft",
+            "requires-revalidation",
             "{name}"
         );
     }

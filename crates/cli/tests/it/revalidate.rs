@@ -218,13 +218,18 @@ fn nothing_is_kept_below_a_parent_that_is_not_settled() {
 }
 
 #[test]
-fn keeping_a_stale_draft_leaves_it_a_draft() {
+fn a_stale_draft_is_a_draft_again_when_its_parent_is_approved() {
     let project = planned();
     project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2\n");
     assert_eq!(project.status("chapter-02"), "draft");
     project.write(Project::ACT, crate::ACT_EDITED);
-    project.ok(&["approve", "act-1"]);
     assert_eq!(project.status("chapter-02"), "requires-revalidation");
-    project.ok(&["revalidate", "chapter-02", "--keep"]);
+    assert_refused(
+        &project,
+        &["revalidate", "chapter-02", "--keep"],
+        "refused",
+        &["parent `act-1` is `draft`", "tl approve act-1"],
+    );
+    project.ok(&["approve", "act-1"]);
     assert_eq!(project.status("chapter-02"), "draft");
 }

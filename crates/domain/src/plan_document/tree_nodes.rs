@@ -26,8 +26,6 @@ impl DocumentNode {
     /// Returns the content of the node.
     #[must_use]
     pub fn node_content(&self) -> Content {
-        // No basis: the document is written as a whole, so a milestone cannot become stale against
-        // another part of the same text.
         let (version, canonical) = crate::version::compute_hashes(&self.text);
         Content::Text {
             version,

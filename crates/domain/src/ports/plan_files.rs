@@ -31,7 +31,6 @@ pub enum FileReadResult {
     Text {
         text: String,
         stamp: Option<FileStamp>,
-        modified_ns: i64,
     },
     Missing,
     Unreadable {

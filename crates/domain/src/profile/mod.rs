@@ -7,6 +7,7 @@ mod parse;
 pub mod pattern;
 mod plan_place;
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use crate::front_matter;
@@ -198,10 +199,16 @@ impl Level {
         }));
         // Keys are stored as written. `describe_plan` masked what it found, but not these.
         mask_description(&mut description, &mut SecretCount::default());
-        (
-            canonical_hash(&front_matter::remove_keys(text, &self.state_keys)),
-            description,
-        )
+        (canonical_hash(&self.remove_state_keys(text)), description)
+    }
+
+    /// Returns the text without the state keys: the part that the canonical hash covers.
+    #[must_use]
+    pub fn remove_state_keys<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.state_keys.as_slice() {
+            [] => Cow::Borrowed(text),
+            keys => Cow::Owned(front_matter::remove_keys(text, keys)),
+        }
     }
 
     /// Whether nodes of this level share one folder and name their parent in the front matter.

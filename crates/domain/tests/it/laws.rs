@@ -86,14 +86,10 @@ impl History {
             }
             Deed::Edit { which, text } => self.pick(*which).map(|node| {
                 let text = format!("# {} {text}\n", node.alias);
-                let basis = self
-                    .tree
-                    .parent_of(&node)
-                    .and_then(|parent| parent.content.as_parent_version());
                 let after = Content::Text {
                     version: VersionHash::of_bytes(text.as_bytes()),
                     canonical: canonical_hash(&text),
-                    basis,
+                    basis: None,
                 };
                 Fact::ContentChanged {
                     node: node.id,

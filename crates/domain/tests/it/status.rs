@@ -12,7 +12,7 @@ fn hash(of: &str) -> CanonicalHash {
     CanonicalHash(Digest32::of_bytes(of.as_bytes()))
 }
 
-/// `text@basis`, `approved@parent` (or `-`), `parent-text:status` (or `-`).
+/// `text`, `approved@parent` (or `-`), `parent-text:status` or `parent-text/its-approved-text:status` (or `-`).
 fn check(text: &str, approval: &str, parent: &str, expected: Status, cause: Option<CauseKind>) {
     let found = judged(text, approval, true, parent, ApprovalPolicy::Anyone);
     assert_eq!(
@@ -46,8 +46,7 @@ fn judged(
             "missing" => TextState::Missing,
             "unreadable" => TextState::Unreadable,
             words => TextState::Text {
-                canonical: pair(words).0,
-                basis: pair(words).1,
+                canonical: hash(words),
             },
         },
         approval: (approval != "-").then(|| ApprovalInputs {
@@ -58,12 +57,23 @@ fn judged(
         condemnation: None,
         standing: NodeStatus::without_cause(Status::Draft),
     };
-    let parent = parent.split_once(':').map(|(text, status)| ParentState {
-        status: Status::ALL
-            .into_iter()
-            .find(|known| known.as_str() == status)
-            .unwrap(),
-        canonical: (text != "-").then(|| hash(text)),
+    let parent = parent.split_once(':').map(|(text, status)| {
+        let (text, approved) = match text.split_once('/') {
+            Some((text, approved)) => (text, Some(approved)),
+            None => (text, None),
+        };
+        ParentState {
+            status: Status::ALL
+                .into_iter()
+                .find(|known| known.as_str() == status)
+                .unwrap(),
+            canonical: (text != "-").then(|| hash(text)),
+            approval: approved.map(|approved| ApprovalInputs {
+                canonical: hash(approved),
+                parent: None,
+                by_person,
+            }),
+        }
     });
     derive_status(
         &footing,
@@ -89,11 +99,18 @@ fn under_human_an_approval_by_an_agent_leaves_the_text_a_draft() {
             expected,
             "{by_person} {policy:?}"
         );
-        let below = judged("a@p", "a@p", by_person, "p:approved", policy).status;
+        let below = judged("a", "a@p", by_person, "p/p:approved", policy).status;
         assert_eq!(below, expected, "below a parent: {by_person} {policy:?}");
+        // Nor is a parent changed after an approval that does not count.
+        let changed = judged("a", "-", by_person, "q/p:draft", policy).status;
+        let expected = match expected {
+            Status::Approved => Status::RequiresRevalidation,
+            other => other,
+        };
+        assert_eq!(changed, expected, "below a change: {by_person} {policy:?}");
     }
-    // What it was approved against says nothing either: the text's own basis does.
-    let moved_on = judged("a@q", "a@p", false, "q:approved", Human);
+    // What it was approved against says nothing either.
+    let moved_on = judged("a", "a@p", false, "q:approved", Human);
     assert_eq!(moved_on.status, Status::Draft);
 }
 
@@ -108,39 +125,39 @@ fn follows_from_the_facts() {
     check("missing", "a", "-", Invalid, Some(FileMissing));
     check("unreadable", "a", "-", Invalid, Some(FileUnreadable));
     // Below a parent that is as it was.
-    check("a@p", "a@p", "p:approved", Approved, None);
-    check("b@p", "a@p", "p:approved", Draft, None);
-    check("a@p", "-", "p:draft", Draft, None);
+    check("a", "a@p", "p:approved", Approved, None);
+    check("b", "a@p", "p:approved", Draft, None);
+    check("a", "-", "p:draft", Draft, None);
     check(
-        "a@p",
+        "a",
         "a@p",
         "p:draft",
         RequiresRevalidation,
         Some(ParentNotApproved),
     );
     check(
-        "a@p",
+        "a",
         "a@p",
         "p:requires-revalidation",
         RequiresRevalidation,
         Some(ParentChanged),
     );
     check(
-        "a@p",
+        "a",
         "-",
         "p:requires-revalidation",
         RequiresRevalidation,
         Some(ParentChanged),
     );
     check(
-        "a@p",
+        "a",
         "a@p",
         "p:invalid",
         RequiresRevalidation,
         Some(ParentInvalid),
     );
     check(
-        "a@p",
+        "a",
         "a@p",
         "-:invalid",
         RequiresRevalidation,
@@ -148,32 +165,50 @@ fn follows_from_the_facts() {
     );
     // Below a parent that moved on.
     check(
-        "a@p",
+        "a",
         "a@p",
         "q:approved",
         RequiresRevalidation,
         Some(ParentChanged),
     );
     check(
-        "a@p",
+        "a",
         "a@p",
         "q:draft",
         RequiresRevalidation,
         Some(ParentChanged),
     );
+    check("a", "a@q", "q/q:approved", Approved, None);
+    // A draft below a parent that was approved for another text than it has.
     check(
-        "a@p",
+        "a",
         "-",
-        "q:approved",
+        "q/p:draft",
         RequiresRevalidation,
         Some(ParentChanged),
     );
-    // Approved against the new parent although it was written against the old one.
-    check("a@p", "a@q", "q:approved", Approved, None);
-    // Rewritten against the new parent.
-    check("b@q", "a@p", "q:approved", Draft, None);
-    // A draft that was first seen before its parent had a text.
-    check("a", "-", "p:approved", Draft, None);
+    check(
+        "b",
+        "a@p",
+        "q/p:draft",
+        RequiresRevalidation,
+        Some(ParentChanged),
+    );
+    // The parent's new text is approved, or its approved one is back: whatever the draft was
+    // written against, it is a draft.
+    check("a", "-", "q/q:approved", Draft, None);
+    check("b", "a@p", "q/q:approved", Draft, None);
+    check("b", "a@p", "p/p:approved", Draft, None);
+    // Never approved.
+    check("a", "-", "p:draft", Draft, None);
+    // Changed, and its file is not there now.
+    check(
+        "a",
+        "-",
+        "-/p:invalid",
+        RequiresRevalidation,
+        Some(ParentInvalid),
+    );
     // Nothing about the parent outweighs a missing file.
     check("missing", "a@p", "q:invalid", Invalid, Some(FileMissing));
 }

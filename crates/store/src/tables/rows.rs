@@ -4,6 +4,7 @@
 //! the status (table `standing`), the descriptive columns (words), and the child total. A cascade
 //! reads the first two groups and writes only the second, a few bytes per node.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use domain::approval::Approval;
@@ -66,6 +67,36 @@ const STANDING_SUM_COLUMN: usize = 13;
 const STANDING_COLUMN_COUNT: usize = 4;
 const LINEAGE_COLUMN: usize = 14;
 const WORDS_SUM_COLUMN: usize = 36;
+
+/// Column `approval_warnings`: the parts of an approval without a column of their own.
+///
+/// A bare list of warnings where there is nothing else, as in every row of earlier programs; their
+/// checksums cover that form.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(untagged)]
+enum ApprovalDetails<'a> {
+    Warnings(Cow<'a, [String]>),
+    Full {
+        #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+        warnings: Cow<'a, [String]>,
+        relied_sections: Digest32,
+    },
+}
+
+impl<'a> ApprovalDetails<'a> {
+    /// Returns the details of an approval; `None` if there are none, which is stored as NULL.
+    fn from_approval(approval: &'a Approval) -> Option<Self> {
+        let warnings = Cow::Borrowed(approval.warnings.as_slice());
+        match approval.relied_sections {
+            Some(relied_sections) => Some(Self::Full {
+                warnings,
+                relied_sections,
+            }),
+            None if warnings.is_empty() => None,
+            None => Some(Self::Warnings(warnings)),
+        }
+    }
+}
 
 /// A cause as stored JSON and parsed; the checksum covers the JSON.
 pub(crate) struct CauseRow {
@@ -137,17 +168,15 @@ impl NodeValues {
             Content::Missing => (1, Value::Null),
             Content::Unreadable { why } => (2, Value::Text(why.clone())),
         };
-        let (canonical, basis) = match footing.text {
-            TextState::Text { canonical, basis } => (Some(canonical), basis),
-            TextState::Missing | TextState::Unreadable => (None, None),
-        };
+        let canonical = node.content.canonical_hash();
+        let basis = node.content.basis();
         let mut values = vec![
             Value::Integer(node.id.0.into()),
             node.parent
                 .map_or(Value::Null, |parent| Value::Integer(parent.0.into())),
             Value::Integer(content),
             canonical_value(canonical),
-            canonical_value(basis),
+            canonical_value(basis.map(|basis| basis.canonical)),
             canonical_value(footing.approval.map(|approval| approval.canonical)),
             canonical_value(footing.approval.and_then(|approval| approval.parent)),
             Value::Integer(footing_flags(&footing)),
@@ -173,7 +202,7 @@ impl NodeValues {
             },
             note,
             version_value(node.content.version_hash()),
-            version_value(node.content.basis().map(|basis| basis.version)),
+            version_value(basis.map(|basis| basis.version)),
             version_value(approval.map(|approval| approval.version)),
             version_value(
                 approval
@@ -185,7 +214,10 @@ impl NodeValues {
                 Value::Integer(approval.at.as_millis())
             }),
             match approval {
-                Some(approval) => list(&approval.warnings)?,
+                Some(approval) => match ApprovalDetails::from_approval(approval) {
+                    Some(details) => json(serde_json::to_string(&details))?,
+                    None => Value::Null,
+                },
                 None => Value::Null,
             },
             match &node.condemnation {
@@ -372,11 +404,11 @@ pub(crate) fn read_node(
             .map(|version| Some(ParentVersion { version, canonical })),
     };
     let content = match footing.text {
-        TextState::Text { canonical, basis } => Content::Text {
+        TextState::Text { canonical } => Content::Text {
             // Numbers are positions in `NODE_COLUMNS`.
             version: columns.version_hash(25)?,
             canonical,
-            basis: parent_version(basis, 26)?,
+            basis: parent_version(columns.canonical_hash(4)?, 26)?,
         },
         TextState::Missing => Content::Missing,
         TextState::Unreadable => Content::Unreadable {
@@ -385,14 +417,25 @@ pub(crate) fn read_node(
     };
     let approval = match footing.approval {
         None => None,
-        Some(approval) => Some(Approval::from_record(
-            columns.version_hash(27)?,
-            approval.canonical,
-            parent_version(approval.parent, 28)?,
-            Principal::from(columns.required_text(29)?.as_str()),
-            Timestamp::from_millis(columns.required_number(30)?),
-            columns.parse_json(31)?.unwrap_or_default(),
-        )),
+        Some(approval) => {
+            let (warnings, relied_sections) = match columns.parse_json(31)? {
+                None => (Vec::new(), None),
+                Some(ApprovalDetails::Warnings(warnings)) => (warnings.into_owned(), None),
+                Some(ApprovalDetails::Full {
+                    warnings,
+                    relied_sections,
+                }) => (warnings.into_owned(), Some(relied_sections)),
+            };
+            let approval = Approval::from_record(
+                columns.version_hash(27)?,
+                approval.canonical,
+                parent_version(approval.parent, 28)?,
+                Principal::from(columns.required_text(29)?.as_str()),
+                Timestamp::from_millis(columns.required_number(30)?),
+                warnings,
+            );
+            Some(approval.with_relied_sections(relied_sections))
+        }
     };
     let node = Node {
         id: footing.id,
@@ -471,7 +514,6 @@ fn decode_footing_columns<const WIDTH: usize>(
             canonical: columns
                 .canonical_hash(3)?
                 .ok_or_else(|| BadRow::new(format!("node {id} has text but no hash")))?,
-            basis: columns.canonical_hash(4)?,
         },
         1 => TextState::Missing,
         2 => TextState::Unreadable,

@@ -1,0 +1,198 @@
+//! Precise cascade: whether a change of the parent concerns an approved child.
+//!
+//! Compares the digest recorded with the child's approval with the parent's present sections. No
+//! earlier text is read, because a fresh clone has none: it would judge otherwise than the machine
+//! that saw the change.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use domain::fact::Fact;
+use domain::ids::{Digest32, NodeId, VersionHash};
+use domain::node::Node;
+use domain::policy::CascadePolicy;
+use domain::ports::{Snapshot, StoreFault};
+use domain::secrets::{MaskedText, find_secrets};
+use domain::section::{Reliance, Section, relied_sections_digest, split_sections};
+use domain::status::{StatusInputs, any_change_counts};
+use domain::version::canonical_text;
+
+use crate::context::Context;
+
+/// Returns the digest of the parent's sections that a node relies on, for its approval.
+///
+/// `None` if the parent has no text, or one with secrets, and under the deep cascade, which has no
+/// use for it.
+pub(crate) fn digest_relied_sections(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    parent: Option<&Node>,
+) -> Result<Option<Digest32>, StoreFault> {
+    let version = parent.and_then(|parent| parent.content.version_hash());
+    let (Some(parent), Some(version), CascadePolicy::Precise) =
+        (parent, version, ctx.policy.cascade)
+    else {
+        return Ok(None);
+    };
+    let text = load_unmasked_text(state, version)?;
+    Ok(text.map(|text| digest_for_child(ctx, &split_canonical(ctx, parent, &text), node)))
+}
+
+/// Judges changes of parents, on recorded state overlaid with facts about to be recorded.
+pub(crate) struct PreciseCascade<'s> {
+    ctx: &'s Context<'s>,
+    state: &'s dyn Snapshot,
+    /// Texts not in the store yet.
+    fresh: HashMap<VersionHash, &'s str>,
+    /// Facts not in the store yet, by node.
+    pending: HashMap<NodeId, Vec<&'s Fact>>,
+    /// Sections of the parents' present texts: siblings ask for the same ones.
+    sections: RefCell<HashMap<NodeId, Option<Rc<[Section]>>>>,
+}
+
+impl<'s> PreciseCascade<'s> {
+    /// Judges the state as it is recorded.
+    pub(crate) fn new(ctx: &'s Context<'s>, state: &'s dyn Snapshot) -> Self {
+        Self::with_pending(ctx, state, &[], &[])
+    }
+
+    /// Judges the state as it will be after `facts`, whose new texts are `texts`.
+    pub(crate) fn with_pending(
+        ctx: &'s Context<'s>,
+        state: &'s dyn Snapshot,
+        texts: &'s [String],
+        facts: &'s [Fact],
+    ) -> Self {
+        let is_needed = ctx.policy.cascade == CascadePolicy::Precise;
+        let fresh = texts
+            .iter()
+            // The stored form of a text with secrets is masked, so its sections cannot be compared.
+            // Treating every such change as relevant keeps a server, which has only the masked
+            // text, in agreement.
+            .filter(|text| is_needed && find_secrets(text).is_empty())
+            .map(|text| (VersionHash::of_bytes(text.as_bytes()), text.as_str()))
+            .collect();
+        let mut pending: HashMap<NodeId, Vec<&Fact>> = HashMap::new();
+        for fact in facts.iter().filter(|_| is_needed) {
+            let node = match fact {
+                Fact::NodeAdded { node } => node.id,
+                Fact::ContentChanged { node, .. }
+                | Fact::DescriptionChanged { node, .. }
+                | Fact::ApprovalChanged { node, .. } => *node,
+                _ => continue,
+            };
+            pending.entry(node).or_default().push(fact);
+        }
+        Self {
+            ctx,
+            state,
+            fresh,
+            pending,
+            sections: RefCell::default(),
+        }
+    }
+
+    /// Whether a change of the parent makes an approved child stale under the project's policy.
+    pub(crate) fn is_relevant_change(&self, child: &StatusInputs) -> bool {
+        match self.ctx.policy.cascade {
+            CascadePolicy::Deep => any_change_counts(child),
+            // Any missing input counts as yes: a needless revalidation is visible, a missed one is
+            // not.
+            CascadePolicy::Precise => self.is_unaffected(child) != Some(true),
+        }
+    }
+
+    /// Whether the sections the child relies on are as they were; `None` if that is unknown.
+    fn is_unaffected(&self, child: &StatusInputs) -> Option<bool> {
+        let node = self.load_pending_node(child.id)?;
+        let approved = node.approval.as_ref()?.relied_sections?;
+        let sections = self.load_sections(child.parent?)?;
+        Some(digest_for_child(self.ctx, &sections, &node) == approved)
+    }
+
+    /// Returns a node as it will be after the pending facts.
+    fn load_pending_node(&self, id: NodeId) -> Option<Node> {
+        let mut found = self.state.load_node(id).ok()?;
+        for fact in self.pending.get(&id).into_iter().flatten() {
+            match (*fact, &mut found) {
+                (Fact::NodeAdded { node }, found) => *found = Some(node.as_ref().clone()),
+                (Fact::ContentChanged { after, .. }, Some(node)) => node.content = after.clone(),
+                (Fact::DescriptionChanged { after, .. }, Some(node)) => {
+                    node.description = after.clone();
+                }
+                (Fact::ApprovalChanged { after, .. }, Some(node)) => node.approval = after.clone(),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Returns the sections of a parent's present text; `None` if it has none or holds secrets.
+    fn load_sections(&self, parent: NodeId) -> Option<Rc<[Section]>> {
+        if let Some(known) = self.sections.borrow().get(&parent) {
+            return known.clone();
+        }
+        let found = self.load_pending_node(parent).and_then(|parent| {
+            let version = parent.content.version_hash()?;
+            let text = match self.fresh.get(&version) {
+                Some(text) => (*text).to_owned(),
+                None => load_unmasked_text(self.state, version).ok()??,
+            };
+            Some(Rc::from(split_canonical(self.ctx, &parent, &text)))
+        });
+        self.sections.borrow_mut().insert(parent, found.clone());
+        found
+    }
+}
+
+/// Returns a stored text; `None` if it is unknown or masked.
+fn load_unmasked_text(
+    state: &dyn Snapshot,
+    version: VersionHash,
+) -> Result<Option<String>, StoreFault> {
+    match MaskedText::read_record(state, version)? {
+        Some(_) => Ok(None),
+        None => state.load_text(version),
+    }
+}
+
+/// Returns the sections of a node's canonical text, so that equal canonical hashes mean equal
+/// sections.
+fn split_canonical(ctx: &Context<'_>, node: &Node, text: &str) -> Vec<Section> {
+    let level = ctx
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level));
+    match level {
+        Some(level) => split_sections(&canonical_text(&level.remove_state_keys(text))),
+        None => split_sections(&canonical_text(text)),
+    }
+}
+
+fn digest_for_child(ctx: &Context<'_>, parent: &[Section], child: &Node) -> Digest32 {
+    let reliance = Reliance {
+        listed: &child.description.relies_on,
+        names: &reference_names(ctx, child),
+    };
+    relied_sections_digest(parent, &reliance)
+}
+
+/// Returns the names by which a section of the parent may refer to a node.
+fn reference_names(ctx: &Context<'_>, node: &Node) -> Vec<String> {
+    let mut names = vec![node.alias.clone(), format!("{} {}", node.level, node.order)];
+    let numbered = ctx
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level))
+        .map(|level| &level.alias);
+    if let Some(pattern) = numbered
+        && let Some(bare) = node.alias.split_once('-').map(|(_, bare)| bare)
+        && pattern.is_numbered()
+    {
+        // `chapter-02` is called "chapter 02" in prose as well as "chapter 2", which is in the list
+        // already.
+        names.push(format!("{} {bare}", node.level));
+    }
+    names.extend(node.description.title.clone());
+    names
+}
