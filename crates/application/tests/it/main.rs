@@ -21,6 +21,7 @@ mod life;
 mod next_work;
 mod node_page;
 mod observation;
+mod order_of_notice;
 mod plan_gates;
 mod prompts;
 mod races;

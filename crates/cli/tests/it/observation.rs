@@ -37,6 +37,55 @@ fn touching_a_file_changes_nothing() {
     assert_eq!(crate::fingerprint(&project), before);
 }
 
+/// Two copies of the same plans with the same approvals: in one the files' times are in the order
+/// of the tree, in the other they are reversed, and a third looked after every edit.
+#[test]
+fn copies_with_reversed_file_times_show_the_same_statuses() {
+    let second = "acts/act-1/chapters/chapter-02/plan.md";
+    let edits = [
+        (Project::ACT, crate::ACT_EDITED),
+        (Project::CHAPTER, "# Chapter 1, rewritten\n"),
+        (second, "# Chapter 2\n"),
+    ];
+    let base = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+    let copies = [[1, 2, 3], [3, 2, 1]].map(|hours| {
+        let project = planned();
+        for ((path, text), hour) in edits.iter().zip(hours) {
+            project.write(path, text);
+            set_modified(&project, path, base + Duration::from_secs(3_600 * hour));
+        }
+        project
+    });
+    let attentive = planned();
+    for (path, text) in [
+        (second, "# Chapter 2, a first try\n"),
+        edits[1],
+        edits[0],
+        edits[2],
+    ] {
+        attentive.write(path, text);
+        attentive.ok(&["status"]);
+    }
+    let undecided = [
+        "act-1 draft",
+        "act-1/chapter-01 requires-revalidation",
+        "act-1/chapter-01/scene-0101 requires-revalidation",
+        "act-1/chapter-02 requires-revalidation",
+    ];
+    let decided = [
+        "act-1 approved",
+        "act-1/chapter-01 draft",
+        "act-1/chapter-01/scene-0101 requires-revalidation",
+        "act-1/chapter-02 draft",
+    ];
+    for project in copies.iter().chain([&attentive]) {
+        assert_eq!(statuses(project), undecided);
+        project.ok(&["approve", "act-1"]);
+        assert_eq!(statuses(project), decided);
+        project.ok(&["check"]);
+    }
+}
+
 #[test]
 fn a_formatting_only_edit_changes_no_status() {
     let original = crate::ACT_TEXT;

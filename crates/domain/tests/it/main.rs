@@ -14,6 +14,7 @@ mod gates;
 mod laws;
 mod names;
 mod needs;
+mod order_of_notice;
 mod plan_documents;
 mod reviews;
 mod session_files;
