@@ -183,10 +183,13 @@ fn render_decisions(view: &PlanView) -> Markup {
             label.check { input type="checkbox" name="force" value="yes"; "I have read the warnings above" }
         }
     };
+    let holds = node.approval.as_ref().is_some_and(|it| it.holds);
     html! {
         section.decide #decide data-live aria-label="Decide" {
             @match node.status {
                 Status::Approved => p.quiet { "Nothing to decide: exactly this text is approved." },
+                // A draft has no approval to renew; the decision about its parent settles it.
+                Status::RequiresRevalidation if !holds => p.quiet { "Nothing to decide yet: this draft follows its parent." },
                 Status::RequiresRevalidation => {
                     form action="/do/revalidate" method="post" { (bound) (despite) button.primary type="submit" { "Keep as it is" } }
                     form action="/do/approve" method="post" { (bound) (despite) button type="submit" { "Approve again" } }
