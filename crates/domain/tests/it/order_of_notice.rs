@@ -285,6 +285,12 @@ proptest! {
         prop_assert_eq!(witness.statuses(), fresh.statuses());
     }
 
+}
+
+proptest! {
+    // Each case is up to 120 histories.
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
     /// The same for every order there is, where there are few things to notice.
     #[test]
     fn every_permutation_of_few_notices_ends_in_the_same_statuses(project in projects()) {
