@@ -107,7 +107,7 @@ fn live_twice(witness: &World, late: &World, rounds: &[Round]) -> Result<(), Tes
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn statuses_do_not_depend_on_when_files_were_noticed(rounds in rounds(), precise in any::<bool>()) {
