@@ -154,6 +154,7 @@ mod tests {
                 version: VersionHash::of_bytes(text.as_bytes()),
                 parent: None,
                 warnings: vec!["names Боб, whom act-1 does not name".to_owned()],
+                relied_sections: None,
             },
             by: Principal::Human("ann".to_owned()),
             at: Timestamp::from_millis(at),

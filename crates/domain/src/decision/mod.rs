@@ -20,7 +20,7 @@ pub use self::standing::{
 };
 
 use crate::approval::{Approval, Condemnation};
-use crate::ids::{CanonicalHash, Principal, VersionHash};
+use crate::ids::{CanonicalHash, Digest32, Principal, VersionHash};
 use crate::node::{ParentVersion, Progress};
 use crate::record::Recorded;
 use crate::time::Timestamp;
@@ -112,6 +112,9 @@ pub enum Verdict {
         /// Consistency warnings that were known and accepted.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
+        /// Digest of the parent's sections the text relies on, for the precise cascade.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        relied_sections: Option<Digest32>,
     },
     /// Exactly this text is rejected.
     Rejected {
@@ -149,6 +152,7 @@ impl Decision {
                 version: approval.version,
                 parent: approval.parent,
                 warnings: approval.warnings.clone(),
+                relied_sections: approval.relied_sections,
             },
             by: approval.by.clone(),
             at: approval.at,
@@ -184,14 +188,18 @@ impl Decision {
                 version,
                 parent,
                 warnings,
-            } => Some(Approval::from_record(
-                *version,
-                *text,
-                *parent,
-                self.by.clone(),
-                self.at,
-                warnings.clone(),
-            )),
+                relied_sections,
+            } => {
+                let approval = Approval::from_record(
+                    *version,
+                    *text,
+                    *parent,
+                    self.by.clone(),
+                    self.at,
+                    warnings.clone(),
+                );
+                Some(approval.with_relied_sections(*relied_sections))
+            }
             _ => None,
         }
     }
