@@ -3,7 +3,7 @@
 use domain::fact::Backup;
 use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId, VersionHash};
 use domain::node::ParentVersion;
-use domain::ports::{FileStamp, StoreFault, VersionReader};
+use domain::ports::{FileStamp, NodeReader, StoreFault, VersionReader};
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::types::{Value, ValueRef};
@@ -21,6 +21,7 @@ impl VersionReader for TableView<'_> {
             read_version,
         )?;
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
+        self.refuse_lost_version(node, &found)?;
         Ok(found)
     }
 
@@ -137,4 +138,24 @@ fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow>
         stamp,
         VersionHash(decode_digest_column(row.get_ref(5)?)?),
     ))
+}
+
+impl TableView<'_> {
+    /// Reports damage if the present text of a node is not among its versions.
+    ///
+    /// A checksum protects a row that is read. A damaged page can also hide a row, which no checksum
+    /// shows; every text of a node is recorded as a version, so the present one has to be there.
+    fn refuse_lost_version(&self, node: NodeId, found: &[Version]) -> Result<(), StoreFault> {
+        let present = self
+            .load_node(node)?
+            .and_then(|node| node.content.version_hash());
+        match present {
+            Some(hash) if found.iter().all(|version| version.hash != hash) => {
+                Err(StoreFault::Damaged {
+                    what: format!("the version of the present text of node {node} is missing"),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
 }
