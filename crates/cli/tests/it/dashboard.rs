@@ -306,16 +306,14 @@ fn an_approval_is_of_the_text_that_was_shown() {
     );
 }
 
-/// A stale chapter on the page; the text it was approved with comes back while another writer holds the lock.
+/// A stale chapter on the page; an earlier text comes back while another writer holds the lock.
 #[test]
 fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
     let project = planned();
-    let approved = project.read(Project::CHAPTER);
-    project.write(
-        Project::CHAPTER,
-        format!("{approved}\nA text to be judged.\n"),
-    );
-    project.ok(&["status"]);
+    let earlier = project.read(Project::CHAPTER);
+    let judged = format!("{earlier}\nA text to be judged.\n");
+    project.write(Project::CHAPTER, &judged);
+    project.ok(&["approve", "chapter-01"]);
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["approve", "act-1"]);
     assert_eq!(project.status("chapter-01"), "requires-revalidation");
@@ -341,7 +339,7 @@ fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
         let waiting = scope.spawn(|| browser.post("/do/revalidate", &form));
         // Long enough to reach the lock; where it was not reached, the comparison comes later still.
         std::thread::sleep(Duration::from_millis(500));
-        project.write(Project::CHAPTER, &approved);
+        project.write(Project::CHAPTER, &earlier);
         drop(lock);
         waiting.join().expect("an answer")
     });
@@ -349,6 +347,8 @@ fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
         answer.status == 409 && answer.body.contains("changed since it was shown"),
         "{answer:?}"
     );
+    assert_eq!(project.status("chapter-01"), "draft");
+    project.write(Project::CHAPTER, &judged);
     assert_eq!(project.status("chapter-01"), "requires-revalidation");
     // The parent's text is part of what was shown.
     let shown = browser.json("/api/nodes/act-1/chapter-01")["version_hash"]
