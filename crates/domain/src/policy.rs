@@ -208,6 +208,9 @@ setting_table! {
         /// What happens when an agent writes a node that another session has claimed.
         claim: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_CLAIM"], rule refuse_looser;
 
+        /// What happens when an agent's tool writes a decision file.
+        decisions: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_DECISIONS"], rule refuse_looser;
+
         /// What happens when an agent writes into a frozen plan document.
         frozen: GateMode = GateMode::Block, env ["THROUGHLINE_GATE_FROZEN"], rule refuse_looser;
 

@@ -217,6 +217,7 @@ impl TrustPolicy {
             ("context", &mut gates.context),
             ("scope", &mut gates.scope),
             ("claim", &mut gates.claim),
+            ("decisions", &mut gates.decisions),
             ("frozen", &mut gates.frozen),
             ("done", &mut gates.done),
         ] {
@@ -243,6 +244,7 @@ fn gate_modes(policy: &Policy) -> impl Iterator<Item = (&'static str, GateMode)>
         ("context", gates.context),
         ("scope", gates.scope),
         ("claim", gates.claim),
+        ("decisions", gates.decisions),
         ("frozen", gates.frozen),
         ("done", gates.done),
     ]

@@ -1,6 +1,6 @@
-//! Gate for files of plan documents: a tool may not change those of a frozen document.
+//! Gates for files only commands may write: decisions, and plan documents once they are frozen.
 
-use domain::gates::{self, FrozenFile, evaluate_frozen};
+use domain::gates::{self, FrozenFile, GateVerdict, evaluate_decisions, evaluate_frozen};
 use domain::host_event::Reply;
 use domain::plan_document::{DocumentRecord, split_document_path};
 use domain::record;
@@ -8,6 +8,11 @@ use domain::record;
 use super::EventOutcome;
 use crate::context::Context;
 use crate::failure::Failure;
+
+/// Evaluates the `decisions` gate for the files a call would change.
+pub(super) fn check_decision_files(ctx: &Context<'_>, files: &[String]) -> EventOutcome {
+    to_outcome(evaluate_decisions(files, ctx.policy))
+}
 
 /// Evaluates the `frozen` gate for the files a call would change.
 pub(super) fn check_frozen_files(
@@ -38,10 +43,13 @@ pub(super) fn check_frozen_files(
             frozen.push(FrozenFile { document, name });
         }
     }
-    let verdict = evaluate_frozen(&frozen, ctx.policy);
+    Ok(to_outcome(evaluate_frozen(&frozen, ctx.policy)))
+}
+
+fn to_outcome(verdict: GateVerdict) -> EventOutcome {
     let said =
         |fired: &[gates::FiredGate]| (!fired.is_empty()).then(|| gates::render_objections(fired));
-    Ok(EventOutcome {
+    EventOutcome {
         reply: Reply {
             block: said(&verdict.blocks),
             context: said(&verdict.warnings),
@@ -50,5 +58,5 @@ pub(super) fn check_frozen_files(
         blocked: verdict.blocks,
         warned: verdict.warnings,
         ..EventOutcome::default()
-    })
+    }
 }

@@ -5,8 +5,8 @@
 //! session memory (which plans a session has read) is kept as notes, which may be lost without
 //! harm.
 
-mod frozen_documents;
 mod host_sessions;
+mod kept_files;
 mod plan_messages;
 mod plans;
 mod prompt_submitted;

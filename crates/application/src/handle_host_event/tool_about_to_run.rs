@@ -8,9 +8,7 @@ use domain::session_memory::SessionMemory;
 
 use super::host_sessions::{self, runs_tl};
 use super::plans::{RecordedPlan, TouchedPlan, find_recorded};
-use super::{
-    EventContext, EventOutcome, frozen_documents, plan_messages, session_events, work_gates,
-};
+use super::{EventContext, EventOutcome, kept_files, plan_messages, session_events, work_gates};
 use crate::claim_node;
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
@@ -28,8 +26,10 @@ pub(super) fn handle_tool_about_to_run(
         host_sessions::register_session(ctx, event, surroundings.host_process)?;
     }
     let about_plans = check_plan_gates(ctx, event, surroundings.plans)?;
-    let about_documents = frozen_documents::check_frozen_files(ctx, surroundings.files)?;
+    let about_documents = kept_files::check_frozen_files(ctx, surroundings.files)?;
+    let about_decisions = kept_files::check_decision_files(ctx, surroundings.files);
     Ok(about_plans
+        .merge(about_decisions)
         .merge(about_documents)
         .merge(work_gates::check_work_gates(
             ctx,

@@ -5,6 +5,7 @@
 
 mod claim;
 mod context;
+mod decisions;
 mod done;
 mod frozen;
 mod hierarchy;
@@ -15,6 +16,7 @@ mod scope;
 mod session;
 mod shrink;
 
+pub use self::decisions::evaluate_decisions;
 pub use self::frozen::{FrozenFile, evaluate_frozen};
 use crate::host_event::FileEffect;
 use crate::ids::VersionHash;
@@ -46,10 +48,11 @@ impl Gate {
 }
 
 /// Every gate, by priority: the first objection is reported first.
-pub const GATES: [Gate; 11] = [
+pub const GATES: [Gate; 12] = [
     // Whether the plan may be changed at all comes before what is wrong with this change.
     session::GATE,
     hierarchy::GATE,
+    decisions::GATE,
     frozen::GATE,
     claim::GATE,
     read_before_write::GATE,
