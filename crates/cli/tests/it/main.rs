@@ -30,6 +30,7 @@ mod focus;
 mod gate;
 mod generation;
 mod git_decisions;
+mod git_laws;
 mod help;
 mod hook;
 mod hook_approvals;

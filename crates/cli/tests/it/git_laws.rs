@@ -1,0 +1,494 @@
+//! The laws of git, checked over random walks: three clones and two worktrees, in which people edit,
+//! decide and run git in any order, with hook events in between.
+//!
+//! `THROUGHLINE_GIT_STEPS` sets the number of steps and `THROUGHLINE_GIT_SEED` repeats a walk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use testkit::Project;
+
+use crate::{binary, finished};
+
+/// Steps of the default run; the whole lane takes two thousand.
+const DEFAULT_STEPS: usize = 120;
+
+const PLANS: [&str; 4] = [
+    "acts/act-1/strategic-plan.md",
+    "acts/act-1/chapters/chapter-01/plan.md",
+    "acts/act-1/chapters/chapter-02/plan.md",
+    "acts/act-2/strategic-plan.md",
+];
+const NODES: [&str; 4] = ["act-1", "act-1/chapter-01", "act-1/chapter-02", "act-2"];
+const BRANCHES: [&str; 3] = ["main", "side", "other"];
+
+/// A working tree: a clone, or a worktree of one.
+struct Tree {
+    /// Whose environment it has.
+    person: usize,
+    root: PathBuf,
+    stashes: usize,
+}
+
+struct Walk {
+    _folder: tempfile::TempDir,
+    people: Vec<Project>,
+    trees: Vec<Tree>,
+    random: fastrand::Rng,
+    /// Claims that were granted and not released: by repository and node.
+    claims: BTreeMap<(usize, String), usize>,
+    log: Vec<String>,
+    next: usize,
+}
+
+impl Walk {
+    fn start(seed: u64) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let people: Vec<Project> = (0..3).map(|_| Project::empty(binary())).collect();
+        let trees = people
+            .iter()
+            .enumerate()
+            .map(|(person, project)| Tree {
+                person,
+                root: project.root(),
+                stashes: 0,
+            })
+            .collect();
+        let mut walk = Self {
+            _folder: folder,
+            people,
+            trees,
+            random: fastrand::Rng::with_seed(seed),
+            claims: BTreeMap::new(),
+            log: Vec::new(),
+            next: 0,
+        };
+        walk.set_up();
+        walk
+    }
+
+    fn set_up(&mut self) {
+        let origin = self._folder.path().join("origin.git");
+        let origin = origin.to_string_lossy().into_owned();
+        self.must_git(0, &["init", "-q", "--bare", &origin]);
+        self.must_git(0, &["init", "-q"]);
+        self.must_git(0, &["checkout", "-q", "-b", "main"]);
+        self.must_git(0, &["remote", "add", "origin", &origin]);
+        self.must_tl(0, &["init", "--profile", "story", "--profile", "tickets"]);
+        for (number, path) in PLANS.iter().enumerate() {
+            self.write(0, path, &format!("# Plan {number}\n\nFirst.\n"));
+        }
+        self.must_tl(0, &["approve", "act-1"]);
+        self.must_git(0, &["add", "-A"]);
+        self.must_git(0, &["commit", "-q", "-m", "begin"]);
+        self.must_git(0, &["push", "-q", "origin", "main"]);
+        for clone in 1..3 {
+            self.must_git(clone, &["init", "-q"]);
+            self.must_git(clone, &["checkout", "-q", "-b", "main"]);
+            self.must_git(clone, &["remote", "add", "origin", &origin]);
+            self.must_git(clone, &["pull", "-q", "origin", "main"]);
+            self.must_tl(clone, &["status"]);
+            self.must_tl(clone, &["state", "adopt", "--yes"]);
+        }
+        for worktree in ["one", "two"] {
+            self.add_worktree(worktree);
+        }
+    }
+
+    fn add_worktree(&mut self, name: &str) {
+        let root = self._folder.path().join(name);
+        let path = root.to_string_lossy().into_owned();
+        self.must_git(0, &["worktree", "add", "-q", "-B", name, &path]);
+        self.trees.push(Tree {
+            person: 0,
+            root,
+            stashes: 0,
+        });
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test needs a repository")]
+    fn git(&self, tree: usize, arguments: &[&str]) -> (i32, String) {
+        let mut command = std::process::Command::new("git");
+        command
+            .args(["-c", "user.name=a", "-c", "user.email=a@b.c"])
+            .args(["-c", "commit.gpgsign=false", "-c", "pull.rebase=false"])
+            .args(["-c", "rebase.autoStash=false", "-c", "gc.auto=0"])
+            .args(arguments)
+            .current_dir(&self.trees[tree].root)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("GIT_EDITOR", "true");
+        let output = finished(&mut command);
+        (output.code, format!("{}{}", output.stdout, output.stderr))
+    }
+
+    fn must_git(&self, tree: usize, arguments: &[&str]) -> String {
+        let (code, said) = self.git(tree, arguments);
+        assert_eq!(code, 0, "git {arguments:?}: {said}\n{}", self.tail());
+        said
+    }
+
+    fn tl_command(&self, tree: usize, arguments: &[&str]) -> std::process::Command {
+        let tree_ = &self.trees[tree];
+        let mut command = self.people[tree_.person].command(arguments);
+        command
+            .current_dir(&tree_.root)
+            .env("THROUGHLINE_SESSION", format!("session-{tree}"));
+        command
+    }
+
+    fn tl(&self, tree: usize, arguments: &[&str]) -> (i32, String, String) {
+        let output = finished(&mut self.tl_command(tree, arguments));
+        (output.code, output.stdout, output.stderr)
+    }
+
+    fn must_tl(&self, tree: usize, arguments: &[&str]) -> String {
+        let (code, said, complaint) = self.tl(tree, arguments);
+        assert_eq!(code, 0, "tl {arguments:?}: {complaint}\n{}", self.tail());
+        said
+    }
+
+    fn write(&self, tree: usize, path: &str, text: &str) {
+        let path = self.trees[tree].root.join(path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
+        std::fs::write(path, text).expect("written");
+    }
+
+    fn tail(&self) -> String {
+        let from = self.log.len().saturating_sub(40);
+        self.log[from..].join("\n")
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.random.usize(..from.len())]
+    }
+
+    /// Takes one random step in one working tree.
+    fn step(&mut self, number: usize) {
+        let tree = self.random.usize(..self.trees.len());
+        let what = self.random.u32(..26);
+        self.log.push(format!("{number}: tree {tree}, step {what}"));
+        match what {
+            0..=3 => self.edit(tree),
+            4..=7 => self.decide(tree),
+            8 => self.new_ticket(tree),
+            9 => self.claim(tree),
+            10..=13 => self.commit(tree),
+            14 | 15 => self.checkout(tree),
+            16 => self.merge(tree),
+            17 => self.rebase(tree),
+            18 => self.stash(tree),
+            19 | 20 => self.pull(tree),
+            21 | 22 => self.push(tree),
+            23 => self.reset(tree),
+            24 => self.hook(tree),
+            _ => {
+                self.run_git(tree, &["clean", "-fdq", "-e", ".throughline"]);
+            }
+        }
+        self.check_laws(tree);
+    }
+
+    fn edit(&mut self, tree: usize) {
+        let path = self.pick(&PLANS);
+        // Few texts, so that the same text comes back.
+        let text = format!("# Plan\n\nText {}.\n", self.random.u32(..4));
+        self.write(tree, path, &text);
+    }
+
+    fn decide(&mut self, tree: usize) {
+        let node = self.pick(&NODES);
+        let number = self.next.to_string();
+        let arguments: Vec<&str> = match self.random.u32(..6) {
+            0..=2 => vec!["approve", node, "--force"],
+            3 => vec!["invalidate", node, "--reason", &number],
+            4 => vec!["comment", node, "-m", &number],
+            _ => vec!["undo"],
+        };
+        self.next += 1;
+        let (code, _, complaint) = self.tl(tree, &arguments);
+        self.log
+            .push(format!("   tl {arguments:?}: {code} {complaint}"));
+        assert!(matches!(code, 0 | 1), "{complaint}\n{}", self.tail());
+    }
+
+    fn new_ticket(&mut self, tree: usize) {
+        let title = format!("ticket {}", self.next);
+        self.next += 1;
+        let (code, said, complaint) = self.tl(tree, &["ticket", "new", &title]);
+        self.log
+            .push(format!("   ticket: {code} {said} {complaint}"));
+        assert_eq!(code, 0, "{complaint}\n{}", self.tail());
+    }
+
+    fn claim(&mut self, tree: usize) {
+        let node = self.pick(&NODES);
+        let repository = self.trees[tree].person;
+        let key = (repository, node.to_owned());
+        if self.claims.get(&key) == Some(&tree) {
+            let _ = self.tl(tree, &["release", node]);
+            self.claims.remove(&key);
+            return;
+        }
+        let (code, ..) = self.tl(tree, &["claim", node]);
+        if code == 0 {
+            let taken: Vec<_> = self
+                .claims
+                .iter()
+                .filter(|((of, held), holder)| {
+                    *of == repository
+                        && **holder != tree
+                        && (held == node
+                            || held.starts_with(&format!("{node}/"))
+                            || node.starts_with(&format!("{held}/")))
+                })
+                .collect();
+            assert!(
+                taken.is_empty(),
+                "{node} is held twice: {taken:?}\n{}",
+                self.tail()
+            );
+            self.claims.insert(key, tree);
+        }
+    }
+
+    /// Runs a git command that may fail, but never because of a file of ours.
+    fn run_git(&mut self, tree: usize, arguments: &[&str]) -> bool {
+        let (code, said) = self.git(tree, arguments);
+        self.log
+            .push(format!("   git {arguments:?}: {code} {said}"));
+        assert!(
+            code == 0 || !said.contains(".throughline") && !said.contains("backups/"),
+            "git {arguments:?} fails because of a file of ours: {said}\n{}",
+            self.tail()
+        );
+        code == 0
+    }
+
+    fn commit(&mut self, tree: usize) {
+        self.run_git(tree, &["add", "-A"]);
+        let message = format!("commit {}", self.next);
+        self.run_git(tree, &["commit", "-q", "-m", &message]);
+    }
+
+    fn checkout(&mut self, tree: usize) {
+        let branch = self.pick(&BRANCHES);
+        let (code, _) = self.git(tree, &["rev-parse", "--verify", "-q", branch]);
+        if code == 0 {
+            self.run_git(tree, &["checkout", "-q", branch]);
+        } else {
+            self.run_git(tree, &["checkout", "-q", "-b", branch]);
+        }
+    }
+
+    /// Merges a branch; conflicts in plans are resolved, conflicts in files of ours are a failure.
+    fn merge(&mut self, tree: usize) {
+        let branch = self.pick(&BRANCHES);
+        let (_, tips) = self.git(tree, &["merge-tree", "--write-tree", "HEAD", branch]);
+        assert!(
+            !tips
+                .lines()
+                .any(|line| line.contains("CONFLICT") && line.contains(".throughline")),
+            "a forge would not merge: {tips}\n{}",
+            self.tail()
+        );
+        if !self.run_git(tree, &["merge", "-q", "--no-edit", branch]) {
+            self.resolve(tree, &["merge", "--abort"]);
+        }
+    }
+
+    fn resolve(&mut self, tree: usize, abort: &[&str]) {
+        let (_, unmerged) = self.git(tree, &["diff", "--name-only", "--diff-filter=U"]);
+        assert!(
+            !unmerged.contains(".throughline"),
+            "a conflict in a file of ours: {unmerged}\n{}",
+            self.tail()
+        );
+        let _ = self.git(tree, abort);
+    }
+
+    fn rebase(&mut self, tree: usize) {
+        let branch = self.pick(&BRANCHES);
+        if !self.run_git(tree, &["rebase", "-q", branch]) {
+            self.resolve(tree, &["rebase", "--abort"]);
+        }
+    }
+
+    fn stash(&mut self, tree: usize) {
+        if self.trees[tree].stashes == 0 {
+            let (_, before) = self.git(tree, &["stash", "list"]);
+            self.run_git(tree, &["stash", "-u", "-q"]);
+            let (_, after) = self.git(tree, &["stash", "list"]);
+            self.trees[tree].stashes = usize::from(after.len() > before.len());
+        } else {
+            self.trees[tree].stashes = 0;
+            if !self.run_git(tree, &["stash", "pop", "-q"]) {
+                let (_, unmerged) = self.git(tree, &["diff", "--name-only", "--diff-filter=U"]);
+                assert!(
+                    !unmerged.contains(".throughline"),
+                    "{unmerged}\n{}",
+                    self.tail()
+                );
+                let _ = self.git(tree, &["reset", "-q", "--hard"]);
+                let _ = self.git(tree, &["stash", "drop", "-q"]);
+            }
+        }
+    }
+
+    fn pull(&mut self, tree: usize) {
+        let branch = self.pick(&BRANCHES);
+        if !self.run_git(tree, &["pull", "-q", "--no-edit", "origin", branch]) {
+            self.resolve(tree, &["merge", "--abort"]);
+        }
+    }
+
+    fn push(&mut self, tree: usize) {
+        let branch = self.pick(&BRANCHES);
+        self.run_git(tree, &["push", "-q", "origin", &format!("HEAD:{branch}")]);
+    }
+
+    fn reset(&mut self, tree: usize) {
+        let how = self.pick(&["--hard", "--mixed", "--soft"]);
+        self.run_git(tree, &["reset", "-q", how, "HEAD~1"]);
+    }
+
+    /// Sends the hook event of an agent that is about to edit a plan.
+    fn hook(&mut self, tree: usize) {
+        let plan = self.pick(&PLANS);
+        let path = self.trees[tree].root.join(plan);
+        let event = json!({
+            "session_id": format!("agent-{tree}"),
+            "hook_event_name": "PostToolUse",
+            "cwd": self.trees[tree].root,
+            "tool_name": "Write",
+            "tool_input": { "file_path": path, "content": "x" },
+            "tool_response": {},
+        });
+        let file = self._folder.path().join("event.json");
+        std::fs::write(&file, event.to_string()).expect("written");
+        let mut command = self.tl_command(tree, &["hook", "claude-code"]);
+        command.stdin(std::fs::File::open(&file).expect("the event"));
+        let output = finished(&mut command);
+        assert_eq!(output.code, 0, "{}\n{}", output.stderr, self.tail());
+    }
+
+    fn check_laws(&mut self, tree: usize) {
+        self.check_clean_reading(tree);
+        let statuses = self.statuses(tree);
+        self.check_decisions(tree);
+        self.check_duplicates(tree);
+        let (_, head) = self.git(tree, &["rev-parse", "HEAD"]);
+        if !self.git(tree, &["status", "--porcelain"]).1.is_empty() {
+            return;
+        }
+        for other in 0..self.trees.len() {
+            let same = other != tree
+                && self.git(other, &["rev-parse", "HEAD"]).1 == head
+                && self.git(other, &["status", "--porcelain"]).1.is_empty();
+            if same {
+                assert_eq!(
+                    self.statuses(other),
+                    statuses,
+                    "trees {tree} and {other} differ at {head}\n{}",
+                    self.tail()
+                );
+            }
+        }
+    }
+
+    /// Law 1: reading leaves the tree as it is.
+    fn check_clean_reading(&self, tree: usize) {
+        let (_, before) = self.git(tree, &["status", "--porcelain"]);
+        for arguments in [&["status"][..], &["tree"], &["next"]] {
+            let (code, _, complaint) = self.tl(tree, arguments);
+            assert_eq!(code, 0, "tl {arguments:?}: {complaint}\n{}", self.tail());
+        }
+        let (_, after) = self.git(tree, &["status", "--porcelain"]);
+        assert_eq!(before, after, "reading changed the tree\n{}", self.tail());
+    }
+
+    fn statuses(&self, tree: usize) -> Vec<String> {
+        let said = self.must_tl(tree, &["tree", "--json"]);
+        let roots: Value = serde_json::from_str(&said).expect("JSON");
+        let mut lines = Vec::new();
+        let mut left: Vec<Value> = roots.as_array().cloned().unwrap_or_default();
+        while let Some(node) = left.pop() {
+            lines.push(format!("{} {}", node["path"], node["status"]));
+            left.extend(node["children"].as_array().cloned().unwrap_or_default());
+        }
+        lines.sort();
+        lines
+    }
+
+    /// Law 3: the decisions that count are those in the working tree, none lost and none invented.
+    fn check_decisions(&self, tree: usize) {
+        let said = self.must_tl(tree, &["decisions", "--json"]);
+        let listed: Value = serde_json::from_str(&said).expect("JSON");
+        let known: BTreeSet<String> = listed
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["present"] == true)
+            .filter_map(|one| one["id"].as_str().map(str::to_owned))
+            .collect();
+        let found = decision_files(&self.trees[tree].root.join(".throughline/decisions"));
+        assert_eq!(known, found, "{}", self.tail());
+    }
+
+    /// Law 6: two tickets with one id are always reported.
+    fn check_duplicates(&self, tree: usize) {
+        let mut ids: BTreeMap<String, usize> = BTreeMap::new();
+        let folder = self.trees[tree].root.join("tickets");
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let id = name.split('-').next().unwrap_or_default().to_owned();
+            if entry.path().join("ticket.md").exists() {
+                *ids.entry(id).or_default() += 1;
+            }
+        }
+        for (id, _) in ids.iter().filter(|(_, count)| **count > 1) {
+            let (code, said, complaint) = self.tl(tree, &["check"]);
+            assert_eq!(code, 3, "{said}{complaint}\n{}", self.tail());
+            assert!(
+                said.contains(&format!("{id}~2")) || complaint.contains(&format!("{id}~2")),
+                "{said}{complaint}\n{}",
+                self.tail()
+            );
+        }
+    }
+}
+
+fn decision_files(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for sub in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        for file in std::fs::read_dir(sub.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let name = file.file_name().to_string_lossy().into_owned();
+            found.extend(name.strip_suffix(".json").map(str::to_owned));
+        }
+    }
+    found
+}
+
+fn number_from(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+#[test]
+fn random_walks_keep_the_laws_of_git() {
+    let steps = number_from("THROUGHLINE_GIT_STEPS", DEFAULT_STEPS as u64);
+    let seed = number_from("THROUGHLINE_GIT_SEED", 1);
+    let mut walk = Walk::start(seed);
+    for number in 0..usize::try_from(steps).unwrap_or(DEFAULT_STEPS) {
+        walk.step(number);
+    }
+}
