@@ -42,6 +42,8 @@ pub struct Context<'a> {
     pub session: String,
     /// Looser values in `config.toml` that need a person's acceptance.
     pub waiting_policy: Vec<PolicyChange>,
+    /// Whether session files may be committed to git.
+    pub shares_sessions: bool,
     noticed: RefCell<Vec<Notice>>,
     /// Readable backups written before the commit of the operation that records them.
     backups: RefCell<Vec<(NodeId, String)>>,
@@ -125,10 +127,20 @@ impl<'a> Context<'a> {
             commands: &NoCommands,
             session,
             waiting_policy: Vec::new(),
+            shares_sessions: false,
             noticed,
             backups: RefCell::default(),
             acknowledges: false,
             carried_out: Cell::default(),
+        }
+    }
+
+    /// Sets whether session files may be committed to git.
+    #[must_use]
+    pub fn with_shared_sessions(self, shares_sessions: bool) -> Self {
+        Self {
+            shares_sessions,
+            ..self
         }
     }
 
@@ -211,6 +223,7 @@ impl<'a> Context<'a> {
             policy: self.policy,
             judged_by: self.judged_by,
             waiting_policy: self.waiting_policy.clone(),
+            shares_sessions: self.shares_sessions,
             actor: self.actor.clone(),
             channel: self.channel,
             git: self.git,
@@ -303,7 +316,7 @@ impl<'a> Context<'a> {
             // The display form of a store error leaves its source out, and with it the cause.
             let why = Failure::from(fault).message;
             self.push_notice(Notice::NotWritten {
-                path: ".throughline/state".to_owned(),
+                path: ".throughline/mirror".to_owned(),
                 why,
             });
             0

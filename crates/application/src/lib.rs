@@ -7,6 +7,7 @@ mod context;
 mod failure;
 pub mod file_writes;
 mod follow_commits;
+mod ignored_folders;
 mod locate;
 mod observe;
 mod precise_cascade;

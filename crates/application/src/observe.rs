@@ -24,6 +24,7 @@ use crate::decisions::receive_decisions;
 use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{self, PlannedFiles};
+use crate::ignored_folders::keep_out_of_git;
 use crate::locate::{find_node, load_with_ancestors};
 use crate::scan::{ScanResult, ScanScope, scan_plan_files};
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
@@ -537,6 +538,7 @@ pub(crate) fn write_backup(
     } else {
         format!("{folder}/backups")
     };
+    keep_out_of_git(ctx, &folder);
     // Backups are named by the second. Creating exclusively and counting up never replaces an
     // earlier copy, even if two processes write in the same second.
     for attempt in 1..1_000 {

@@ -19,6 +19,7 @@ pub fn record_event(ctx: &Context<'_>, verb: Verb, summary: &str) -> Result<Oper
     let id = tx.record_operation(ctx.new_operation(verb, summary.to_owned()))?;
     observe_within(ctx, &mut *tx, ScanScope::Everything)?;
     tx.commit()?;
-    ctx.sync_mirror();
+    // The commit has exported what it changed; this covers a mirror that belongs to another history.
+    ctx.store.finish_mirror();
     Ok(id)
 }

@@ -40,6 +40,10 @@ use crate::wiring::{Project, open_project_files};
 /// Kill switch: turns every hook into a no-op.
 const HOOKS_VARIABLE: &str = "THROUGHLINE_HOOKS";
 
+/// Maximum number of mirror files written per commit, so that a large cascade does not delay the
+/// agent. The next command writes the rest.
+const MAX_MIRROR_FILES: usize = 8;
+
 /// Runs one hook and prints its reply. `arguments` are those after `tl hook`.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let start = Instant::now();
@@ -324,6 +328,7 @@ fn evaluate_on_state(
     let deadline = Duration::from_millis(policy.hook_deadline_ms);
     let engine = EngineSettings {
         patience: deadline / 4,
+        mirror_files: MAX_MIRROR_FILES,
         ..project.store_engine_settings()
     };
     let ledger = LedgerFile::in_project(&project.root);

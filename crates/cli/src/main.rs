@@ -8,6 +8,7 @@ mod completion;
 mod embedding;
 mod exit_code;
 mod gate_stats;
+mod git_ignore;
 mod head_listener;
 mod help;
 mod hook_entry;

@@ -113,7 +113,14 @@ impl UseCaseRunner<'_> {
                     std::thread::sleep(pause.mul_f64(fastrand::f64()));
                     pause = (pause * 2).min(Duration::from_millis(200));
                 }
-                outcome => return outcome,
+                outcome => {
+                    // A command leaves the mirror complete, also with what hooks have deferred.
+                    // Servers complete it with every commit.
+                    if self.channel == Channel::Cli {
+                        store.finish_mirror();
+                    }
+                    return outcome;
+                }
             }
         }
     }
@@ -197,7 +204,8 @@ impl UseCaseRunner<'_> {
             decisions
                 .as_ref()
                 .map(|folder| folder as &dyn DecisionFolder),
-        );
+        )
+        .with_shared_sessions(self.project.settings.git.share_sessions);
         if let Some(commands) = self.commands {
             ctx = ctx.with_commands(commands);
         }

@@ -9,19 +9,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use application::file_writes::ACKNOWLEDGED_PATH;
+use application::record_event::record_event;
 use application::{Context, Failure, FailureKind, Notice, UseCase, run_for_value};
-use domain::operation::Channel;
-use domain::ports::{Clock, HistoryState, Recovery, Store, StoreFault};
+use domain::ids::{OperationId, Principal};
+use domain::operation::{Channel, Verb};
+use domain::ports::{Clock, Git, GitHead, HistoryState, Recovery, Store, StoreFault};
 use domain::profile::Profile;
+use domain::session::SESSIONS_FOLDER;
 use domain::settings::{Settings, Storage};
 use domain::text::{clean_line, count_with_noun};
 use domain::trust_policy::PolicyChange;
 use store::{
-    DiskDecisions, DiskFiles, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins,
+    DiskDecisions, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins,
     ProcessRunner, SystemClock,
 };
 
 use crate::caller::acting_principal;
+use crate::git_ignore::{GITIGNORE_PATH, rewrite_former_gitignore};
+use crate::project_file;
 use crate::settings;
 use crate::trust::pending_policy_notice;
 use crate::ui::{INFO, Ui, WARN, styled};
@@ -162,6 +167,7 @@ impl Project {
             patience: Duration::from_secs(5),
             mirror: self.settings.mirror.enabled,
             mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
+            mirror_files: usize::MAX,
             // Two clones have the same store id but each its own history, so a local head is kept
             // per directory. A shared database has one history for all of them.
             heads: Some(match self.settings.storage {
@@ -171,23 +177,31 @@ impl Project {
         }
     }
 
-    /// Opens the store, repairs what it can, and reports the repairs.
+    /// Opens the store, repairs what it can, and reports the repairs. The state of a fresh clone or
+    /// worktree is built from its files.
     pub(crate) fn open_store(
         &self,
         ui: Ui,
         damage: Option<&str>,
     ) -> Result<Box<dyn Store>, StoreFault> {
-        let storage = self.settings.storage;
-        let now = SystemClock.now();
-        let (store, told) = store::open_store(
-            &self.layout,
-            storage,
-            &self.store_engine_settings(),
-            &self.known,
-            damage,
-            now,
-        )?;
+        let opened = self.open_existing_store(ui, damage);
+        if !self.lacks_state(&opened) {
+            return opened;
+        }
+        let recovery = self.build_state_from_files(&self.store_engine_settings())?;
+        self.report_recoveries(ui, recovery.as_slice());
+        self.open_existing_store(ui, None)
+    }
+
+    /// Like [`Self::open_store`], but a missing state is an error.
+    pub(crate) fn open_existing_store(
+        &self,
+        ui: Ui,
+        damage: Option<&str>,
+    ) -> Result<Box<dyn Store>, StoreFault> {
+        let (store, told) = self.open_with_recoveries(&self.store_engine_settings(), damage)?;
         self.report_recoveries(ui, &told);
+        self.announce_mirror_migration(ui);
         Ok(store)
     }
 
@@ -197,18 +211,119 @@ impl Project {
         engine: &EngineSettings,
         damage: Option<&str>,
     ) -> Result<Box<dyn Store>, StoreFault> {
-        let now = SystemClock.now();
-        let (store, told) = store::open_store(
+        let log = |recoveries: &[Recovery]| {
+            let messages = recoveries.iter().map(|recovery| &recovery.message);
+            messages.for_each(|message| self.append_log_message(message));
+        };
+        let opened = self
+            .open_with_recoveries(engine, damage)
+            .map(|(store, told)| {
+                log(&told);
+                store
+            });
+        if !self.lacks_state(&opened) {
+            return opened;
+        }
+        log(self.build_state_from_files(engine)?.as_slice());
+        Ok(self.open_with_recoveries(engine, None)?.0)
+    }
+
+    fn open_with_recoveries(
+        &self,
+        engine: &EngineSettings,
+        damage: Option<&str>,
+    ) -> Result<(Box<dyn Store>, Vec<Recovery>), StoreFault> {
+        store::open_store(
             &self.layout,
             self.settings.storage,
             engine,
             &self.known,
             damage,
-            now,
-        )?;
-        told.iter()
-            .for_each(|recovery| self.append_log_message(&recovery.message));
-        Ok(store)
+            SystemClock.now(),
+        )
+    }
+
+    /// Whether this is a project without any form of its state, as after `git clone` and
+    /// `git worktree add`.
+    fn lacks_state(&self, opened: &Result<Box<dyn Store>, StoreFault>) -> bool {
+        matches!(opened, Err(StoreFault::Missing))
+            && matches!(self.settings.storage, Storage::Sqlite | Storage::Json)
+            && self.root.join(project_file::CONFIG_FILE).is_file()
+    }
+
+    /// Creates the state of a fresh clone or worktree and records its plan files, without output.
+    /// Returns a recovery if there was a state before.
+    fn build_state_from_files(
+        &self,
+        engine: &EngineSettings,
+    ) -> Result<Option<Recovery>, StoreFault> {
+        let recovery =
+            store::create_unbuilt_store(&self.layout, self.settings.storage, &self.known)?;
+        let store = self.open_with_recoveries(engine, None)?.0;
+        // Another process may have been faster.
+        if store.begin_read()?.last_operation_id()? != OperationId(0) {
+            return Ok(recovery);
+        }
+        let Ok(files) = open_project_files(&self.root) else {
+            return Ok(recovery);
+        };
+        let runner = UseCaseRunner {
+            project: self,
+            files: &files,
+            caller: CallerRule::Client(&Principal::System),
+            channel: Channel::System,
+            commands: None,
+            policy: None,
+            retry_time: MAX_CONFLICT_RETRY_TIME,
+            report: &|_| {},
+        };
+        // An error is not reported: the state is there, and the command that runs next scans the
+        // same files and says what is wrong with them.
+        let _ = runner.run(&*store, &mut |ctx| {
+            record_event(ctx, Verb::Init, "build the state from the plan files").map(drop)
+        });
+        Ok(recovery)
+    }
+
+    /// Tells the user once that the mirror has left git, and rewrites the project's `.gitignore`.
+    fn announce_mirror_migration(&self, ui: Ui) {
+        let Some(migration) = store::pending_mirror_migration(&self.layout) else {
+            return;
+        };
+        // A changed file would stop a rebase or a merge that is under way.
+        let git = DiskGit::open(&self.root);
+        if git.operation_in_progress().is_some() {
+            return;
+        }
+        let former = store::FORMER_MIRROR_FOLDER;
+        ui.print_message(format_args!(
+            "{}: the JSON mirror is in .throughline/mirror now and no longer in git ({former} is not used any more)",
+            styled(INFO, "moved")
+        ));
+        match rewrite_former_gitignore(&self.root) {
+            Err(failure) => ui.print_message(format_args!(
+                "{}: {}",
+                styled(WARN, "warning"),
+                failure.message
+            )),
+            Ok(_) if !matches!(git.read_head(), Ok(GitHead::At(_))) => {}
+            Ok(_) => {
+                let mut remove = String::new();
+                if migration.tracked {
+                    remove.push_str(&format!("git rm -rq {former} && "));
+                }
+                if migration.tracks_sessions && !self.settings.git.share_sessions {
+                    remove.push_str(&format!("git rm -rq --cached {SESSIONS_FOLDER} && "));
+                }
+                ui.print_message(format_args!(
+                    "  next: {remove}git add {GITIGNORE_PATH} && git commit -m \"Throughline: take the mirror out of git\""
+                ));
+                ui.print_message(format_args!(
+                    "  undo: git checkout -- {GITIGNORE_PATH} && tl config set mirror.directory {former}"
+                ));
+            }
+        }
+        store::mark_migration_announced(&self.layout);
     }
 
     /// Replaces the project's state, and returns where the previous one was kept.

@@ -88,6 +88,7 @@ setting_table! {
     fields {
         policy: Policy,
         mirror: MirrorSettings,
+        git: GitSettings,
         server: ServerSettings,
         /// The trust policy of the file alone, without what the environment tightened.
         #[serde(skip)]
@@ -98,20 +99,45 @@ setting_table! {
 setting_table! {
     /// The readable JSON copy of the state.
     pub struct MirrorSettings in [mirror] {
-        /// Whether a readable copy of the state is kept as JSON files, for people, git and
-        /// last-resort rebuilds.
+        /// Whether a readable copy of the state is kept as JSON files, for people and last-resort
+        /// rebuilds. It is never in git.
         enabled: bool = true, env ["THROUGHLINE_MIRROR", "PLANNING_STATE_JSON_SYNC_ENABLED"];
 
         /// Minimum time between two updates of the mirror; 0 updates it after every operation.
+        /// Ten operations update it at once.
         interval_seconds: u64 = 0,
             allowed "a number of seconds",
             env ["THROUGHLINE_MIRROR_INTERVAL_SECONDS", "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS"];
 
         /// The directory of the mirror.
-        directory: String = ".throughline/state".to_owned(),
+        directory: String = ".throughline/mirror".to_owned(),
             allowed "a path inside the project",
             env ["THROUGHLINE_MIRROR_DIRECTORY", "PLANNING_STATE_JSON_DIR"],
             rule strip_trailing_slash;
+    }
+}
+
+setting_enum! {
+    /// Where decisions (approvals, rejections, comments) are kept besides the state.
+    pub enum DecisionStorage {
+        /// In `.throughline/decisions`, one file each, which git carries to other clones.
+        #[default]
+        Files = "files",
+        /// In the state of this working copy only.
+        Local = "local",
+    }
+}
+
+setting_table! {
+    /// What of Throughline is in git.
+    pub struct GitSettings in [git] {
+        /// Where decisions are kept: as files in `.throughline/decisions`, so that every clone with
+        /// the commit has them, or only in the state of this working copy.
+        decisions: DecisionStorage = DecisionStorage::Files;
+
+        /// Whether session files (`.throughline/sessions`) may be committed. By default git ignores
+        /// them.
+        share_sessions: bool = false;
     }
 }
 
@@ -126,6 +152,7 @@ pub const SETTING_TABLES: &[SettingTable] = &[
     BriefingPolicy::TABLE,
     GenerationPolicy::TABLE,
     MirrorSettings::TABLE,
+    GitSettings::TABLE,
     ServerSettings::TABLE,
 ];
 

@@ -8,6 +8,7 @@ use domain::ports::{NewOperation, StoreFault};
 
 use crate::journal;
 use crate::known_heads::KnownHeads;
+use crate::mirror::MirrorSchedule;
 
 /// Settings of an engine.
 #[derive(Clone, Debug)]
@@ -18,6 +19,9 @@ pub struct EngineSettings {
     pub mirror: bool,
     /// Minimum time between two updates of the mirror.
     pub mirror_interval: Duration,
+    /// Maximum number of mirror files written per update. Limited in hooks only, where a large
+    /// cascade would delay the agent; the next command writes the rest.
+    pub mirror_files: usize,
     /// The user's known heads, for rollback detection; `None` skips the comparison.
     pub heads: Option<KnownHeads>,
 }
@@ -28,7 +32,18 @@ impl Default for EngineSettings {
             patience: Duration::from_secs(5),
             mirror: true,
             mirror_interval: Duration::ZERO,
+            mirror_files: usize::MAX,
             heads: None,
+        }
+    }
+}
+
+impl EngineSettings {
+    /// Returns when and how far the mirror is updated.
+    pub(crate) fn mirror_schedule(&self) -> MirrorSchedule {
+        MirrorSchedule {
+            interval: self.mirror_interval,
+            max_files: self.mirror_files,
         }
     }
 }

@@ -3,12 +3,12 @@
 //! For file systems on which SQLite's WAL mode is not safe. Every command replays the whole
 //! journal, so it slows down as the history grows; durability and atomicity are the same.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use domain::ids::StoreId;
+use domain::ids::{OperationId, StoreId};
 use domain::ports::{
     HistoryState, OperationReader, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
     Transaction,
@@ -32,6 +32,8 @@ pub(crate) struct JsonStore {
     /// Result of the rollback check against this user's known head.
     history: Cell<HistoryState>,
     warnings: Mutex<Vec<String>>,
+    /// Store and last operation of the last replay or commit.
+    last_head: RefCell<Option<(StoreId, OperationId)>>,
 }
 
 impl JsonStore {
@@ -44,6 +46,7 @@ impl JsonStore {
             settings: settings.clone(),
             history: Cell::default(),
             warnings: Mutex::default(),
+            last_head: RefCell::default(),
         };
         // Replayed once just to check: damage has to surface while the caller can still rebuild.
         store.replay_journal()?;
@@ -69,6 +72,11 @@ impl JsonStore {
     /// Replays the journal into a state.
     pub(crate) fn load_state(&self) -> Result<MemoryState, StoreFault> {
         Ok(self.replay_journal()?.0)
+    }
+
+    fn remember_head(&self, state: &MemoryState) {
+        self.last_head
+            .replace(Some((state.store.clone(), state.head())));
     }
 
     fn read_journal(&self) -> Result<JournalContents, StoreFault> {
@@ -119,6 +127,7 @@ impl JsonStore {
         state.notes = notes
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
+        self.remember_head(&state);
         Ok((state, contents))
     }
 }
@@ -201,7 +210,8 @@ impl Store for JsonStore {
             // caught up with by the next commit.
             let _ =
                 self.mirror
-                    .catch_up_after_commit(&state, &recent, self.settings.mirror_interval);
+                    .catch_up_after_commit(&state, &recent, self.settings.mirror_schedule());
+            self.remember_head(&state);
             Ok(())
         });
         Ok(Box::new(MemoryTransaction {
@@ -227,20 +237,22 @@ impl Store for JsonStore {
         }
         let mirror = self
             .mirror
-            .verify_against(&state)
+            .verify_against(&state, self.settings.mirror_schedule())
             .map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
         findings.extend(mirror);
         Ok(findings)
     }
 
     fn finish_mirror(&self) {
-        if self.settings.mirror
-            && let Ok((state, _)) = self.replay_journal()
-        {
-            let _ = self
-                .mirror
-                .write_backlog(&state, self.settings.mirror_interval);
-        }
+        // The head of the last replay, because another one just for the comparison would double the
+        // time of every reading command. What others committed since, they have mirrored.
+        let last = self.last_head.borrow().clone();
+        let Some(head) = last.filter(|_| self.settings.mirror) else {
+            return;
+        };
+        let _ = self
+            .mirror
+            .write_backlog(&head, self.settings.mirror_schedule(), || self.load_state());
     }
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {

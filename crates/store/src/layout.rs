@@ -18,6 +18,8 @@ pub struct Layout {
     pub database: PathBuf,
     pub journal: PathBuf,
     pub mirror: PathBuf,
+    /// The mirror's folder of earlier versions, unless the settings choose one.
+    pub former_mirror: Option<PathBuf>,
     pub lock: PathBuf,
     /// Notes of the JSON engine (session memory, overrides).
     pub notes: PathBuf,
@@ -58,6 +60,7 @@ impl Layout {
         // A replica gets a folder of its own, so that a local state from before `tl team join` survives
         // and `tl team leave` can return to it.
         let replica = server.as_ref().map(|_| home.join("remote"));
+        let mirror = root.join(&settings.mirror.directory);
         Self {
             root: root.to_owned(),
             database: replica.as_ref().map_or_else(
@@ -67,7 +70,8 @@ impl Layout {
             journal: replica.as_ref().unwrap_or(&home).join("journal.jsonl"),
             server,
             offline: settings.server.offline,
-            mirror: root.join(&settings.mirror.directory),
+            former_mirror: (mirror == home.join("mirror")).then(|| home.join("state")),
+            mirror,
             lock: home.join("lock"),
             notes: home.join("notes.json"),
             vectors: home.join("vectors.bin"),

@@ -18,6 +18,7 @@ mod known_stores;
 mod layout;
 mod memory;
 mod mirror;
+mod mirror_migration;
 mod network_file_system;
 mod open;
 mod path_resolution;
@@ -53,11 +54,14 @@ pub use known_heads::KnownHeads;
 pub use known_stores::KnownStores;
 pub use layout::{Layout, SharedProject};
 pub use memory::MemoryStore;
+pub use mirror_migration::{
+    FORMER_MIRROR_FOLDER, MirrorMigration, mark_migration_announced, pending_mirror_migration,
+};
 pub use network_file_system::{NetworkFileSystem, network_file_system_at};
 pub use open::{
-    Created, accept_current_head, adopt_store, create_store, empty_successor_state,
-    find_shared_project, join_shared_project, journal_store_id, new_project_id, open_store,
-    shared_project_id, state_location,
+    Created, accept_current_head, adopt_store, create_store, create_unbuilt_store,
+    empty_successor_state, find_shared_project, join_shared_project, journal_store_id,
+    new_project_id, open_store, shared_project_id, state_location,
 };
 pub use path_resolution::resolve_links;
 pub use plan_files::DiskFiles;

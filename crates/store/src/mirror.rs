@@ -1,29 +1,53 @@
 //! The JSON mirror: a write-only export of the state, one readable file per node.
 //!
-//! For people, for git, and as the last resort of recovery. Never imported by itself: two stores
-//! that overwrite each other lose data. It is written after a commit; `head.json` holds the last
-//! operation that is exported completely, and every file carries its checksum. What a crash left
-//! out is written after the next commit.
+//! For people, and as the last resort of recovery; its own `.gitignore` keeps it out of git. Never
+//! imported by itself: two stores that overwrite each other lose data. It is written after a commit
+//! and complete after every command; `head.json` holds the last operation that is exported
+//! completely, and every file carries its checksum. What a hook or a crash left out is written by
+//! the next command.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, StoreId};
 use domain::node::Node;
 use domain::operation::Operation;
-use domain::ports::{Snapshot, StoreFinding, StoreFindingKind};
+use domain::ports::{Snapshot, StoreFault, StoreFinding, StoreFindingKind};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::durable::{Durability, replace_file};
+/// Number of operations after which the mirror is updated before its interval has passed.
+const MAX_DEFERRED_OPERATIONS: u64 = 10;
 
-/// Maximum number of files written per commit, so that a large cascade does not slow down a hook.
-/// The backlog is written by the following commits or by the next command that reads the whole
-/// tree.
-const MAX_FILES_PER_COMMIT: usize = 8;
+/// Maximum number of nodes of one operation that are read one by one; above it the whole mirror is
+/// compared with the state, which reads all nodes at once.
+const MAX_SINGLE_READS: usize = 4_000;
+
+/// How long a command waits for another process that is updating the mirror.
+const MAX_LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// Keeps the whole folder, this file included, out of git.
+const IGNORE_ALL: &str = "*\n";
+
+/// When and how far the mirror is updated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MirrorSchedule {
+    /// Minimum time between two updates.
+    pub(crate) interval: Duration,
+    /// Maximum number of files written per update.
+    pub(crate) max_files: usize,
+}
+
+impl MirrorSchedule {
+    /// Whether the rest may be left to a later command, as in hooks.
+    fn is_limited(self) -> bool {
+        self.max_files != usize::MAX
+    }
+}
 
 /// Content of `head.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +59,11 @@ struct MirrorHead {
     /// … and this many nodes of the next one.
     #[serde(default, skip_serializing_if = "is_zero")]
     and_nodes: usize,
-    /// The mirrored state was replaced; the next update is a full synchronisation.
+    /// The last update stopped at its limit: the next one goes on whatever the interval.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    partial: bool,
+    /// The files are not those of this operation, because the mirrored state was replaced or a
+    /// synchronisation is in progress; the next update is a full synchronisation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
 }
@@ -89,60 +117,81 @@ impl Mirror {
         }
     }
 
-    /// Writes the nodes changed by `recent` and by the backlog of earlier commits, a few files at
-    /// most.
+    /// Writes the nodes changed by `recent` and by the backlog of earlier commits.
     pub(crate) fn catch_up_after_commit(
         &self,
         state: &dyn Snapshot,
         recent: &[Operation],
-        interval: Duration,
+        schedule: MirrorSchedule,
     ) -> io::Result<()> {
-        self.catch_up_limited(state, recent, interval, MAX_FILES_PER_COMMIT)
-    }
-
-    /// Writes the whole backlog of earlier commits.
-    pub(crate) fn write_backlog(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
-        // Equality, not "at least": a mirror ahead of the state belongs to one that was replaced,
-        // perhaps by a restore on another machine.
-        let is_current = |known: MirrorHead| {
-            state
-                .last_operation_id()
-                .is_ok_and(|now| known.operation == now)
-                && state.store_id().is_ok_and(|id| known.store == id)
-        };
-        if self.current_head().is_some_and(is_current) {
+        // Not in a hook: exporting a whole tree takes longer than an agent should wait.
+        if schedule.is_limited() && self.current_head().is_none() {
             return Ok(());
         }
-        self.catch_up_limited(state, &[], interval, usize::MAX)
+        let Some(_lock) = self.acquire_lock(schedule)? else {
+            return Ok(());
+        };
+        let head = state.last_operation_id().map_err(io::Error::other)?;
+        // Another process may have exported a later commit while this one waited for the lock; its
+        // export contains this one.
+        let overtaken = |known: MirrorHead| {
+            known.operation > head && state.store_id().is_ok_and(|id| known.store == id)
+        };
+        if self.current_head().is_some_and(overtaken) {
+            return Ok(());
+        }
+        self.catch_up_locked(state, recent, schedule)
     }
 
-    fn catch_up_limited(
+    /// Writes the backlog of earlier commits. `head` is the state's last operation; the state is
+    /// loaded only when the mirror is at another one.
+    pub(crate) fn write_backlog<S: Snapshot>(
+        &self,
+        head: &(StoreId, OperationId),
+        schedule: MirrorSchedule,
+        load_state: impl FnOnce() -> Result<S, StoreFault>,
+    ) -> io::Result<()> {
+        // Equality, not "at least": a mirror ahead of the state belongs to one that was replaced,
+        // perhaps by a restore on another machine.
+        let is_current = |known: &MirrorHead| (&known.store, known.operation) == (&head.0, head.1);
+        let known = self.current_head();
+        if known.as_ref().is_some_and(is_current) || (known.is_none() && schedule.is_limited()) {
+            return Ok(());
+        }
+        let Some(_lock) = self.acquire_lock(schedule)? else {
+            return Ok(());
+        };
+        // Loaded under the lock: an older state would overwrite what the lock's last holder wrote.
+        let state = load_state().map_err(io::Error::other)?;
+        self.catch_up_locked(&state, &[], schedule)
+    }
+
+    /// Whether an update is due: the interval has passed, or too much would be deferred.
+    fn is_due(&self, done: &MirrorHead, head: OperationId, interval: Duration) -> bool {
+        // The age of `head.json` serves as the time of the last update; no extra file is needed.
+        interval.is_zero()
+            || done.partial
+            || head.0 - done.operation.0 >= MAX_DEFERRED_OPERATIONS
+            || self.head_age().is_none_or(|age| age >= interval)
+    }
+
+    fn catch_up_locked(
         &self,
         state: &dyn Snapshot,
         recent: &[Operation],
-        interval: Duration,
-        files: usize,
+        schedule: MirrorSchedule,
     ) -> io::Result<()> {
         let store = state.store_id().map_err(io::Error::other)?;
         let head = state.last_operation_id().map_err(io::Error::other)?;
-        // Two writers could leave the older of two versions. The second one does not wait: the next
-        // commit catches up.
-        let Some(lock) = self.try_lock()? else {
-            return Ok(());
-        };
-        // Read under the lock, so that two commits do not write the same backlog.
         let mut done = match self.current_head() {
             Some(known) if known.store == store && known.operation <= head => known,
-            _ => {
-                drop(lock);
-                return self.sync_all(state).map(|_| ());
-            }
+            _ if schedule.is_limited() => return Ok(()),
+            _ => return self.sync_locked(state).map(|_| ()),
         };
-        // The age of `head.json` serves as the time of the last update; no extra file is needed.
-        if !interval.is_zero() && self.head_age().is_some_and(|age| age < interval) {
+        if done.operation == head || !self.is_due(&done, head, schedule.interval) {
             return Ok(());
         }
-        let mut left = files;
+        let mut left = schedule.max_files;
         let mut paths = AliasPaths::new(state);
         while done.operation < head && left > 0 {
             let next = done.operation.next_id();
@@ -157,16 +206,13 @@ impl Mirror {
                 None => state.load_operation(next).map_err(io::Error::other)?,
             };
             let Some(operation) = operation else { break };
-            if operation
-                .facts
-                .iter()
-                .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
-            {
-                // Every file below has another path now, and the old paths are not in the fact.
-                drop(lock);
-                return self.sync_all(state).map(|_| ());
-            }
             let touched = touched_nodes(&operation);
+            if moves_nodes(&operation) || touched.len() > MAX_SINGLE_READS {
+                if schedule.is_limited() {
+                    break;
+                }
+                return self.sync_locked(state).map(|_| ());
+            }
             // The path of a removed node is built from its parents, which may be removed with it.
             for fact in &operation.facts {
                 if let Fact::NodeRemoved { node } = fact {
@@ -188,39 +234,48 @@ impl Mirror {
                 };
             }
         }
+        done.partial = done.operation < head;
         // Last, so that a crash repeats files instead of skipping them.
         self.write_head_file(&done)
     }
 
     /// Synchronises the whole mirror; returns the number of files written or removed.
     pub(crate) fn sync_all(&self, state: &dyn Snapshot) -> io::Result<usize> {
+        // Without the lock after the wait: a process that hangs must not keep a repair from working.
+        let _lock = self.acquire_lock(MirrorSchedule {
+            interval: Duration::ZERO,
+            max_files: usize::MAX,
+        })?;
+        self.sync_locked(state)
+    }
+
+    fn sync_locked(&self, state: &dyn Snapshot) -> io::Result<usize> {
         let store = state.store_id().map_err(io::Error::other)?;
         let operation = state.last_operation_id().map_err(io::Error::other)?;
+        self.create_folder()?;
+        // Files are written in place, so until the end the head must not vouch for them.
+        self.mark_stale();
         let mut changed = 0;
-        let mut expected = expected_files(state)?;
+        let mut expected = ExpectedFiles::load(state)?;
         for file in self.list_files()? {
-            match expected.remove(&file) {
-                None => {
-                    fs::remove_file(self.folder.join(&file))?;
-                    changed += 1;
-                }
-                Some(text)
-                    if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) =>
-                {
-                    replace_file(
-                        &self.folder.join(&file),
-                        text.as_bytes(),
-                        Durability::Synced,
-                    )?;
-                    changed += 1;
-                }
-                Some(_) => {}
-            }
-        }
-        for (file, text) in expected {
             let path = self.folder.join(&file);
-            crate::private_files::create_private_directory(path.parent().unwrap_or(&self.folder))?;
-            replace_file(&path, text.as_bytes(), Durability::Atomic)?;
+            match expected.take_text(&file)? {
+                None => fs::remove_file(&path)?,
+                Some(text) if has_content(&path, &text) => continue,
+                Some(text) => overwrite_file(&path, &text)?,
+            }
+            changed += 1;
+        }
+        let mut folders = HashSet::new();
+        for (file, text) in expected.into_rest() {
+            let path = self.folder.join(&file);
+            if let Some(folder) = path.parent()
+                && !folders.contains(folder)
+            {
+                crate::private_files::create_private_directory(folder)?;
+                folders.insert(folder.to_owned());
+            }
+            create_file(&path, &text?)?;
             changed += 1;
         }
         self.write_head_file(&MirrorHead {
@@ -228,13 +283,15 @@ impl Mirror {
             store,
             operation,
             and_nodes: 0,
+            partial: false,
             stale: false,
         })?;
         Ok(changed)
     }
 
-    /// Tries to acquire the mirror's write lock; `None` when another process holds it.
-    fn try_lock(&self) -> io::Result<Option<fs::File>> {
+    /// Acquires the mirror's write lock; `None` when another process holds it. A command waits for
+    /// it, because it has to leave the mirror complete.
+    fn acquire_lock(&self, schedule: MirrorSchedule) -> io::Result<Option<fs::File>> {
         let open = || {
             crate::private_files::private_open_options()
                 .create(true)
@@ -244,25 +301,48 @@ impl Mirror {
         };
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                crate::private_files::create_private_directory(&self.folder)?;
+                self.create_folder()?;
                 open()?
             }
             other => other?,
         };
+        let wait = match schedule.is_limited() {
+            true => Duration::ZERO,
+            false => MAX_LOCK_WAIT,
+        };
+        let deadline = Instant::now() + wait;
         // The lock is on `head.json` itself, which is only ever overwritten in place: a rename
         // would leave the lock on a file that is no longer opened.
-        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(file)),
-            Err(_) => Ok(None),
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(file)),
+                Err(_) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(_) => return Ok(None),
+            }
+        }
+    }
+
+    /// Creates the folder with the `.gitignore` that keeps it out of git.
+    pub(crate) fn create_folder(&self) -> io::Result<()> {
+        crate::private_files::create_private_directory(&self.folder)?;
+        match create_file(&self.folder.join(".gitignore"), IGNORE_ALL) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            other => other,
         }
     }
 
     /// Compares the mirror with the state: lag, modified, missing and extra files.
-    pub(crate) fn verify_against(&self, state: &dyn Snapshot) -> io::Result<Vec<StoreFinding>> {
+    pub(crate) fn verify_against(
+        &self,
+        state: &dyn Snapshot,
+        schedule: MirrorSchedule,
+    ) -> io::Result<Vec<StoreFinding>> {
         let head = state.last_operation_id().map_err(io::Error::other)?;
         let finding = |kind, message: String| StoreFinding { kind, message };
-        let at = match self.current_head() {
-            Some(known) => known.operation,
+        let done = match self.current_head() {
+            Some(known) => known,
             // A new project has no mirror before its first operation.
             None if head == OperationId(0) => return Ok(Vec::new()),
             None => {
@@ -273,43 +353,39 @@ impl Mirror {
             }
         };
         // Only the lag is reported then: every file would differ for that reason alone.
-        if at < head {
-            return Ok(vec![finding(
-                StoreFindingKind::MirrorLag,
-                format!("the mirror is at operation {at}, the state at {head}"),
-            )]);
+        if done.operation < head {
+            // A lag within the configured interval is not a problem.
+            let is_late = self.is_due(&done, head, schedule.interval);
+            return Ok(Vec::from_iter(is_late.then(|| {
+                finding(
+                    StoreFindingKind::MirrorLag,
+                    format!(
+                        "the mirror is at operation {}, the state at {head}",
+                        done.operation
+                    ),
+                )
+            })));
         }
-        let mut expected = expected_files(state)?;
+        let damaged = |message| finding(StoreFindingKind::MirrorDamaged, message);
+        let mut expected = ExpectedFiles::load(state)?;
         let mut findings = Vec::new();
         for file in self.list_files()? {
-            match expected.remove(&file) {
-                None => findings.push(finding(
-                    StoreFindingKind::MirrorDamaged,
-                    format!(
-                        "`{}` is in the mirror but belongs to no node",
-                        file.display()
-                    ),
-                )),
-                Some(text)
-                    if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) =>
-                {
-                    findings.push(finding(
-                        StoreFindingKind::MirrorDamaged,
-                        format!(
-                            "`{}` in the mirror was modified or is damaged",
-                            file.display()
-                        ),
-                    ));
-                }
-                Some(_) => {}
+            let name = file.display();
+            match expected.take_text(&file)? {
+                None => findings.push(damaged(format!(
+                    "`{name}` is in the mirror but belongs to no node"
+                ))),
+                Some(text) if has_content(&self.folder.join(&file), &text) => {}
+                Some(_) => findings.push(damaged(format!(
+                    "`{name}` in the mirror was modified or is damaged"
+                ))),
             }
         }
-        findings.extend(expected.keys().map(|file| {
-            finding(
-                StoreFindingKind::MirrorDamaged,
-                format!("`{}` is missing from the mirror", file.display()),
-            )
-        }));
+        findings.extend(
+            expected.into_rest().map(|(file, _)| {
+                damaged(format!("`{}` is missing from the mirror", file.display()))
+            }),
+        );
         Ok(findings)
     }
 
@@ -389,7 +465,7 @@ impl Mirror {
                         crate::private_files::create_private_directory(
                             path.parent().unwrap_or(&self.folder),
                         )?;
-                        replace_file(&path, text.as_bytes(), Durability::Atomic)
+                        create_file(&path, &text)
                     }
                     other => other,
                 }
@@ -431,8 +507,8 @@ impl Mirror {
         let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
         match overwrite_file(&self.head_file_path(), &text) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                crate::private_files::create_private_directory(&self.folder)?;
-                replace_file(&self.head_file_path(), text.as_bytes(), Durability::Atomic)
+                self.create_folder()?;
+                create_file(&self.head_file_path(), &text)
             }
             other => other,
         }
@@ -518,28 +594,69 @@ impl<'s> AliasPaths<'s> {
     }
 }
 
-/// Overwrites an existing file in place.
+/// Overwrites an existing file in place. Fails on a symbolic link, which may have come with a
+/// repository and lead out of it.
 fn overwrite_file(path: &Path, text: &str) -> io::Result<()> {
-    use std::io::Write as _;
-    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
     file.write_all(text.as_bytes())?;
     // Truncated after the write: a crash in between leaves trailing bytes, which fail to parse,
     // instead of an empty file.
     file.set_len(text.len() as u64)
 }
 
-/// Renders the file of every node, by path.
-fn expected_files(state: &dyn Snapshot) -> io::Result<BTreeMap<PathBuf, String>> {
-    let nodes = state.all_nodes().map_err(io::Error::other)?;
-    let mut paths = AliasPaths::new(state);
-    nodes.iter().for_each(|node| paths.remember_node(node));
-    nodes
-        .iter()
-        .map(|node| {
+/// Creates a file that does not exist yet, without a temporary file and a rename: they double the
+/// time of exporting a whole tree, and the head vouches for a file only after it was written.
+fn create_file(path: &Path, text: &str) -> io::Result<()> {
+    crate::private_files::private_open_options()
+        .create_new(true)
+        .write(true)
+        .open(path)?
+        .write_all(text.as_bytes())
+}
+
+/// Whether a file has exactly this content.
+fn has_content(path: &Path, text: &str) -> bool {
+    fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes())
+}
+
+/// The files of all nodes. Their texts are rendered one at a time: together they are a multiple of
+/// the nodes' own size.
+struct ExpectedFiles {
+    nodes: Vec<Node>,
+    /// Index of the node and its alias path, by file.
+    by_file: HashMap<PathBuf, (usize, String)>,
+}
+
+impl ExpectedFiles {
+    fn load(state: &dyn Snapshot) -> io::Result<Self> {
+        let nodes = state.all_nodes().map_err(io::Error::other)?;
+        let mut paths = AliasPaths::new(state);
+        nodes.iter().for_each(|node| paths.remember_node(node));
+        let mut by_file = HashMap::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
             let path = paths.resolve_path(node)?;
-            Ok((node_file_name(&path), render_node_file(&path, node)?))
-        })
-        .collect()
+            by_file.insert(node_file_name(&path), (index, path));
+        }
+        Ok(Self { nodes, by_file })
+    }
+
+    /// Removes a file from the expected ones and renders it; `None` if no node has it.
+    fn take_text(&mut self, file: &Path) -> io::Result<Option<String>> {
+        let known = self.by_file.remove(file);
+        known
+            .map(|(index, path)| render_node_file(&path, &self.nodes[index]))
+            .transpose()
+    }
+
+    /// Renders the files that were not taken, sorted.
+    fn into_rest(self) -> impl Iterator<Item = (PathBuf, io::Result<String>)> {
+        let Self { nodes, by_file } = self;
+        let mut rest: Vec<_> = by_file.into_iter().collect();
+        rest.sort();
+        rest.into_iter()
+            .map(move |(file, (index, path))| (file, render_node_file(&path, &nodes[index])))
+    }
 }
 
 /// Returns the file of an alias path: `story/act-1/chapter-02` is in `story/act-1/chapter-02.json`.
@@ -570,9 +687,18 @@ fn node_checksum(path: &str, node: &Node) -> io::Result<String> {
     Ok(format!("{:08x}", hasher.finalize()))
 }
 
+/// Whether an operation moves nodes: every file below has another path then, and the old paths are
+/// not in the fact.
+fn moves_nodes(operation: &Operation) -> bool {
+    operation
+        .facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
+}
+
 /// Returns the nodes an operation changed, each once, in the order of its facts.
 fn touched_nodes(operation: &Operation) -> Vec<NodeId> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     operation
         .facts
         .iter()
@@ -586,7 +712,7 @@ impl MirrorContents {
     /// approval of nodes that are not intact.
     pub(crate) fn into_unique_nodes(self) -> Vec<Node> {
         let mut by_path: HashMap<String, NodeId> = HashMap::new();
-        let mut used = std::collections::HashSet::new();
+        let mut used = HashSet::new();
         let mut next = self
             .nodes
             .iter()

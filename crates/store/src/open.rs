@@ -15,8 +15,9 @@ use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::memory::MemoryStore;
 use crate::mirror::Mirror;
+use crate::mirror_migration::migrate_mirror;
 use crate::postgres::PostgresStore;
-use crate::recovery::{Trust, acquire_rebuild_lock, rebuild_state};
+use crate::recovery::{Trust, acquire_rebuild_lock, mirror_for_recovery, rebuild_state};
 use crate::remote::{RemoteStore, quarantine_replica};
 use crate::replacement::{SwapNote, finish_interrupted_locked, finish_interrupted_swap};
 use crate::sqlite::SqliteStore;
@@ -50,6 +51,7 @@ pub fn open_store(
     now: Timestamp,
 ) -> Result<OpenedStore, StoreFault> {
     crate::private_files::restrict_directory(&layout.home);
+    migrate_mirror(layout);
     // A replica is an ordinary SQLite store, so it is repaired like one; the operations it then
     // lacks are fetched from the server.
     let repaired_storage = if storage == Storage::Remote {
@@ -213,6 +215,56 @@ pub fn create_store(
     storage: Storage,
     known: &KnownStores,
 ) -> Result<Created, StoreFault> {
+    create_remembered_store(layout, storage, known, &|store| {
+        known.adopt_store(store, &layout.root)
+    })
+}
+
+/// Creates the empty store of a fresh clone or worktree, to be filled from its plan files.
+///
+/// Returns a recovery if this user had a state in this very directory, which is lost then. The new
+/// store is adopted where a worktree of the same repository has an adopted one.
+///
+/// # Errors
+/// [`StoreFault::Missing`] for an engine whose state is not built from files.
+pub fn create_unbuilt_store(
+    layout: &Layout,
+    storage: Storage,
+    known: &KnownStores,
+) -> Result<Option<Recovery>, StoreFault> {
+    if !matches!(storage, Storage::Sqlite | Storage::Json) {
+        return Err(StoreFault::Missing);
+    }
+    let is_loss = known.had_store_in(&layout.root);
+    // A folder without a head is not a mirror of ours, and what came with a repository may lead out
+    // of it by a link.
+    if layout.mirror.symlink_metadata().is_ok()
+        && Mirror::new(&layout.mirror).store_id().is_none()
+        && let Err(error) = crate::durable::quarantine_file(&layout.mirror, &layout.damaged)
+    {
+        return Err(io_fault("cannot move", &layout.mirror, error));
+    }
+    let others = crate::git::project_in_other_worktrees(&layout.root);
+    let adopted = known.has_adopted_store(&others);
+    create_remembered_store(layout, storage, known, &|store| {
+        known.remember_built_store(store, &layout.root, adopted)
+    })?;
+    Ok(is_loss.then(|| Recovery {
+        message: format!(
+            "`{}` was missing, and with it journal and mirror; rebuilt from the plan files: the history is lost, and \
+             so are approvals that are not in git",
+            state_location(layout, storage)
+        ),
+    }))
+}
+
+/// Creates an empty store, added to the trusted ones by `remember`.
+fn create_remembered_store(
+    layout: &Layout,
+    storage: Storage,
+    known: &KnownStores,
+    remember: &dyn Fn(&StoreId) -> std::io::Result<()>,
+) -> Result<Created, StoreFault> {
     crate::private_files::create_private_directory(&layout.home)
         .map_err(|error| io_fault("cannot create", &layout.home, error))?;
     let _lock = acquire_rebuild_lock(layout)?;
@@ -235,9 +287,7 @@ pub fn create_store(
     let store = new_store_id();
     // Trusted before it exists: a kill in between leaves an unused id on the list, the other order
     // would leave a store that its own creator has to adopt.
-    known
-        .remember_store(&store, &layout.root)
-        .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+    remember(&store).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     Ok(Created {
         new: create_empty_state(layout, storage, &store)?,
     })
@@ -304,7 +354,7 @@ pub fn empty_successor_state(
     // Keeping the id keeps the trust, the known head and the policy pin of this user; an id from
     // files that came with a repository must not inherit them, hence the filter.
     let own = || {
-        Mirror::new(&layout.mirror)
+        mirror_for_recovery(layout)
             .store_id()
             .or_else(|| {
                 Journal::new(&layout.journal)
@@ -383,7 +433,7 @@ pub fn adopt_store(
     // Remembered only after the state was opened or rebuilt: an adoption that fails trusts nothing.
     let id = store.begin_read()?.store_id()?;
     known
-        .remember_store(&id, &layout.root)
+        .adopt_store(&id, &layout.root)
         .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     accept_current_head(&*store, settings)?;
     Ok((store, told))

@@ -2,8 +2,8 @@
 //! umask.
 //!
 //! State, logs and session files hold texts and commands of the user. Plan files and other files of
-//! the project are not ours and get the modes of the user's umask. Files checked out by git (the
-//! mirror, `config.toml`) have git's modes and are protected by the directory above them.
+//! the project are not ours and get the modes of the user's umask. Files checked out by git (decisions,
+//! `config.toml`) have git's modes and are protected by the directory above them.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) const FILE_MODE: u32 = 0o600;
 /// Permission bits of group and others.
 const GROUP_AND_OTHERS_MODE: u32 = 0o077;
 
-/// Maximum recursion depth; `.throughline/state` is as deep as the tree of plans.
+/// Maximum recursion depth; `.throughline/mirror` is as deep as the tree of plans.
 const MAX_WALK_DEPTH: usize = 64;
 
 /// Creates a directory with mode 0700, and its missing parents.

@@ -320,7 +320,7 @@ fn recover_from_quarantine(
     if layout.server.is_some() {
         return Ok(None);
     }
-    let mirror = Mirror::new(&layout.mirror).mirrored_head();
+    let mirror = mirror_for_recovery(layout).mirrored_head();
     for set in quarantine::list_sets(layout)? {
         let manifest = set.read_manifest();
         if manifest
@@ -368,12 +368,21 @@ fn recover_from_quarantine(
     Ok(None)
 }
 
+/// Returns the mirror, or the one of an earlier version that git tracks, as long as there is no other.
+pub(crate) fn mirror_for_recovery(layout: &Layout) -> Mirror {
+    let mirror = Mirror::new(&layout.mirror);
+    match &layout.former_mirror {
+        Some(former) if mirror.store_id().is_none() => Mirror::new(former),
+        _ => mirror,
+    }
+}
+
 /// Recovers from the mirror, as one operation that adds every mirrored node.
 fn recover_from_mirror(
     layout: &Layout,
     now: Timestamp,
 ) -> Result<Option<RebuildSource>, StoreFault> {
-    let mirror = Mirror::new(&layout.mirror);
+    let mirror = mirror_for_recovery(layout);
     let Some(contents) = mirror
         .read_contents()
         .map_err(|error| io_fault("cannot read", &layout.mirror, error))?

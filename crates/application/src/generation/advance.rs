@@ -24,6 +24,7 @@ use super::view::{GenerationView, load_generation};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin_transaction};
+use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
 use crate::observe::observe_plans;
 use crate::tick::spending::spending_facts;
@@ -359,15 +360,18 @@ fn back_up_prose(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failur
         return Ok(());
     }
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let backups = format!("{folder}/backups");
+    let backups = backups.trim_start_matches('/');
+    keep_out_of_git(ctx, backups);
     for attempt in 1..1_000 {
         let backup = format!(
-            "{folder}/backups/{}",
+            "{backups}/{}",
             domain::version::backup_name(name, ctx.clock.now(), attempt)
         );
-        match ctx.files.create_file(
-            backup.trim_start_matches('/'),
-            &domain::secrets::mask_secrets(&known),
-        ) {
+        match ctx
+            .files
+            .create_file(&backup, &domain::secrets::mask_secrets(&known))
+        {
             Ok(()) => return Ok(()),
             Err(domain::ports::FileFault::Exists { .. }) => {}
             Err(fault) => return Err(fault.into()),

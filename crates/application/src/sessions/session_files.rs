@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::trail_state::{load_log, load_trail};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::ignored_folders::apply_session_sharing;
 
 /// Maximum size of a session file; its log only grows.
 const MAX_SESSION_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -42,6 +43,7 @@ pub(crate) fn render_session(
         Ok(found) => found,
         Err(why) => return Ok(Err((path, why))),
     };
+    apply_session_sharing(ctx);
     // Text from the store is masked already; what people added to the file is not.
     if let Err(fault) = ctx.files.replace_file(&path, &mask_secrets(&text)) {
         return Ok(Err((path, Failure::from(fault).message)));

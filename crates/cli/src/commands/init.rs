@@ -24,7 +24,8 @@ use crate::commands::host_choice::{
 };
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
-use crate::project_file;
+use crate::git_ignore::{GITIGNORE_PATH, GITIGNORE_TEXT};
+use crate::project_file::{self, CONFIG_FILE};
 use crate::settings;
 use crate::ui::{BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
@@ -87,31 +88,6 @@ struct InitOutcome {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
-
-const GITIGNORE: &str = "\
-# Kept by Throughline for this machine; the mirror in state/ and config.toml belong into git.
-/state.db
-/state.db-*
-/state-before-format-*.db
-/journal.jsonl
-/lock
-/place
-/acknowledged
-/notes.json
-/vectors.bin
-/looks.bin
-/counted.bin
-/rebuild.lock
-/replacing.json
-/replacing/
-/logs/
-/hooks.jsonl
-/hooks.1.jsonl
-/hook-faults
-/host-backups/
-/damaged/
-.tl-*
-";
 
 impl InitArgs {
     /// Returns the arguments for a story project without a host.
@@ -189,17 +165,14 @@ impl InitArgs {
         };
         // The project id is written with the first settings, before anything is shared: two clones
         // of this repository must find the same project in a database.
-        let written = lay(
-            ".throughline/config.toml",
-            &render_config_file(&names, &start),
-        )
-        .and_then(|()| {
-            lay(
-                &format!(".throughline/{SCHEMA_FILE}"),
-                &project_file::render_schema(),
-            )
-        })
-        .and_then(|()| lay(".throughline/.gitignore", GITIGNORE));
+        let written = lay(CONFIG_FILE, &render_config_file(&names, &start))
+            .and_then(|()| {
+                lay(
+                    &format!(".throughline/{SCHEMA_FILE}"),
+                    &project_file::render_schema(),
+                )
+            })
+            .and_then(|()| lay(GITIGNORE_PATH, GITIGNORE_TEXT));
         let project = match written.and_then(|()| self.resolve_shared_project(root)) {
             Ok(project) => project,
             Err(failure) => {
@@ -256,7 +229,12 @@ impl InitArgs {
         // Created after the checks above: a refused `tl init` must not leave a store behind.
         let state = store::state_location(&project.layout, project.settings.storage);
         // A foreign or damaged state is the user's to decide about: `tl init` never replaces one.
-        let is_new = match project.open_store(app.ui, None) {
+        // A clone has settings already, and its state is built from its files.
+        let opened = match outcome.made.iter().any(|path| path == CONFIG_FILE) {
+            true => project.open_existing_store(app.ui, None),
+            false => project.open_store(app.ui, None),
+        };
+        let is_new = match opened {
             // An interrupted `tl init` has created the store but recorded nothing.
             Ok(store) => store.begin_read()?.last_operation_id()? == OperationId(0),
             Err(StoreFault::Missing) => {

@@ -29,7 +29,7 @@ impl RebuildArgs {
             "rebuilding the state",
             &["ask the person to run `tl state rebuild` in their own terminal"],
         )?;
-        let opened = project.open_store(app.ui, None);
+        let opened = project.open_existing_store(app.ui, None);
         if let Err(StoreFault::Foreign { .. }) = &opened
             && project.settings.storage == Storage::Postgres
         {

@@ -3,10 +3,12 @@
 use crate::{assert_refused, binary, copy_directory, is_ignored_by_git, planned, statuses};
 use testkit::Project;
 
-/// Clones a project as git would, for another user.
+/// Clones a project of an earlier version, in which git tracked the mirror, for another user.
 fn cloned(from: &Project) -> Project {
     let clone = Project::empty(binary());
     copy_directory(&from.root(), &clone.root(), &is_ignored_by_git);
+    let home = clone.root().join(".throughline");
+    std::fs::rename(home.join("mirror"), home.join("state")).expect("a mirror");
     clone
 }
 

@@ -159,7 +159,7 @@ fn a_profile_that_was_switched_off_is_a_broken_hierarchy() {
 #[test]
 fn the_mirror_is_checked() {
     let project = planned();
-    let file = ".throughline/state/story/act-1.json";
+    let file = ".throughline/mirror/story/act-1.json";
     let good = project.read(file);
     project.write(file, good.replace("\"approved\"", "\"draft\""));
     assert_eq!(findings(&project).len(), 1);
@@ -178,11 +178,11 @@ fn check_changes_nothing() {
     project.write(Project::ACT, crate::ACT_EDITED);
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     let journal = project.read(".throughline/journal.jsonl");
-    let mirror = project.read(".throughline/state/story/act-1.json");
+    let mirror = project.read(".throughline/mirror/story/act-1.json");
     assert_eq!(findings(&project).len(), 2);
     assert_eq!(findings(&project).len(), 2, "and finds the same again");
     assert_eq!(project.read(".throughline/journal.jsonl"), journal);
-    assert_eq!(project.read(".throughline/state/story/act-1.json"), mirror);
+    assert_eq!(project.read(".throughline/mirror/story/act-1.json"), mirror);
     assert_eq!(
         crate::names_in(&project, "acts/act-1/backups"),
         Vec::<String>::new()

@@ -47,7 +47,7 @@ fn the_mirror_may_lie_elsewhere_or_be_off() {
             "{name}"
         );
         assert!(
-            !project.root().join(".throughline/state").exists(),
+            !project.root().join(".throughline/mirror").exists(),
             "{name}"
         );
     }
@@ -58,7 +58,7 @@ fn the_mirror_may_lie_elsewhere_or_be_off() {
             for command in ["check", "repair", "sync-hashes", "rebuild"] {
                 project.ok(&[command]);
                 assert!(
-                    !project.root().join(".throughline/state/story").exists(),
+                    !project.root().join(".throughline/mirror/story").exists(),
                     "{name}={value}: tl {command}"
                 );
             }
@@ -75,7 +75,7 @@ fn the_mirror_may_be_behind_by_some_seconds() {
         let project = made_with(&[(name, "3600")]);
         project.plan_story();
         project.ok(&["state", "repair"]);
-        let file = ".throughline/state/story/act-1.json";
+        let file = ".throughline/mirror/story/act-1.json";
         let before = project.read(file);
         project.write(Project::ACT, crate::ACT_EDITED);
         project.ok(&["status"]);

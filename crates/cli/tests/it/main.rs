@@ -27,6 +27,7 @@ mod environment;
 mod evidence;
 mod flow;
 mod focus;
+mod fresh_clone;
 mod gate;
 mod generation;
 mod git_decisions;
@@ -60,6 +61,8 @@ mod mcp_approvals;
 mod mcp_faults;
 mod memory;
 mod migrate;
+mod mirror;
+mod mirror_migration;
 mod model_server;
 mod move_state;
 mod naming;
@@ -429,6 +432,15 @@ fn copy_directory(from: &Path, to: &Path, skip: &dyn Fn(&str) -> bool) {
     std::fs::set_permissions(to, modes).expect("the same permissions");
 }
 
+/// Runs git in the project and returns what it printed.
+fn git_output(project: &Project, arguments: &str) -> String {
+    let mut command = project.command_of(Path::new("/bin/sh"));
+    command.args(["-c", &format!("git {arguments}")]);
+    let output = finished(&mut command);
+    assert_eq!(output.code, 0, "git {arguments}: {}", output.stderr);
+    output.stdout
+}
+
 /// What git leaves behind when a project is cloned.
 fn is_ignored_by_git(name: &str) -> bool {
     name.starts_with("state.db")
@@ -539,7 +551,7 @@ fn every_command_has_a_module() {
 /// A git repository with tickets: `017` with its children `017a` (three scenarios) and `017b`, and `045`.
 fn tickets() -> Project {
     let project = empty();
-    assert!(project.shell("git init -q -b main . && echo .throughline/state >> .git/info/exclude"));
+    assert!(project.shell("git init -q -b main ."));
     project.ok(&["init", "--profile", "tickets"]);
     let ticket = |id: &str, slug: &str, keys: &str, title: &str| {
         let text = format!(

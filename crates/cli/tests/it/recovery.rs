@@ -157,13 +157,13 @@ fn an_edited_mirror_gives_no_approval() {
     project.ok(&["status"]);
     // An attacker approves the second act by copying the first one's approval.
     let first: serde_json::Value =
-        serde_json::from_str(&project.read(".throughline/state/story/act-1.json")).expect("JSON");
+        serde_json::from_str(&project.read(".throughline/mirror/story/act-1.json")).expect("JSON");
     let mut second: serde_json::Value =
-        serde_json::from_str(&project.read(".throughline/state/story/act-2.json")).expect("JSON");
+        serde_json::from_str(&project.read(".throughline/mirror/story/act-2.json")).expect("JSON");
     second["node"]["approval"] = first["node"]["approval"].clone();
     second["node"]["approval"]["version"] = second["node"]["content"]["version"].clone();
     second["node"]["approval"]["canonical"] = second["node"]["content"]["canonical"].clone();
-    project.write(".throughline/state/story/act-2.json", second.to_string());
+    project.write(".throughline/mirror/story/act-2.json", second.to_string());
     remove_database(&project);
     fs::remove_file(state(&project, "journal.jsonl")).expect("removed");
     assert_eq!(project.status("act-2"), "draft");

@@ -276,7 +276,7 @@ fn store_unmasked(project: &Project) {
     // A build that did not mask did not remember heads either.
     let _ = std::fs::remove_dir_all(project.user_directory().join("heads"));
     // Its sums were those of the other text.
-    let _ = std::fs::remove_dir_all(project.root().join(".throughline/state"));
+    let _ = std::fs::remove_dir_all(project.root().join(".throughline/mirror"));
     project.ok(&["state", "repair"]);
 }
 

@@ -106,6 +106,35 @@ impl Git for DiskGit {
     }
 }
 
+/// Whether git tracks a file below a folder of the project. Also true where the index cannot be
+/// parsed: the callers leave tracked files alone.
+pub(crate) fn tracks_files_below(root: &Path, folder: &str) -> bool {
+    let Ok(Some(place)) = RepositoryPaths::find_repository(root) else {
+        return false;
+    };
+    let Ok(index) = std::fs::read(place.own.join("index")) else {
+        return false;
+    };
+    // The length of the commit's id gives the hash size, which the parser needs.
+    let hash = match head::resolve_head(&place) {
+        Ok(GitHead::At(commit)) => commit.len() / 2,
+        _ => 20,
+    };
+    let folder = place.prefix.join(folder).join("");
+    let wanted = folder.as_os_str().as_encoded_bytes();
+    index::parse_index_entries(&index, hash)
+        .is_none_or(|entries| entries.iter().any(|entry| entry.name.starts_with(wanted)))
+}
+
+/// Returns the directories of this project in the other working trees of its repository, if it is
+/// in a linked one.
+pub(crate) fn project_in_other_worktrees(root: &Path) -> Vec<PathBuf> {
+    match RepositoryPaths::find_repository(root) {
+        Ok(Some(place)) => place.project_in_other_worktrees(),
+        _ => Vec::new(),
+    }
+}
+
 /// Builds the fault for a failed `action` on the repository.
 fn git_fault(
     action: impl Into<String>,

@@ -100,6 +100,38 @@ impl RepositoryPaths {
     }
 }
 
+impl RepositoryPaths {
+    /// Returns the project's directory in the main and in every linked working tree, if this is a
+    /// linked one that the repository knows.
+    pub(super) fn project_in_other_worktrees(&self) -> Vec<PathBuf> {
+        // The repository has to name this working tree: anybody can write a `.git` file that points
+        // to a repository of somebody else.
+        let is_registered = self.own != self.common
+            && read_first_line(&self.own.join("gitdir"))
+                .ok()
+                .and_then(|back| self.own.join(back).canonicalize().ok())
+                .is_some_and(|back| back == self.top.join(".git"));
+        let Some(common) = self.common.canonicalize().ok().filter(|_| is_registered) else {
+            return Vec::new();
+        };
+        let main = (common.file_name().is_some_and(|name| name == ".git"))
+            .then(|| common.parent().map(Path::to_owned))
+            .flatten();
+        let entries = fs::read_dir(common.join("worktrees")).into_iter().flatten();
+        let linked = entries.flatten().filter_map(|entry| {
+            let back = read_first_line(&entry.path().join("gitdir")).ok()?;
+            entry.path().join(back).parent().map(Path::to_owned)
+        });
+        main.into_iter()
+            .chain(linked)
+            .filter(|top| *top != self.top)
+            .map(|top| top.join(&self.prefix))
+            // Joining an empty prefix leaves a slash at the end.
+            .map(|project| project.components().collect())
+            .collect()
+    }
+}
+
 /// Reads the target of a `.git` file, which linked working trees and submodules have.
 fn read_gitdir_file(file: &Path, top: &Path) -> Result<PathBuf, StoreFault> {
     let action = || format!("cannot read `{}`", file.display());

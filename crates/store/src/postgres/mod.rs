@@ -457,9 +457,11 @@ impl PostgresStore {
         if self.settings.mirror
             && let Ok(view) = self.begin_read_transaction()
         {
-            let _ =
-                self.mirror
-                    .catch_up_after_commit(&view, operations, self.settings.mirror_interval);
+            let _ = self.mirror.catch_up_after_commit(
+                &view,
+                operations,
+                self.settings.mirror_schedule(),
+            );
         }
     }
 }
@@ -739,7 +741,9 @@ impl Store for PostgresStore {
             }
         }
         if self.settings.mirror {
-            let mirror = self.mirror.verify_against(view);
+            let mirror = self
+                .mirror
+                .verify_against(view, self.settings.mirror_schedule());
             findings.extend(
                 mirror.map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?,
             );
@@ -748,13 +752,17 @@ impl Store for PostgresStore {
     }
 
     fn finish_mirror(&self) {
-        if self.settings.mirror
-            && let Ok(view) = self.begin_read_transaction()
-        {
-            let _ = self
-                .mirror
-                .write_backlog(&view, self.settings.mirror_interval);
+        if !self.settings.mirror {
+            return;
         }
+        let Ok(row) = self.begin_read_transaction().map(|view| view.store.clone()) else {
+            return;
+        };
+        let _ = self.mirror.write_backlog(
+            &(row.store, row.head),
+            self.settings.mirror_schedule(),
+            || self.begin_read_transaction(),
+        );
     }
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {

@@ -484,9 +484,9 @@ impl SqliteStore {
             return;
         }
         let view = self.view_at(row);
-        let _ = self
-            .mirror
-            .catch_up_after_commit(&view, operations, self.settings.mirror_interval);
+        let _ =
+            self.mirror
+                .catch_up_after_commit(&view, operations, self.settings.mirror_schedule());
     }
 }
 
@@ -646,15 +646,17 @@ impl Store for SqliteStore {
     }
 
     fn finish_mirror(&self) {
-        if self.settings.mirror
-            && !self.read_only
-            && let Ok(row) = self.begin_transaction("BEGIN")
-        {
-            let view = self.view_for_reading(row);
-            let _ = self
-                .mirror
-                .write_backlog(&view, self.settings.mirror_interval);
+        if !self.settings.mirror || self.read_only {
+            return;
         }
+        let Ok(row) = self.read_store_row() else {
+            return;
+        };
+        let _ = self.mirror.write_backlog(
+            &(row.store, row.head),
+            self.settings.mirror_schedule(),
+            || Ok(self.view_for_reading(self.begin_transaction("BEGIN")?)),
+        );
     }
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {

@@ -50,7 +50,7 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
         findings.extend(
             store
                 .mirror
-                .verify_against(view)
+                .verify_against(view, store.settings.mirror_schedule())
                 .map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?,
         );
     }

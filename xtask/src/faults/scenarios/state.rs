@@ -71,7 +71,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "repair",
             &["state-repair"],
             &STORY,
-            "rm -rf .throughline/state",
+            "rm -rf .throughline/mirror",
             "tl state repair",
         )
         .read_only(),
