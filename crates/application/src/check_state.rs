@@ -2,9 +2,12 @@
 //!
 //! Repairing is `repair_state`.
 
+use std::collections::HashMap;
+
 use domain::node::{Content, Node};
 use domain::observation::{ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
+use domain::record;
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
 use domain::status::{StatusInputs, StatusRules};
 use domain::tree::Tree;
@@ -78,8 +81,10 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         },
     );
     findings.extend(own);
-    // A store gives one snapshot at a time, and its integrity check opens its own.
-    drop(state);
+    // A store gives one snapshot at a time, and its integrity check opens its own. The tree goes with
+    // it: at 50,000 nodes each copy of it takes tens of megabytes.
+    let nodes = tree.len();
+    drop((state, tree));
     for found in ctx.store.verify_integrity()? {
         findings.push(AuditFinding {
             kind: AuditFindingKind::Store(found.kind.as_str()),
@@ -94,7 +99,7 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         ok: findings
             .iter()
             .all(|finding| finding.kind == AuditFindingKind::SecretInPlan),
-        nodes: tree.len(),
+        nodes,
         findings: findings.into_iter().map(FindingView::from).collect(),
     })
 }
@@ -173,8 +178,11 @@ fn compare_with_files(
             other => ctx.push_notice(other),
         }
     }
+    // Read at once: nearly no version is masked, and a query for each takes longer than its text.
+    let masked: HashMap<String, MaskedText> =
+        record::read_records(state, "")?.into_iter().collect();
     for node in tree.all_preorder() {
-        findings.extend(check_stored_text(state, tree, node));
+        findings.extend(check_stored_text(state, &masked, tree, node));
     }
     Ok(findings)
 }
@@ -214,14 +222,19 @@ fn describe_difference(tree: &Tree, node: &Node, found: &ObservedContent) -> Aud
 }
 
 /// Checks the stored text of a plan for secrets and for its front matter.
-fn check_stored_text(state: &dyn Snapshot, tree: &Tree, node: &Node) -> Vec<AuditFinding> {
+fn check_stored_text(
+    state: &dyn Snapshot,
+    masked: &HashMap<String, MaskedText>,
+    tree: &Tree,
+    node: &Node,
+) -> Vec<AuditFinding> {
     let mut findings = Vec::new();
     let Some(version) = node.content.version_hash() else {
         return findings;
     };
     let text = state.load_text(version).ok().flatten();
-    let secrets: Vec<MaskedSecret> = match MaskedText::read_record(state, version).ok().flatten() {
-        Some(masked) => masked.secrets,
+    let secrets: Vec<MaskedSecret> = match masked.get(&version.to_string()) {
+        Some(masked) => masked.secrets.clone(),
         // Stored by a version without masking: the text itself is searched.
         None => text.as_deref().map(secret_lines).unwrap_or_default(),
     };

@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use domain::ids::{Digest32, StoreId, VersionHash};
+use domain::ids::{Digest32, OperationId, StoreId, VersionHash};
 use domain::operation::Operation;
 use domain::ports::StoreFault;
 use serde::{Deserialize, Serialize};
@@ -254,6 +254,16 @@ impl Journal {
         self.read_entries_from(0, None)
     }
 
+    /// Reads and verifies the whole journal and passes on one entry at a time, so that only the
+    /// longest line has to fit in memory. The returned contents have no entries.
+    pub(crate) fn visit_entries(
+        &self,
+        each: &mut dyn FnMut(JournalEntry),
+    ) -> io::Result<JournalContents> {
+        let mut reader = BufReader::new(File::open(&self.path)?);
+        visit_journal_lines(&mut reader, 0, None, u64::MAX, usize::MAX, each)
+    }
+
     /// Reads and verifies the lines after `size`, which follow `prev`; `(0, None)` reads
     /// everything.
     pub(crate) fn read_entries_from(
@@ -279,6 +289,26 @@ pub(crate) fn read_journal_lines(
     max_line: u64,
     max_entries: usize,
 ) -> io::Result<JournalContents> {
+    let mut entries = Vec::new();
+    let contents = visit_journal_lines(reader, size, prev, max_line, max_entries, &mut |entry| {
+        entries.push(entry);
+    })?;
+    Ok(JournalContents {
+        entries,
+        ..contents
+    })
+}
+
+fn visit_journal_lines(
+    reader: &mut dyn BufRead,
+    size: u64,
+    prev: Option<Digest32>,
+    max_line: u64,
+    max_entries: usize,
+    each: &mut dyn FnMut(JournalEntry),
+) -> io::Result<JournalContents> {
+    let mut last = None;
+    let mut count = 0;
     let mut contents = JournalContents {
         store: None,
         entries: Vec::new(),
@@ -335,18 +365,17 @@ pub(crate) fn read_journal_lines(
             }
             (Ok(text), Some(before)) => parse_journal_line(text, before).and_then(|entry| {
                 // The chain alone would accept a gap in the ids, and ids are what users refer to.
-                let expected = contents
-                    .entries
-                    .last()
-                    .map(|last| last.operation.id.next_id());
+                let expected = last.map(OperationId::next_id);
                 if expected.is_some_and(|expected| expected != entry.operation.id) {
                     return Err(format!("operation {} is out of order", entry.operation.id));
                 }
-                if contents.entries.len() == max_entries {
+                if count == max_entries {
                     return Err(format!("more than {max_entries} operations"));
                 }
                 prev = Some(entry.hash);
-                contents.entries.push(entry);
+                last = Some(entry.operation.id);
+                count += 1;
+                each(entry);
                 Ok(())
             }),
         };

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::engine::ChainedOperation;
-use crate::journal;
+use crate::journal::{self, JournalEntry};
 
 /// A complete state: tree, versions, texts, history, records, notes.
 #[derive(Clone, Debug)]
@@ -36,6 +36,8 @@ pub(crate) struct MemoryState {
     pub(crate) tree: Tree,
     pub(crate) versions: BTreeMap<(NodeId, VersionHash), Version>,
     pub(crate) texts: HashMap<VersionHash, String>,
+    /// Sizes of texts that were dropped.
+    text_sizes: HashMap<VersionHash, u64>,
     pub(crate) operations: Vec<RecordedOperation>,
     pub(crate) undone: BTreeMap<OperationId, OperationId>,
     pub(crate) backups: Vec<Backup>,
@@ -65,6 +67,7 @@ impl MemoryState {
             tree: Tree::default(),
             versions: BTreeMap::new(),
             texts: HashMap::new(),
+            text_sizes: HashMap::new(),
             operations: Vec::new(),
             undone: BTreeMap::new(),
             backups: Vec::new(),
@@ -117,6 +120,31 @@ impl MemoryState {
             hash,
         });
         Ok(())
+    }
+
+    /// Applies one operation read from a journal, without copying it.
+    pub(crate) fn take_operation(&mut self, entry: JournalEntry) -> Result<(), FactMismatch> {
+        self.texts.extend(entry.texts);
+        self.applying = (entry.operation.id, entry.operation.at);
+        for fact in &entry.operation.facts {
+            apply_fact(self, fact, entry.operation.at)?;
+        }
+        self.head_hash = entry.hash;
+        self.operations.push(RecordedOperation {
+            operation: entry.operation,
+            body: entry.body,
+            prev: entry.prev,
+            hash: entry.hash,
+        });
+        Ok(())
+    }
+
+    /// Drops the texts and keeps their sizes, which versions record. For a state that is compared
+    /// and not used.
+    pub(crate) fn reduce_texts_to_sizes(&mut self) {
+        let sizes = self.texts.drain();
+        self.text_sizes
+            .extend(sizes.map(|(hash, text)| (hash, text.len() as u64)));
     }
 
     /// Returns the id of the last operation; 0 for an empty history.
@@ -184,7 +212,8 @@ impl NodeTable for MemoryState {
         else {
             return Ok(());
         };
-        let size = self.texts.get(version).map(|text| text.len() as u64);
+        let kept = self.texts.get(version).map(|text| text.len() as u64);
+        let size = kept.or_else(|| self.text_sizes.get(version).copied());
         let (operation, at) = self.applying;
         self.versions
             .entry((node, *version))

@@ -30,7 +30,7 @@ fn wide_story(project: &Project) {
 fn assert_complete(project: &Project, after: &str) {
     let head: Value =
         serde_json::from_str(&project.read(".throughline/mirror/head.json")).expect("a head");
-    let last = &project.json(&["log", "--limit", "1"])[0]["id"];
+    let last = &project.json(&["log", "--limit", "1"])[0]["operation"];
     assert_eq!(&head["operation"], last, "after {after}: {head}");
     assert_eq!(head["and_nodes"], Value::Null, "after {after}: {head}");
     let repaired = project.json(&["state", "repair"]);

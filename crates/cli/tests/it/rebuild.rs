@@ -40,14 +40,7 @@ fn without_any_state_everything_is_a_draft() {
     for file in ["state.db", "state.db-wal", "state.db-shm", "journal.jsonl"] {
         let _ = fs::remove_file(state.join(file));
     }
-    fs::remove_dir_all(state.join("state")).expect("removed");
-    let output = project.refused(&["status"]);
-    assert!(
-        output.stderr.contains("its state is missing")
-            && output.stderr.contains("tl state rebuild"),
-        "{}",
-        output.stderr
-    );
+    fs::remove_dir_all(state.join("mirror")).expect("removed");
     let output = project.ok(&["state", "rebuild"]);
     assert_eq!(
         output.stdout,

@@ -718,7 +718,7 @@ impl Store for PostgresStore {
         let view = &self.begin_read_transaction()?;
         let mut findings = Vec::new();
         let damaged = |what: String| store_finding(StoreFindingKind::DatabaseDamaged, what);
-        verify_tables(view, &mut findings);
+        let tables = verify_tables(view, &mut findings);
         // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
         let mut state = MemoryState::new(view.store.store.clone());
         match view.load_all_entries() {
@@ -735,7 +735,7 @@ impl Store for PostgresStore {
                     });
                 findings.extend(
                     misfit
-                        .or_else(|| compare_replayed_state(view, &state).err())
+                        .or_else(|| compare_replayed_state(view, tables.as_ref()?, &state).err())
                         .map(damaged),
                 );
             }

@@ -1,12 +1,14 @@
 //! Full verification: pages, schema, checksums, hash chain, texts, mirror, and a replay of the
 //! journal compared with the tables.
 
+use std::io;
+
 use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
 use domain::tree::FactMismatch;
 
 use super::{SqliteStore, migrate};
 use crate::engine::io_fault;
-use crate::journal::JournalContents;
+use crate::journal::Journal;
 use crate::memory::MemoryState;
 use crate::tables::verify::{compare_replayed_state, store_finding, verify_tables};
 use crate::tables::view::TableView;
@@ -37,9 +39,14 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
         )?
         .map(damaged),
     );
-    verify_tables(view, &mut findings);
-    match store.journal.read_all_entries() {
-        Ok(journal) => compare_with_journal(view, &journal, &mut findings),
+    let tables = verify_tables(view, &mut findings);
+    match replay_journal(view, &store.journal, &mut findings) {
+        Ok(state) => findings.extend(
+            state
+                .zip(tables)
+                .and_then(|(state, tables)| compare_replayed_state(view, &tables, &state).err())
+                .map(|what| store_finding(StoreFindingKind::DatabaseDamaged, what)),
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => findings.push(store_finding(
             StoreFindingKind::JournalDamaged,
             "the journal is missing".to_owned(),
@@ -57,14 +64,33 @@ pub(super) fn verify_store(store: &SqliteStore) -> Result<Vec<StoreFinding>, Sto
     Ok(findings)
 }
 
-/// Replays the journal in memory and compares the result with the tables.
-fn compare_with_journal(
+/// Replays the journal in memory, line by line; `None` if the result cannot be compared with the
+/// tables.
+fn replay_journal(
     view: &TableView<'_>,
-    journal: &JournalContents,
+    journal: &Journal,
     findings: &mut Vec<StoreFinding>,
-) {
-    use StoreFindingKind::{DatabaseDamaged, InterruptedOperation, JournalDamaged};
-    if let Some(damage) = &journal.damage {
+) -> io::Result<Option<MemoryState>> {
+    use StoreFindingKind::{InterruptedOperation, JournalDamaged};
+    // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
+    let mut state = MemoryState::new(view.store.store.clone());
+    let mut stopped = None;
+    let contents = journal.visit_entries(&mut |entry| {
+        if stopped.is_some() {
+            return;
+        }
+        let id = entry.operation.id;
+        if id > view.store.head {
+            let message = format!("operation {id} is in the journal but not in the database");
+            stopped = Some(store_finding(InterruptedOperation, message));
+        } else if let Err(FactMismatch(what)) = state.take_operation(entry) {
+            let message = format!("operation {id} cannot be replayed: {what}");
+            stopped = Some(store_finding(JournalDamaged, message));
+        }
+        // The texts were verified with their lines, and together they are larger than all the rest.
+        state.reduce_texts_to_sizes();
+    })?;
+    if let Some(damage) = &contents.damage {
         // A torn last line is what a kill during an append leaves; the next writer cuts it off.
         let kind = if damage.torn {
             InterruptedOperation
@@ -76,51 +102,27 @@ fn compare_with_journal(
             format!("journal line {}: {}", damage.line, damage.what),
         ));
     }
-    match &journal.store {
+    match &contents.store {
         Some(store) if *store == view.store.store => {}
         Some(other) => {
             findings.push(store_finding(
                 JournalDamaged,
                 format!("the journal belongs to another store ({other})"),
             ));
-            return;
+            return Ok(None);
         }
-        None => return,
+        None => return Ok(None),
     }
-    // Replayed by the in-memory implementation, so a bug in the tables shows as a difference.
-    let mut state = MemoryState::new(view.store.store.clone());
-    for entry in &journal.entries {
-        if entry.operation.id > view.store.head {
-            findings.push(store_finding(
-                InterruptedOperation,
-                format!(
-                    "operation {} is in the journal but not in the database",
-                    entry.operation.id
-                ),
-            ));
-            break;
-        }
-        let replayed = state.replay_operation(
-            &entry.operation,
-            &entry.body,
-            &entry.texts,
-            entry.prev,
-            entry.hash,
-        );
-        if let Err(FactMismatch(what)) = replayed {
-            findings.push(store_finding(
-                JournalDamaged,
-                format!(
-                    "operation {} cannot be replayed: {what}",
-                    entry.operation.id
-                ),
-            ));
-            return;
-        }
+    let is_unusable = stopped
+        .as_ref()
+        .is_some_and(|finding| finding.kind == JournalDamaged);
+    findings.extend(stopped);
+    if is_unusable {
+        return Ok(None);
     }
     // The tables cannot be compared with a shorter history. A damaged line was reported above.
     if state.head() < view.store.head {
-        if journal.damage.is_none() {
+        if contents.damage.is_none() {
             let missing = format!(
                 "the journal ends at operation {}, the database at {}",
                 state.head(),
@@ -128,9 +130,7 @@ fn compare_with_journal(
             );
             findings.push(store_finding(JournalDamaged, missing));
         }
-        return;
+        return Ok(None);
     }
-    if let Err(what) = compare_replayed_state(view, &state) {
-        findings.push(store_finding(DatabaseDamaged, what));
-    }
+    Ok(Some(state))
 }

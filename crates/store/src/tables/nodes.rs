@@ -1,5 +1,6 @@
 //! Queries of the node tables, with checksums and totals verified.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use domain::ids::NodeId;
@@ -206,6 +207,36 @@ impl TableView<'_> {
         .ok_or_else(|| StoreFault::Damaged {
             what: format!("checksum mismatch in the child total of node {id}"),
         })
+    }
+
+    /// Checks the child totals of all nodes in one query, as [`NodeReader::load_children`] does for
+    /// one of them.
+    pub(super) fn find_wrong_child_totals(
+        &self,
+        nodes: &[Node],
+    ) -> Result<Vec<String>, StoreFault> {
+        let mut expected: HashMap<NodeId, i64> = HashMap::new();
+        for node in nodes {
+            if let Some(parent) = node.parent {
+                *expected.entry(parent).or_default() ^=
+                    total_share(ChecksumPart::Children, node.id.0, 0);
+            }
+        }
+        let findings = self.query_rows(
+            "SELECT id, child_total, child_sum FROM node",
+            params![],
+            |row| {
+                let (id, total) = (NodeId(row.get(0)?), row.get::<i64>(1)?);
+                Ok(if child_total_checksum(id, total) != row.get::<i64>(2)? {
+                    Some(format!("checksum mismatch in the child total of node {id}"))
+                } else if total != expected.get(&id).copied().unwrap_or(0) {
+                    Some(format!("children of node {id} are missing"))
+                } else {
+                    None
+                })
+            },
+        )?;
+        Ok(findings.into_iter().flatten().collect())
     }
 
     /// Checks that no child row is missing: a lost row has no checksum that could fail.

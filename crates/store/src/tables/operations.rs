@@ -1,5 +1,7 @@
 //! Queries of the history, with the hash chain and the checksums of summaries verified.
 
+use std::collections::BTreeMap;
+
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::operation::{Operation, OperationHead};
 use domain::ports::{OperationReader, StoreFault};
@@ -141,6 +143,20 @@ impl TableView<'_> {
     }
 
     /// Returns the stored bytes of operations `from..=to`, oldest first.
+    /// Returns the undone operations, each with the one that undid it.
+    pub(super) fn all_undone(&self) -> Result<BTreeMap<OperationId, OperationId>, StoreFault> {
+        let rows = self.query_rows(
+            "SELECT id, undone_by FROM operation WHERE undone_by IS NOT NULL",
+            params![],
+            |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?)),
+        )?;
+        let id = |number: i64| OperationId(number.cast_unsigned());
+        Ok(rows
+            .into_iter()
+            .map(|(one, by)| (id(one), id(by)))
+            .collect())
+    }
+
     pub(crate) fn recorded_operation_range(
         &self,
         from: OperationId,

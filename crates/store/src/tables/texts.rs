@@ -1,5 +1,7 @@
 //! Stored texts: compressed content of versions, and operations together with the texts they added.
 
+use std::collections::HashMap;
+
 use domain::ids::{OperationId, VersionHash};
 use domain::ports::StoreFault;
 use domain::secrets::MaskedText;
@@ -10,6 +12,14 @@ use super::sql::params;
 use super::view::TableView;
 use crate::engine::ChainedOperation;
 use crate::journal;
+
+/// Maximum size of an unpacked text: a damaged size must not allocate all memory.
+const MAX_TEXT_BYTES: usize = 1 << 30;
+
+/// Returns the message about a stored text that does not match its hash.
+pub(super) fn damaged_text_message(hash: VersionHash) -> String {
+    format!("hash mismatch in the stored text {}", hash.short_hex())
+}
 
 impl TableView<'_> {
     /// Returns the text of a version: its own, or the masked one stored in its place.
@@ -75,17 +85,38 @@ impl TableView<'_> {
                 }),
             };
         };
-        let damaged = || StoreFault::Damaged {
-            what: format!("hash mismatch in the stored text {}", hash.short_hex()),
-        };
-        let size = usize::try_from(size).map_err(|_| damaged())?;
-        // Capped at 1 GiB: a damaged size must not allocate all memory.
-        let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;
-        let text = String::from_utf8(bytes).map_err(|_| damaged())?;
-        if VersionHash::of_bytes(text.as_bytes()) != hash {
-            return Err(damaged());
+        let unpacked = usize::try_from(size)
+            .ok()
+            .and_then(|size| zstd::bulk::decompress(&packed, size.min(MAX_TEXT_BYTES)).ok())
+            .and_then(|bytes| String::from_utf8(bytes).ok())
+            .filter(|text| VersionHash::of_bytes(text.as_bytes()) == hash);
+        match unpacked {
+            Some(text) => Ok(Some(text)),
+            None => Err(StoreFault::Damaged {
+                what: damaged_text_message(hash),
+            }),
         }
-        Ok(Some(text))
+    }
+
+    /// Verifies every stored text in one query; returns for each whether it is intact.
+    pub(super) fn verify_stored_texts(&self) -> Result<HashMap<VersionHash, bool>, StoreFault> {
+        // One context for all of them: creating it takes longer than unpacking a plan.
+        let mut unpacker = zstd::bulk::Decompressor::new().map_err(|error| StoreFault::Io {
+            action: "cannot unpack texts".to_owned(),
+            source: error.into(),
+        })?;
+        let checked = self.query_rows("SELECT hash, size, zstd FROM text", params![], |row| {
+            let hash = VersionHash(decode_digest_column(row.get_ref(0)?)?);
+            let size = usize::try_from(row.get::<i64>(1)?).unwrap_or(0);
+            let packed: Vec<u8> = row.get(2)?;
+            let intact = unpacker
+                .decompress(&packed, size.min(MAX_TEXT_BYTES))
+                .is_ok_and(|bytes| {
+                    VersionHash::of_bytes(&bytes) == hash && std::str::from_utf8(&bytes).is_ok()
+                });
+            Ok((hash, intact))
+        })?;
+        Ok(checked.into_iter().collect())
     }
 
     /// Returns an operation with the texts that came with it.

@@ -71,6 +71,17 @@ impl VersionReader for TableView<'_> {
     }
 }
 
+impl TableView<'_> {
+    /// Returns the versions of all nodes, verified, in one query.
+    pub(super) fn all_versions(&self) -> Result<Vec<Version>, StoreFault> {
+        self.query_rows(
+            &format!("SELECT {VERSION_COLUMNS}"),
+            params![],
+            read_version,
+        )
+    }
+}
+
 /// Returns the checksum of a version's columns.
 pub(crate) fn version_checksum(version: &Version) -> i64 {
     checksum_of_values(&version_values(version))
