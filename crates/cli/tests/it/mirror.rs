@@ -61,7 +61,7 @@ fn what_a_hook_left_out_of_the_mirror_the_next_command_completes() {
     wide_story(&project);
     let session = project.session("s");
     project.write(Project::ACT, crate::ACT_EDITED);
-    session.after(
+    let _ = session.after(
         "Write",
         &json!({ "file_path": Project::ACT, "content": crate::ACT_EDITED }),
     );
@@ -185,12 +185,12 @@ fn reading_leaves_the_working_tree_as_it_was() {
         assert_eq!(now, before, "tl {arguments:?}: {}", output.stderr);
     }
     let session = project.session("s");
-    session.start("startup");
-    session.prompt("go on");
-    session.read(Project::ACT);
-    session.shell("ls");
-    session.before("Write", &json!({ "file_path": "src/a.rs", "content": "x" }));
-    session.stop();
+    let _ = session.start("startup");
+    let _ = session.prompt("go on");
+    let _ = session.read(Project::ACT);
+    let _ = session.shell("ls");
+    let _ = session.before("Write", &json!({ "file_path": "src/a.rs", "content": "x" }));
+    let _ = session.stop();
     assert_eq!(git_output(&project, "status --porcelain"), before);
 }
 

@@ -129,7 +129,7 @@ fn branches_from_before_and_after_the_migration_can_be_checked_out() {
             project.shell(&format!("git checkout -q {branch}")),
             "{branch}"
         );
-        session.prompt("go on");
+        let _ = session.prompt("go on");
         let output = project.ok(&["status"]);
         assert_eq!(output.stderr, "", "{branch}");
         project.ok(&["progress", "act-1", "active"]);
@@ -146,7 +146,7 @@ fn a_hook_migrates_silently_and_leaves_the_words_to_the_next_command() {
     let answer = session.start("startup");
     assert!(!answer.context().unwrap_or_default().contains("mirror"));
     project.write("notes.txt", "x\n");
-    session.after(
+    let _ = session.after(
         "Write",
         &serde_json::json!({ "file_path": Project::ACT, "content": "x" }),
     );

@@ -16,9 +16,11 @@ tl comment act-1 -m later
 tl approve chapter-02
 ";
 
-/// A clone by another user: nothing that git ignores, nothing in the user's directory.
+/// A clone of an earlier version, in which git tracked the mirror, by another user: nothing in the
+/// user's directory.
 const CLONED: &str = "\
 tl state repair
+mv .throughline/mirror .throughline/state
 rm -rf .throughline/state.db* .throughline/journal.jsonl .throughline/looks.bin .throughline/*.lock .throughline/lock .throughline/logs
 rm -rf ../home/throughline
 ";
