@@ -16,7 +16,7 @@ use domain::operation::{Channel, Verb};
 use domain::ports::{Clock, Git, GitHead, HistoryState, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::session::SESSIONS_FOLDER;
-use domain::settings::{Settings, Storage};
+use domain::settings::{DecisionStorage, Settings, Storage};
 use domain::text::{clean_line, count_with_noun};
 use domain::trust_policy::PolicyChange;
 use store::{
@@ -57,9 +57,11 @@ impl Project {
     /// Returns the decision files, where decisions travel through git: not on a shared store, which
     /// has them itself.
     pub(crate) fn open_decisions(&self) -> Option<DiskDecisions> {
-        match self.settings.storage {
-            Storage::Sqlite | Storage::Json => DiskDecisions::open(&self.root),
-            Storage::Postgres | Storage::Remote => None,
+        match (self.settings.storage, self.settings.git.decisions) {
+            (Storage::Sqlite | Storage::Json, DecisionStorage::Files) => {
+                DiskDecisions::open(&self.root)
+            }
+            _ => None,
         }
     }
 }
