@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::ports::{
     ChangedLines, Clock, CommandOutput, CommandRunner, FileFault, FileReadResult, FileStamp,
     FileStatResult, FolderEntry, FolderEntryKind, Git, GitHead, HeadMove, HeadMoveKind, PlanFiles,
-    StoreFault,
+    StoreFault, TrackedState,
 };
 use domain::time::Timestamp;
 
@@ -196,6 +196,11 @@ pub struct FakeGit {
     uncommitted: RefCell<BTreeMap<String, u64>>,
     in_progress: Cell<Option<&'static str>>,
     counts: Cell<usize>,
+    /// Files that are not in the index; every other one counts as edited or deleted by hand.
+    untracked: RefCell<BTreeSet<String>>,
+    /// Files as git wrote them.
+    unchanged: RefCell<BTreeSet<String>>,
+    branch: RefCell<Option<String>>,
 }
 
 impl FakeGit {
@@ -223,6 +228,26 @@ impl FakeGit {
             kind,
             subject: subject.to_owned(),
         });
+    }
+
+    /// Switches to a branch on which exactly `tracked` are in the index, as git wrote them.
+    ///
+    /// `known` are the files of all branches; the working tree is changed by the caller.
+    pub fn checkout(&self, branch: &str, tracked: &[String], known: &[String]) {
+        self.move_head(HeadMoveKind::Other, "");
+        *self.branch.borrow_mut() = Some(branch.to_owned());
+        self.set_index(tracked, known);
+    }
+
+    /// Sets which of the `known` files are in the index.
+    pub fn set_index(&self, tracked: &[String], known: &[String]) {
+        let is_tracked = |path: &&String| tracked.contains(path);
+        *self.unchanged.borrow_mut() = tracked.iter().cloned().collect();
+        *self.untracked.borrow_mut() = known
+            .iter()
+            .filter(|path| !is_tracked(path))
+            .cloned()
+            .collect();
     }
 
     /// Sets the number of uncommitted lines of a file.
@@ -256,6 +281,20 @@ impl Git for FakeGit {
         let moves = self.moves.borrow();
         let at = moves.iter().position(|one| one.to == since);
         Ok(at.map(|at| moves[at + 1..].to_vec()))
+    }
+
+    fn tracked_states(&self, paths: &[String]) -> Result<Option<Vec<TrackedState>>, StoreFault> {
+        let (untracked, unchanged) = (self.untracked.borrow(), self.unchanged.borrow());
+        let state_of = |path: &String| match (untracked.contains(path), unchanged.contains(path)) {
+            (true, _) => TrackedState::Untracked,
+            (false, true) => TrackedState::Unchanged,
+            (false, false) => TrackedState::Changed,
+        };
+        Ok(Some(paths.iter().map(state_of).collect()))
+    }
+
+    fn current_branch(&self) -> Option<String> {
+        self.branch.borrow().clone()
     }
 
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {

@@ -51,6 +51,18 @@ impl HeadMoveKind {
     }
 }
 
+/// Whether git tracks a file: by the index, not by a commit, because checkout, stash, reset and
+/// `git rm` all update it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrackedState {
+    /// Not in the index, or excluded from the working tree by a sparse checkout.
+    Untracked,
+    /// In the index, with the stat data git recorded: git wrote it or compared it.
+    Unchanged,
+    /// In the index, and edited or deleted since.
+    Changed,
+}
+
 /// Number of uncommitted changed lines of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedLines {
@@ -79,6 +91,23 @@ pub trait Git {
     /// # Errors
     /// When the repository cannot be read.
     fn head_moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault>;
+
+    /// Returns for each path whether git tracks it; `None` without a repository. Reads files only,
+    /// where the index has a format we can parse.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    fn tracked_states(&self, paths: &[String]) -> Result<Option<Vec<TrackedState>>, StoreFault>;
+
+    /// Returns the checked-out branch; `None` without a repository or with a detached HEAD. Reads
+    /// files only.
+    fn current_branch(&self) -> Option<String>;
+
+    /// Returns the branch or commit that the last move of HEAD left, if that was a checkout. Reads
+    /// files only.
+    fn branch_left_last(&self) -> Option<String> {
+        None
+    }
 
     /// Counts the changed lines of every project file that differs from HEAD, including untracked
     /// files, excluding ignored ones and `.throughline`. Starts one process.
@@ -124,6 +153,14 @@ impl Git for NoRepository {
 
     fn head_moves_since(&self, _since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
         Ok(None)
+    }
+
+    fn tracked_states(&self, _paths: &[String]) -> Result<Option<Vec<TrackedState>>, StoreFault> {
+        Ok(None)
+    }
+
+    fn current_branch(&self) -> Option<String> {
+        None
     }
 
     fn count_uncommitted_lines(&self, _paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {

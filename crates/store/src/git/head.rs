@@ -37,6 +37,17 @@ pub(super) fn operation_in_progress(place: &RepositoryPaths) -> Option<&'static 
         .map(|(_, name)| *name)
 }
 
+/// Returns the name of the checked-out branch; `None` if HEAD is detached or cannot be read.
+pub(super) fn read_branch_name(place: &RepositoryPaths) -> Option<String> {
+    let line = read_first_line(&place.own.join("HEAD")).ok()?;
+    let target = line.trim().strip_prefix("ref:")?.trim();
+    // With reftables the file has a placeholder. The name is only shown, so no process is started
+    // for it.
+    (target != REFTABLE_TARGET)
+        .then(|| target.strip_prefix("refs/heads/").map(str::to_owned))
+        .flatten()
+}
+
 /// Resolves HEAD.
 ///
 /// # Errors

@@ -473,7 +473,7 @@ fn stat_file(root: &OwnedFd, path: &str) -> FileStat {
 }
 
 /// Converts `stat` output to the index's representation.
-fn to_index_stat(now: &Stat) -> IndexStat {
+pub(super) fn to_index_stat(now: &Stat) -> IndexStat {
     // Git records only these three modes for files; anything else compares as different.
     let mode = match FileType::from_raw_mode(now.st_mode) {
         FileType::Symlink => 0o120_000,

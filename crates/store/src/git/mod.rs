@@ -17,11 +17,12 @@ mod named_files;
 mod process;
 mod reflog;
 mod repository_paths;
+mod tracked_files;
 mod uncommitted;
 
 use std::path::{Path, PathBuf};
 
-use domain::ports::{ChangedLines, Git, GitHead, HeadMove, NamedCommit, StoreFault};
+use domain::ports::{ChangedLines, Git, GitHead, HeadMove, NamedCommit, StoreFault, TrackedState};
 
 pub use changes::GitChanges;
 pub use decision_folder::DiskDecisions;
@@ -73,6 +74,20 @@ impl Git for DiskGit {
             Some(told) => Ok(told),
             None => history::read_head_moves(&place, since),
         }
+    }
+
+    fn tracked_states(&self, paths: &[String]) -> Result<Option<Vec<TrackedState>>, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?
+            .map(|place| tracked_files::read_tracked_states(&place, paths))
+            .transpose()
+    }
+
+    fn current_branch(&self) -> Option<String> {
+        head::read_branch_name(&RepositoryPaths::find_repository(&self.root).ok()??)
+    }
+
+    fn branch_left_last(&self) -> Option<String> {
+        reflog::read_branch_left(&RepositoryPaths::find_repository(&self.root).ok()??)
     }
 
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {

@@ -137,7 +137,7 @@ fn append_path_arguments<'a>(command: &[&'a str], paths: &'a [String]) -> Vec<&'
 }
 
 /// Reads NUL-terminated records (`-z`).
-fn read_nul_records(mut answer: BufReader<ChildStdout>) -> Vec<String> {
+pub(super) fn read_nul_records(mut answer: BufReader<ChildStdout>) -> Vec<String> {
     let mut found = Vec::new();
     let mut record = Vec::new();
     while answer

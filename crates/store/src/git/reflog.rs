@@ -46,6 +46,15 @@ pub(super) fn read_head_moves(
     Ok(Some(None))
 }
 
+/// Returns the branch or commit that the newest entry left, if that entry is a checkout.
+pub(super) fn read_branch_left(place: &RepositoryPaths) -> Option<String> {
+    let mut file = File::open(place.own.join("logs/HEAD")).ok()?;
+    let (text, _) = read_file_tail(&mut file, *TAIL_SIZES_BYTES.first()?).ok()?;
+    let last = text.lines().rev().find_map(ReflogEntry::parse)?;
+    let (from, _) = last.what.strip_prefix("moving from ")?.split_once(" to ")?;
+    (last.action == "checkout").then(|| from.to_owned())
+}
+
 /// Reads the complete lines in the last `most` bytes of a file, and whether that is the whole file.
 fn read_file_tail(file: &mut File, most: u64) -> io::Result<(String, bool)> {
     let length = file.seek(SeekFrom::End(0))?;

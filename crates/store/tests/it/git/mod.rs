@@ -3,6 +3,7 @@
 mod counts;
 mod hostile;
 mod moves;
+mod tracked;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
