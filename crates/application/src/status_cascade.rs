@@ -130,6 +130,7 @@ fn find_topmost_nodes(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId
                 touched.remove(&node.id);
             }
             Fact::DescriptionChanged { .. }
+            | Fact::NodeRenamed { .. }
             | Fact::ProgressChanged { .. }
             | Fact::BackupWritten { .. }
             | Fact::RecordChanged { .. }

@@ -120,7 +120,10 @@ impl CachedTree {
             moved |= operation.facts.iter().any(|fact| {
                 matches!(
                     fact,
-                    Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::NodeMoved { .. }
+                    Fact::NodeAdded { .. }
+                        | Fact::NodeRemoved { .. }
+                        | Fact::NodeMoved { .. }
+                        | Fact::NodeRenamed { .. }
                 )
             });
         }

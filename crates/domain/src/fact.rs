@@ -12,7 +12,7 @@ use crate::approval::{Approval, Condemnation};
 use crate::cascade::StatusChangeGroup;
 use crate::decision::KnownDecision;
 use crate::ids::{NodeId, OperationId, VersionHash};
-use crate::node::{Content, Description, Node, Progress};
+use crate::node::{Content, Description, Node, NodeName, Progress};
 use crate::record::{RecordKey, Recorded as _};
 use crate::secrets;
 use crate::time::Timestamp;
@@ -32,6 +32,12 @@ pub enum Fact {
         node: NodeId,
         before: Option<NodeId>,
         after: Option<NodeId>,
+    },
+    /// The node's file was moved or renamed; the node stays the same.
+    NodeRenamed {
+        node: NodeId,
+        before: NodeName,
+        after: NodeName,
     },
     ContentChanged {
         node: NodeId,
@@ -92,6 +98,7 @@ impl Fact {
             Self::NodeAdded { node } => return Some(Self::NodeRemoved { node: node.clone() }),
             Self::NodeRemoved { node } => return Some(Self::NodeAdded { node: node.clone() }),
             Self::NodeMoved { before, after, .. } => swap(before, after),
+            Self::NodeRenamed { before, after, .. } => swap(before, after),
             Self::ContentChanged { before, after, .. } => swap(before, after),
             Self::DescriptionChanged { before, after, .. } => swap(before, after),
             Self::ApprovalChanged { before, after, .. } => swap(before, after),
@@ -121,6 +128,7 @@ impl Fact {
         match self {
             Self::NodeAdded { node } | Self::NodeRemoved { node } => vec![node.id],
             Self::NodeMoved { node, .. }
+            | Self::NodeRenamed { node, .. }
             | Self::ContentChanged { node, .. }
             | Self::DescriptionChanged { node, .. }
             | Self::ApprovalChanged { node, .. }
@@ -154,7 +162,7 @@ pub trait NodeTable {
     /// The engine's fault.
     fn insert_node(&mut self, node: Node) -> Result<(), Self::Fault>;
 
-    /// Updates a node. Id, parent and alias do not change.
+    /// Updates a node. Id and parent do not change.
     ///
     /// # Errors
     /// The engine's fault.
@@ -256,6 +264,11 @@ pub fn apply_fact<T: NodeTable + ?Sized>(
             before,
             after,
         } => move_node(table, *node, *before, *after, at),
+        Fact::NodeRenamed {
+            node,
+            before,
+            after,
+        } => rename_node(table, *node, before, after),
         Fact::ContentChanged {
             node,
             before,
@@ -349,6 +362,23 @@ fn move_node<T: NodeTable + ?Sized>(
         )));
     }
     table.move_node_below(&there, after, at)
+}
+
+/// Renames a node. `updated_at` stays: another file name answers no comment on the plan.
+fn rename_node<T: NodeTable + ?Sized>(
+    table: &mut T,
+    node: NodeId,
+    before: &NodeName,
+    after: &NodeName,
+) -> Result<(), T::Fault> {
+    let Some(there) = table.get_node(node)?.filter(|it| it.name() == *before) else {
+        return Err(table.mismatch_fault(format!(
+            "the name of node {node} is not what the fact says it was"
+        )));
+    };
+    let mut renamed = there.clone();
+    renamed.set_name(after.clone());
+    table.replace_node(&there, renamed)
 }
 
 /// Loads a node, edits it and writes it back; `edit` returns false when `before` does not match.

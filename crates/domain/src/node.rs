@@ -325,6 +325,15 @@ impl NodeStatus {
     }
 }
 
+/// The name of a node among its siblings, and the file it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeName {
+    pub alias: String,
+    pub order: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
 /// One node of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
@@ -355,6 +364,21 @@ impl Node {
     #[must_use]
     pub fn status(&self) -> Status {
         self.standing.status
+    }
+
+    /// Returns the node's name and file.
+    #[must_use]
+    pub fn name(&self) -> NodeName {
+        NodeName {
+            alias: self.alias.clone(),
+            order: self.order,
+            path: self.path.clone(),
+        }
+    }
+
+    /// Sets the node's name and file.
+    pub fn set_name(&mut self, name: NodeName) {
+        (self.alias, self.order, self.path) = (name.alias, name.order, name.path);
     }
 
     /// Returns the fields the status is derived from.

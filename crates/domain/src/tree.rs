@@ -280,8 +280,15 @@ impl NodeTable for Tree {
         Ok(())
     }
 
-    fn replace_node(&mut self, _before: &Node, after: Node) -> Result<(), FactMismatch> {
-        match self.nodes.get_mut(after.id) {
+    fn replace_node(&mut self, before: &Node, after: Node) -> Result<(), FactMismatch> {
+        // A new name is a new place among the siblings. Only then are they sorted again: a cascade
+        // replaces thousands of nodes.
+        let id = after.id;
+        let is_renamed = (&before.alias, before.order) != (&after.alias, after.order);
+        if is_renamed {
+            self.detach_from_siblings(id);
+        }
+        match self.nodes.get_mut(id) {
             Some(node) => *node = after,
             None => {
                 return Err(FactMismatch(format!(
@@ -289,6 +296,9 @@ impl NodeTable for Tree {
                     after.alias
                 )));
             }
+        }
+        if is_renamed {
+            self.insert_among_siblings(id);
         }
         Ok(())
     }

@@ -693,7 +693,7 @@ fn moves_nodes(operation: &Operation) -> bool {
     operation
         .facts
         .iter()
-        .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
+        .any(|fact| matches!(fact, Fact::NodeMoved { .. } | Fact::NodeRenamed { .. }))
 }
 
 /// Returns the nodes an operation changed, each once, in the order of its facts.

@@ -4,7 +4,7 @@ use domain::approval::Approval;
 use domain::cascade::StatusChangeGroup;
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId, Principal, VersionHash};
-use domain::node::{Content, Node, NodeStatus, Progress, Status};
+use domain::node::{Content, Node, NodeName, NodeStatus, Progress, Status};
 use domain::operation::{Channel, Verb};
 use domain::ports::{FileStamp, NewOperation, Store};
 use domain::record::RecordKey;
@@ -64,6 +64,64 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     refuse_misfits(reopen);
     keep_records(reopen);
     find_records(reopen);
+    rename_and_return(reopen);
+}
+
+/// A renamed node is found by its new name; a removed one that returns under its id has everything
+/// that was attached to it.
+fn rename_and_return(reopen: &dyn Fn() -> Box<dyn Store>) {
+    let store = reopen();
+    let node = {
+        let state = store.begin_read().expect("readable");
+        state
+            .load_node(NodeId(2))
+            .expect("readable")
+            .expect("the chapter")
+    };
+    let attached = |store: &dyn Store| {
+        let state = store.begin_read().expect("readable");
+        let versions = state.load_versions(NodeId(2)).expect("readable");
+        let backups = state.load_backups(NodeId(2)).expect("readable");
+        assert!(!versions.is_empty() && !backups.is_empty());
+        (versions.len(), backups)
+    };
+    let before = attached(&*store);
+    let name = NodeName {
+        alias: "chapter-09".to_owned(),
+        order: 9,
+        path: Some("chapter-09/plan.md".to_owned()),
+    };
+    let mut renamed = node.clone();
+    renamed.set_name(name.clone());
+    let steps = [
+        Fact::NodeRenamed {
+            node: node.id,
+            before: node.name(),
+            after: name.clone(),
+        },
+        Fact::NodeRemoved {
+            node: Box::new(renamed.clone()),
+        },
+        added(&renamed),
+        Fact::NodeRenamed {
+            node: node.id,
+            before: name,
+            after: node.name(),
+        },
+    ];
+    for (number, step) in steps.into_iter().enumerate() {
+        let mut tx = store.begin_write().expect("the write lock");
+        tx.record_operation(operation(Verb::Observe, "presence", vec![step], &[]))
+            .expect("recorded");
+        tx.commit().expect("committed");
+        let state = store.begin_read().expect("readable");
+        let found = state.nodes_by_alias("chapter-09").expect("readable");
+        assert_eq!(found.len(), [1, 0, 1, 0][number], "step {number}");
+    }
+    assert_eq!(attached(&*store), before);
+    let store = reopen();
+    let state = store.begin_read().expect("readable");
+    assert_eq!(state.load_node(NodeId(2)).expect("readable"), Some(node));
 }
 
 fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {

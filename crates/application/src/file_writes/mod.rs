@@ -444,6 +444,10 @@ fn superseded_paths(
                 Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
                     paths.extend(node.path.clone())
                 }
+                Fact::NodeRenamed { before, after, .. } => {
+                    paths.extend(before.path.clone());
+                    paths.extend(after.path.clone());
+                }
                 _ => {}
             }
         }

@@ -234,7 +234,10 @@ fn mask_fact(
             before,
             after,
         } => mask_record(record, before, after, was, masked)?,
-        Fact::NodeMoved { .. } | Fact::ProgressChanged { .. } | Fact::UndoneChanged { .. } => {}
+        Fact::NodeMoved { .. }
+        | Fact::NodeRenamed { .. }
+        | Fact::ProgressChanged { .. }
+        | Fact::UndoneChanged { .. } => {}
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ enum Deed {
     Approve { which: usize },
     Condemn { which: usize },
     Work { which: usize },
+    Rename { which: usize, order: i64 },
     Move { which: usize, below: usize },
 }
 
@@ -39,6 +40,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         5 => which.clone().prop_map(|which| Deed::Approve { which }),
         1 => which.clone().prop_map(|which| Deed::Condemn { which }),
         1 => which.clone().prop_map(|which| Deed::Work { which }),
+        1 => (which.clone(), 0..9i64).prop_map(|(which, order)| Deed::Rename { which, order }),
         2 => (which.clone(), which).prop_map(|(which, below)| Deed::Move { which, below }),
     ];
     prop::collection::vec(deed, 1..40)
@@ -136,6 +138,15 @@ impl History {
                     Progress::Pending
                 } else {
                     Progress::Active
+                },
+            }),
+            Deed::Rename { which, order } => self.pick(*which).map(|node| Fact::NodeRenamed {
+                node: node.id,
+                before: node.name(),
+                after: domain::node::NodeName {
+                    alias: format!("r{order}"),
+                    order: *order,
+                    path: node.path.clone(),
                 },
             }),
             Deed::Move { which, below } => self.pick(*which).and_then(|node| {

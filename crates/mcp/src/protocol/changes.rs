@@ -270,7 +270,10 @@ impl Changes {
 /// Whether a fact adds a resource to the list, removes it or renames it.
 fn changes_list(fact: &Fact) -> bool {
     match fact {
-        Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::DescriptionChanged { .. } => true,
+        Fact::NodeAdded { .. }
+        | Fact::NodeRemoved { .. }
+        | Fact::NodeRenamed { .. }
+        | Fact::DescriptionChanged { .. } => true,
         // Only texts are listed: a plan without one appears with its first version.
         Fact::ContentChanged { before, after, .. } => {
             before.version_hash().is_some() != after.version_hash().is_some()
