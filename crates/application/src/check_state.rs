@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use domain::node::{Content, Node};
-use domain::observation::{ObservedContent, OwningNode};
+use domain::observation::{NewNode, ObservedContent, OwningNode};
 use domain::ports::{HistoryState, Snapshot};
 use domain::record;
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
@@ -142,15 +142,14 @@ fn compare_with_files(
     let mut findings = Vec::new();
     for sighting in &seen.sightings {
         match &sighting.place {
-            OwningNode::New(new) => findings.push(AuditFinding {
-                kind: AuditFindingKind::NotRecorded,
-                node: None,
-                message: format!(
-                    "`{}` is not recorded yet",
-                    new.path.as_deref().unwrap_or(&new.alias)
-                ),
-                next_steps: vec!["tl state sync-hashes".to_owned()],
-            }),
+            OwningNode::New(NewNode { path, alias, .. }) => {
+                findings.push(unrecorded_file_finding(path.as_deref().unwrap_or(alias)));
+            }
+            OwningNode::Returned(node) => {
+                findings.push(unrecorded_file_finding(
+                    node.path.as_deref().unwrap_or(&node.alias),
+                ));
+            }
             OwningNode::Known(id) => findings.extend(
                 tree.get(*id)
                     .map(|node| describe_difference(tree, node, &sighting.found)),
@@ -185,6 +184,15 @@ fn compare_with_files(
         findings.extend(check_stored_text(state, &masked, tree, node));
     }
     Ok(findings)
+}
+
+fn unrecorded_file_finding(file: &str) -> AuditFinding {
+    AuditFinding {
+        kind: AuditFindingKind::NotRecorded,
+        node: None,
+        message: format!("`{file}` is not recorded yet"),
+        next_steps: vec!["tl state sync-hashes".to_owned()],
+    }
 }
 
 /// Describes how a plan file differs from what is recorded of it.

@@ -50,6 +50,8 @@ pub struct Context<'a> {
     /// Whether the edge records that the caller received the answer to a request.
     acknowledges: bool,
     carried_out: Cell<Option<Digest32>>,
+    /// Whether `files` are the project as it will be.
+    has_planned_files: bool,
 }
 
 /// Something found in the plan files on the way, for the edge to report.
@@ -75,6 +77,13 @@ pub enum Notice {
     Unavailable { path: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
+    /// A new plan may be one that is gone: its text is equal to that of several, or similar.
+    PossibleMove {
+        was: String,
+        /// The new file.
+        now: String,
+        is_equal: bool,
+    },
     /// Number of misplaced or unavailable files beyond those listed one by one.
     MoreFiles { left: usize },
     /// The decisions of this project are files now.
@@ -132,6 +141,7 @@ impl<'a> Context<'a> {
             backups: RefCell::default(),
             acknowledges: false,
             carried_out: Cell::default(),
+            has_planned_files: false,
         }
     }
 
@@ -235,6 +245,7 @@ impl<'a> Context<'a> {
             backups: RefCell::default(),
             acknowledges: self.acknowledges,
             carried_out: Cell::default(),
+            has_planned_files: true,
         };
         let value = act(&ctx);
         // Notices from the planned files concern the caller just as much.
@@ -242,6 +253,11 @@ impl<'a> Context<'a> {
             .into_iter()
             .for_each(|noticed| self.push_notice(noticed));
         value
+    }
+
+    /// Whether the files are the project as it will be: changes in them are the caller's own.
+    pub(crate) fn has_planned_files(&self) -> bool {
+        self.has_planned_files
     }
 
     /// Remembers a backup that was written before its operation is committed.

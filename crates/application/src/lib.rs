@@ -3,6 +3,7 @@
 //! No use case prints, reads the environment or knows which edge called it. They return the plain
 //! types of [`views`], the one JSON vocabulary of the product.
 
+mod absent_nodes;
 mod context;
 mod failure;
 pub mod file_writes;
@@ -11,7 +12,9 @@ mod ignored_folders;
 mod locate;
 mod observe;
 mod precise_cascade;
+mod presence_facts;
 mod scan;
+mod scan_summary;
 mod session_position;
 mod status_cascade;
 mod transitions;
@@ -40,6 +43,7 @@ pub mod list_changes;
 pub mod list_versions;
 pub mod memory;
 pub mod move_focus;
+pub mod move_node;
 pub mod next_work;
 pub mod node_page;
 pub mod novel;

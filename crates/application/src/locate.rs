@@ -11,6 +11,7 @@ use domain::node_reference::{NodeReference, Unresolved};
 use domain::ports::{Snapshot, StoreFault};
 use domain::tree::Tree;
 
+use crate::absent_nodes::{absent_failure, find_absent_by_name};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
@@ -21,7 +22,15 @@ pub(crate) fn find_node<'w>(
     words: &'w [String],
 ) -> Result<(NodeId, &'w [String]), Failure> {
     let (reference, rest) = NodeReference::parse_words(words, ctx.profiles)?;
-    Ok((resolve_node(state, &reference)?.id, rest))
+    match resolve_node(state, &reference) {
+        Err(LookupError::Unresolved(unknown @ Unresolved::NotFound { .. })) => {
+            match find_absent_by_name(state, &reference.joined_name())? {
+                Some((_, absent)) => Err(absent_failure(ctx, &absent)),
+                None => Err(unknown.into()),
+            }
+        }
+        found => Ok((found?.id, rest)),
+    }
 }
 
 /// Finds the node named by `words`, if there are any; extra words are an error.

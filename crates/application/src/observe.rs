@@ -4,6 +4,7 @@
 //! recorded (read-only disk, unreachable server), it is reported as a notice and the recorded state
 //! is shown.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use domain::fact::Fact;
@@ -12,9 +13,8 @@ use domain::node::{Content, Node, Progress, WorkKeys};
 use domain::observation::{ObservedFile, OwningNode, facts_from_observations};
 use domain::operation::Verb;
 use domain::policy::BackupPolicy;
-use domain::ports::{FileFault, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileFault, NewOperation, Snapshot, StoreFault, TrackedState, Transaction};
 use domain::secrets::mask_secrets;
-use domain::text::count_with_noun;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use domain::version::backup_name;
@@ -26,7 +26,9 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{self, PlannedFiles};
 use crate::ignored_folders::keep_out_of_git;
 use crate::locate::{find_node, load_with_ancestors};
-use crate::scan::{ScanResult, ScanScope, scan_plan_files};
+use crate::presence_facts::{push_identity_facts, push_presence_facts};
+use crate::scan::{ScanResult, ScanScope, save_seen_head, scan_plan_files, was_checked_out};
+use crate::scan_summary::summarise_changes;
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
 
 /// Minimum number of new file stamps for which an otherwise unchanged state is written. Fewer files
@@ -94,11 +96,13 @@ pub(crate) fn observe_node<'s, 'w>(
                 return Ok(ObservedNode { state, id, rest });
             }
             drop(state);
-            Ok(ObservedNode {
-                state: observe_then_read(ctx, scope(id))?,
-                id,
-                rest,
-            })
+            let state = observe_then_read(ctx, scope(id))?;
+            // It may have gone with a branch; then the name says so.
+            let (id, rest) = match state.load_node(id)? {
+                Some(_) => (id, rest),
+                None => find_node(ctx, &*state, words)?,
+            };
+            Ok(ObservedNode { state, id, rest })
         }
         Err(failure) if failure.kind == FailureKind::NotFound => {
             drop(state);
@@ -150,6 +154,13 @@ pub(crate) fn with_observed_node_files<T>(
     // Under the write lock: no file change of another command can come between this scan and the
     // decision.
     observed = observe_within(ctx, &mut *tx, ScanScope::Lineage(id))?.or(observed);
+    let (id, rest) = match tx.load_node(id)? {
+        Some(_) => (id, rest),
+        None => match find_node(ctx, &*tx, words) {
+            Ok(found) => found,
+            Err(failure) => return keep_observed(tx, observed, failure),
+        },
+    };
     match act(&planned, &mut *tx, id, rest) {
         Ok(value) => {
             planned.commit_and_write(ctx, tx)?;
@@ -288,6 +299,7 @@ pub(crate) fn observe_within(
         }
     }
     tx.save_file_stamps(&stamps)?;
+    save_seen_head(ctx, tx, seen.is_whole)?;
     Ok(operation)
 }
 
@@ -356,28 +368,32 @@ fn build_operation(
     let now = ctx.clock.now();
     let mut facts = facts_from_observations(&tree, &seen.sightings, now);
     follow_file_progress(ctx, tx, &mut facts)?;
-    for (node, after) in &seen.moves {
-        let before = tx.load_node(*node)?.and_then(|node| node.parent);
-        facts.push(Fact::NodeMoved {
-            node: *node,
-            before,
-            after: *after,
-        });
-    }
+    push_identity_facts(&*tx, seen, &mut facts)?;
+    push_presence_facts(ctx, &*tx, seen, now, &mut facts)?;
     receive_decisions(ctx, &*tx, &seen.decisions, &mut facts)?;
     if facts.is_empty() {
         return Ok(None);
     }
+    let is_checkout = verb == Verb::Observe && was_checked_out(ctx, &*tx)?;
     // The new texts are passed along because the precise cascade compares them, and they are not in
     // the store before the operation is recorded.
     cascade_statuses(ctx, tx, &mut facts, &seen.texts, now, None)?;
-    back_up_overwritten(ctx, tx, &tree, &mut facts, now)?;
-    let changes = [summarise_changes(&tree, &facts), seen.decisions.summarise()];
-    let changes: Vec<String> = changes
+    back_up_overwritten(ctx, tx, &tree, &mut facts, now, is_checkout)?;
+    let summary = [
+        summarise_changes(&tree, seen, &facts),
+        seen.decisions.summarise(),
+    ];
+    let summary: Vec<String> = summary
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect();
-    let mut operation = ctx.new_operation(verb, changes.join("; "));
+    let mut summary = summary.join("; ");
+    if is_checkout {
+        let branch = ctx.git.current_branch();
+        let branch = branch.map_or_else(String::new, |branch| format!(" of {branch}"));
+        summary = format!("checkout{branch}: {summary}");
+    }
+    let mut operation = ctx.new_operation(verb, summary);
     // The editor of a file is unknown. Naming the caller would attribute an edit to a person who
     // only ran `tl status`.
     if verb == Verb::Observe {
@@ -465,20 +481,28 @@ fn load_sighted_tree(tx: &dyn Transaction, sightings: &[ObservedFile]) -> Result
         match &sighting.place {
             OwningNode::Known(id) => wanted.push(*id),
             OwningNode::New(new) => wanted.extend(new.parent),
+            OwningNode::Returned(node) => wanted.extend(node.parent),
         }
     }
     load_with_ancestors(tx, wanted)
 }
 
-/// Writes the readable backup of every overwritten plan.
+/// Writes the readable backup of every overwritten plan, except those that a checkout replaced.
 fn back_up_overwritten(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     tree: &Tree,
     facts: &mut Vec<Fact>,
     now: Timestamp,
+    is_checkout: bool,
 ) -> Result<(), Failure> {
     let mut written = Vec::new();
+    // Git has the replaced text, and the store keeps it as a version: a copy in the working tree
+    // would only be litter that the next checkout stumbles over.
+    let replaced = match is_checkout {
+        true => find_replaced_by_git(ctx, tree, facts),
+        false => BTreeSet::new(),
+    };
     for fact in facts.iter() {
         let Fact::ContentChanged {
             node,
@@ -490,7 +514,7 @@ fn back_up_overwritten(
         else {
             continue;
         };
-        let Some(node) = tree.get(*node) else {
+        let Some(node) = tree.get(*node).filter(|node| !replaced.contains(&node.id)) else {
             continue;
         };
         let wanted = match ctx.policy.backups {
@@ -513,6 +537,27 @@ fn back_up_overwritten(
     }
     facts.append(&mut written);
     Ok(())
+}
+
+/// Returns the changed nodes whose files are as git wrote them.
+fn find_replaced_by_git(ctx: &Context<'_>, tree: &Tree, facts: &[Fact]) -> BTreeSet<NodeId> {
+    let (ids, paths): (Vec<NodeId>, Vec<String>) = facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::ContentChanged { node, .. } => Some((*node, tree.get(*node)?.path.clone()?)),
+            _ => None,
+        })
+        .unzip();
+    if ids.is_empty() {
+        return BTreeSet::new();
+    }
+    // If git cannot tell, every change counts as an edit and is backed up.
+    let states = ctx.git.tracked_states(&paths).ok().flatten();
+    ids.into_iter()
+        .zip(states.unwrap_or_default())
+        .filter(|(_, state)| *state == TrackedState::Unchanged)
+        .map(|(id, _)| id)
+        .collect()
 }
 
 /// Writes the recorded text of a node as a readable backup beside its file. Returns `None` if there
@@ -562,49 +607,4 @@ pub(crate) fn write_backup(
         FailureKind::Unavailable,
         format!("cannot find a free name for a backup in `{folder}`"),
     ))
-}
-
-/// Returns a one-line summary of the changes.
-fn summarise_changes(tree: &Tree, facts: &[Fact]) -> String {
-    let name = |id: &NodeId| {
-        tree.get(*id)
-            .map_or_else(|| id.to_string(), |node| tree.alias_path(node))
-    };
-    let mut parts: Vec<(&str, Vec<String>)> = vec![
-        ("new", Vec::new()),
-        ("changed", Vec::new()),
-        ("missing", Vec::new()),
-        ("unreadable", Vec::new()),
-    ];
-    for fact in facts {
-        let (group, what) = match fact {
-            Fact::NodeAdded { node } => (0, node.alias.clone()),
-            Fact::ContentChanged { node, after, .. } => match after {
-                Content::Text { .. } => (1, name(node)),
-                Content::Missing => (2, name(node)),
-                Content::Unreadable { .. } => (3, name(node)),
-            },
-            Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (1, name(node)),
-            _ => continue,
-        };
-        // A changed plan often has two facts (text and title); it is listed once.
-        if group == 0 || parts[group].1.last() != Some(&what) {
-            parts[group].1.push(what);
-        }
-    }
-    let words: Vec<String> = parts
-        .into_iter()
-        .filter(|(_, names)| !names.is_empty())
-        .map(|(word, names)| match names.len() {
-            1..=3 => format!("{word}: {}", names.join(", ")),
-            more => {
-                format!(
-                    "{word}: {}, … ({})",
-                    names.first().map_or("", String::as_str),
-                    count_with_noun(more, "plan", "plans")
-                )
-            }
-        })
-        .collect();
-    words.join("; ")
 }

@@ -5,6 +5,7 @@
 use domain::ids::NodeId;
 use domain::node::{Content, Node, Progress};
 use domain::ports::{GitHead, Snapshot, Transaction};
+use domain::presence::AbsentNode;
 use domain::profile::{Profile, WorkPhase};
 use domain::record;
 use domain::session_memory::WorkMemory;
@@ -13,6 +14,7 @@ use domain::work::guides;
 use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 use domain::work::work_level::{Assessment, SizeSignals, WorkLevel, assess_work_level};
 
+use crate::absent_nodes::find_absent_by_id;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::load_ancestors;
@@ -29,6 +31,8 @@ pub(crate) struct SessionPosition {
     pub(crate) stack: Vec<Node>,
     /// The deepest node on the stack with work phases, and the nodes below it.
     pub(crate) ticket: Option<Ticket>,
+    /// The node at the cursor, if it is not in the checked-out tree.
+    pub(crate) absent: Option<AbsentNode>,
 }
 
 /// A node with work phases.
@@ -70,6 +74,7 @@ pub(crate) fn load_position(
     let Some(node) = state.load_node(cursor)? else {
         return Ok(SessionPosition {
             focus,
+            absent: find_absent_by_id(state, cursor)?,
             ..SessionPosition::default()
         });
     };
@@ -84,6 +89,7 @@ pub(crate) fn load_position(
         focus,
         stack,
         ticket,
+        absent: None,
     })
 }
 

@@ -15,6 +15,7 @@ use domain::work::uncommitted::Uncommitted;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::absent_nodes::describe_absence;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_ancestors, load_node_path};
@@ -45,6 +46,9 @@ pub struct WhereView {
     /// Why lines are not counted, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Where the node in focus is, if it is not in the checked-out tree, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
 }
 
 /// One item of the stack.
@@ -238,6 +242,10 @@ pub(crate) fn build_where_view(
         gate,
         line,
         note,
+        absent: place.absent.as_ref().map(|absent| {
+            let (what, step) = describe_absence(ctx, absent);
+            format!("{what}. To go on with it: {step}; for other work: tl next")
+        }),
     })
 }
 
@@ -417,7 +425,10 @@ pub(crate) fn render_status_line(
 ) -> String {
     let mut names: Vec<String> = place.stack.iter().map(|node| node.alias.clone()).collect();
     if names.is_empty() {
-        names.push("no focus".to_owned());
+        names.push(match &place.absent {
+            Some(absent) => format!("{} (not on this branch)", absent.name),
+            None => "no focus".to_owned(),
+        });
     }
     let mut text = names.join(" › ");
     if let Some(ticket) = &place.ticket {

@@ -621,6 +621,17 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 styled(WARN, "warning")
             ));
         }
+        Notice::PossibleMove { was, now, is_equal } => {
+            let how = if *is_equal {
+                "has the same text as"
+            } else {
+                "is similar to"
+            };
+            ui.print_message(format_args!(
+                "{}: `{now}` {how} `{was}`, which is gone. If it is the same plan: tl move --was {was} {now}",
+                styled(WARN, "note")
+            ));
+        }
         Notice::Masked { what } => {
             ui.print_message(format_args!("{}: {what}", styled(WARN, "note")))
         }

@@ -33,6 +33,7 @@ pub mod plan_document;
 pub mod planning_prompt;
 pub mod policy;
 pub mod ports;
+pub mod presence;
 pub mod profile;
 pub mod record;
 pub mod revalidation;

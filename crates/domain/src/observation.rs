@@ -22,6 +22,20 @@ pub enum OwningNode {
     Known(NodeId),
     /// A node that is not in the tree yet. Its parent is, or comes earlier in the same list.
     New(NewNode),
+    /// An absent node whose file is there again, with the parent and name it has now.
+    Returned(Box<Node>),
+}
+
+impl OwningNode {
+    /// Returns the id of the node.
+    #[must_use]
+    pub fn node_id(&self) -> NodeId {
+        match self {
+            Self::Known(id) => *id,
+            Self::New(new) => new.id,
+            Self::Returned(node) => node.id,
+        }
+    }
 }
 
 /// A node to be added.
@@ -63,6 +77,9 @@ pub fn facts_from_observations(
     for sighting in sightings {
         match &sighting.place {
             OwningNode::New(new) => facts.push(node_added_fact(new, &sighting.found, now)),
+            OwningNode::Returned(node) => {
+                facts.push(node_returned_fact(node, &sighting.found, now));
+            }
             OwningNode::Known(id) => {
                 if let Some(node) = tree.get(*id) {
                     push_node_changes(node, &sighting.found, &mut facts);
@@ -97,6 +114,22 @@ fn node_added_fact(new: &NewNode, found: &ObservedContent, now: Timestamp) -> Fa
             created_at: now,
             updated_at: now,
         }),
+    }
+}
+
+/// Returns the fact that an absent node is there again: its approval, progress and status as they
+/// were, its content as it is now.
+fn node_returned_fact(node: &Node, found: &ObservedContent, now: Timestamp) -> Fact {
+    let mut returned = node.clone();
+    returned.content = derive_content(found, Some(&node.content));
+    if let ObservedContent::Text { description, .. } = found {
+        returned.description = description.clone();
+    }
+    if returned.content != node.content {
+        returned.updated_at = now;
+    }
+    Fact::NodeAdded {
+        node: Box::new(returned),
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Verb {
     Invalidate,
     Progress,
     Restore,
+    /// A person said which former plan a file is.
+    Move,
     Repair,
     Rebuild,
     Adopt,
@@ -88,6 +90,7 @@ impl Verb {
             Self::Invalidate => "invalidate",
             Self::Progress => "progress",
             Self::Restore => "restore",
+            Self::Move => "move",
             Self::Repair => "repair",
             Self::Rebuild => "rebuild",
             Self::Adopt => "adopt",
@@ -129,6 +132,7 @@ impl Verb {
             | Self::Invalidate
             | Self::Progress
             | Self::Restore
+            | Self::Move
             | Self::Repair => true,
             Self::Init
             | Self::Observe

@@ -15,6 +15,7 @@ use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, NodeStatus};
 use crate::operation::{Operation, Verb};
 use crate::plan_document::DocumentRecord;
+use crate::presence::AbsentNode;
 use crate::record::{RecordKey, Recorded};
 use crate::tree::{FactMismatch, Tree};
 
@@ -103,6 +104,10 @@ pub fn decide_undo(
         refuse_verb(operation)?;
         let mut plan_files = BTreeSet::new();
         for fact in operation.facts.iter().rev() {
+            // Git moved these files, and the journal cannot move them back.
+            if operation.verb == Verb::Observe && is_about_presence(operation, fact) {
+                continue;
+            }
             // The files are still there: the next observation would only add the nodes again.
             if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
                 return Err(UndoRefused::NewFiles {
@@ -123,6 +128,8 @@ pub fn decide_undo(
                 after,
             } = &reversed
                 && before.version_hash() != after.version_hash()
+                // `tl move --was` wrote no file, so its undo must not delete one.
+                && operation.verb != Verb::Move
                 && let Some(path) = state.tree.get(*node).and_then(|node| node.path.clone())
             {
                 plan_files.insert(path);
@@ -147,6 +154,20 @@ pub fn decide_undo(
     undo.files = merge_file_changes(undo.files);
     undo.writes.retain(|write| !undo.kept.contains(&write.path));
     Ok(undo)
+}
+
+/// Whether a fact only says which plans are in the working tree, and under which name.
+fn is_about_presence(operation: &Operation, fact: &Fact) -> bool {
+    let is_absent_record = |fact: &Fact| matches!(fact, Fact::RecordChanged { record, .. } if record.kind == AbsentNode::KIND);
+    match fact {
+        Fact::NodeRenamed { .. } | Fact::NodeRemoved { .. } => true,
+        Fact::NodeAdded { node } => operation.facts.iter().any(|other| {
+            is_absent_record(other)
+                && matches!(other, Fact::RecordChanged { before: Some(before), .. }
+                    if before["node"]["id"] == node.id.0)
+        }),
+        other => is_absent_record(other),
+    }
 }
 
 /// Refuses operations of a kind that cannot be undone.

@@ -5,6 +5,8 @@ use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
 use domain::planning_prompt::Ancestor;
 use domain::ports::Snapshot;
+use domain::presence::AbsentNode;
+use domain::record::Recorded;
 use domain::session_memory::SessionMemory;
 use domain::text::count_with_noun;
 
@@ -82,11 +84,19 @@ pub(super) fn describe_operations(
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
 }
 
-/// Returns the plans whose text changed, without those that only became stale.
+/// Returns the plans whose text changed, without those that only became stale or came back with
+/// their branch.
 fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
+    let is_returned = |node: &Node| {
+        facts.iter().any(|fact| {
+            matches!(fact, Fact::RecordChanged { record, before: Some(before), after: None }
+                if record.kind == AbsentNode::KIND && before["node"]["id"] == node.id.0)
+        })
+    };
     let mut found = Vec::new();
     for fact in facts {
         let id = match fact {
+            Fact::NodeAdded { node } if is_returned(node) => continue,
             Fact::NodeAdded { node } => node.id,
             Fact::ContentChanged { node, .. } => *node,
             _ => continue,
@@ -189,6 +199,9 @@ pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
             count_with_noun(*left, "such file", "such files")
         )),
         Notice::Masked { what } => Some(format!("Throughline {what}.")),
+        Notice::PossibleMove { was, now, .. } => Some(format!(
+            "Throughline: `{now}` may be the former `{was}`. If it is: tl move --was {was} {now}"
+        )),
         // Faults of the machine: the edge reports them to the person, an agent cannot fix them.
         Notice::NotRecorded { .. }
         | Notice::NoBackup { .. }

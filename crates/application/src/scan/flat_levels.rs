@@ -4,17 +4,19 @@
 //! In a flat level the folder says nothing about the tree, so parents, moves and cycles are
 //! resolved here from the texts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::ids::NodeId;
-use domain::node::{Content, Description, Node};
+use domain::node::{Content, Description, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
-use domain::ports::{FileReadResult, FileStamp, FileStatResult, FolderEntryKind};
-use domain::profile::{FilePattern, Level, Profile, parent_folder};
+use domain::ports::{FileReadResult, FileStamp, FileStatResult, FolderEntryKind, TrackedState};
+use domain::presence::{AbsentNode, absent_key};
+use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
+use domain::record::Recorded;
 use domain::version::compute_hashes;
 use domain::work::scenarios;
 
-use super::Scanner;
+use super::{Scanner, was_checked_out};
 use crate::context::Notice;
 use crate::failure::Failure;
 
@@ -38,7 +40,7 @@ impl Scanner<'_, '_> {
             return Ok(());
         };
         let nodes = self.survey.nodes.clone();
-        let known: HashMap<&str, &Node> = nodes
+        let mut known: HashMap<&str, &Node> = nodes
             .iter()
             .filter(|node| node.profile == profile.name && node.level == level.name)
             .map(|node| (node.alias.as_str(), node))
@@ -54,6 +56,10 @@ impl Scanner<'_, '_> {
             // Directly after the ticket, because both files are in one folder.
             self.scan_items_of(node, &self.children_of(&nodes, node))?;
         }
+        // A ticket that went with a branch is nobody's parent here.
+        let gone = self.find_gone_tickets(&in_order);
+        known.retain(|_, node| !gone.contains(&node.id));
+        in_order.retain(|node| !gone.contains(&node.id));
         let parents = self.resolve_parents(&known, &fresh);
         self.add_new_files(profile, level, &known, fresh, &parents)?;
         // Moves are recorded from the top down: a node that swaps places with its child would
@@ -78,6 +84,7 @@ impl Scanner<'_, '_> {
         known: &HashMap<&str, &Node>,
     ) -> Result<Vec<NewFile>, Failure> {
         let mut fresh: Vec<NewFile> = Vec::new();
+        let mut renamed: BTreeMap<String, Vec<NewFile>> = BTreeMap::new();
         for entry in self.files.list_folder(&pattern.listing_folder("")) {
             let Some(alias) = pattern.alias_in(&entry.name) else {
                 continue;
@@ -99,6 +106,13 @@ impl Scanner<'_, '_> {
             {
                 continue;
             }
+            if recorded.is_some_and(|path| self.is_file_gone(path)) {
+                renamed
+                    .entry(read.alias.clone())
+                    .or_default()
+                    .extend(self.read_new_file(level, read, path)?);
+                continue;
+            }
             let other = fresh
                 .iter()
                 .find(|other| other.alias == read.alias)
@@ -108,23 +122,118 @@ impl Scanner<'_, '_> {
                 self.note_duplicate(path, other, &read.alias);
                 continue;
             }
-            // The node number is assigned once its parent is known; `u32::MAX` is a placeholder,
-            // and the stamp that was filed under it is dropped again.
-            let Some(found) = self.read_plan(NodeId(u32::MAX), None, level, &path)? else {
-                continue;
-            };
-            self.survey.stamps.retain(|(id, ..)| id.0 != u32::MAX);
-            let wants = named_parent(&found);
-            let order = read.number.map_or(0, i64::from);
-            fresh.push(NewFile {
-                alias: read.alias,
-                order,
-                path,
-                found,
-                wants,
-            });
+            fresh.extend(self.read_new_file(level, read, path)?);
+        }
+        for (alias, files) in renamed {
+            if let Some(node) = known.get(alias.as_str()) {
+                fresh.extend(self.follow_renamed_folder(node, files)?);
+            }
         }
         Ok(fresh)
+    }
+
+    /// Reads a file that is not recorded yet; `None` when it cannot be read now.
+    fn read_new_file(
+        &mut self,
+        level: &Level,
+        read: ReadAlias,
+        path: String,
+    ) -> Result<Option<NewFile>, Failure> {
+        // The node number is assigned once its parent is known; `u32::MAX` is a placeholder, and
+        // the stamp that was filed under it is dropped again.
+        let Some(found) = self.read_plan(NodeId(u32::MAX), None, level, &path)? else {
+            return Ok(None);
+        };
+        self.survey.stamps.retain(|(id, ..)| id.0 != u32::MAX);
+        let wants = named_parent(&found);
+        let order = read.number.map_or(0, i64::from);
+        Ok(Some(NewFile {
+            alias: read.alias,
+            order,
+            path,
+            found,
+            wants,
+        }))
+    }
+
+    fn is_file_gone(&self, path: &str) -> bool {
+        matches!(self.files.stat_file(path), FileStatResult::Missing)
+    }
+
+    /// Decides what became of a ticket whose folder is gone while others have its id: one of them
+    /// is the same ticket in a renamed folder, or they are other tickets. Returns the file of a new
+    /// ticket, if there is one.
+    fn follow_renamed_folder(
+        &mut self,
+        node: &Node,
+        mut files: Vec<NewFile>,
+    ) -> Result<Option<NewFile>, Failure> {
+        let is_equal = |file: &NewFile| {
+            matches!(&file.found, ObservedContent::Text { canonical, .. }
+                if node.content.canonical_hash() == Some(*canonical))
+        };
+        let equal: Vec<usize> = (0..files.len())
+            .filter(|index| is_equal(&files[*index]))
+            .collect();
+        let same = match (equal.as_slice(), files.len()) {
+            ([one], _) => Some(*one),
+            // Edited as well. Another branch may have another ticket with this id, so a checkout is
+            // no rename.
+            ([], 1) if !was_checked_out(self.ctx, self.state)? => Some(0),
+            _ => None,
+        };
+        // A file that was absent is the ticket it was before.
+        let returns = |file: &NewFile| {
+            let key = absent_key(&node.profile, &file.path);
+            self.state.record_body(AbsentNode::KIND, &key)
+        };
+        let same = match same {
+            Some(index) if returns(&files[index])?.is_none() => Some(index),
+            _ => None,
+        };
+        let file = files.remove(same.unwrap_or_default());
+        for other in files {
+            self.note_duplicate(other.path, &file.path, &node.alias);
+        }
+        if same.is_none() {
+            self.replaced.insert(node.id);
+            return Ok(Some(file));
+        }
+        self.survey.renames.push((
+            node.id,
+            NodeName {
+                path: Some(file.path.clone()),
+                ..node.name()
+            },
+        ));
+        self.renamed.insert(node.id, file.path);
+        Ok(None)
+    }
+
+    /// Returns the tickets that are not here because git does not track them here.
+    fn find_gone_tickets(&self, tickets: &[&Node]) -> HashSet<NodeId> {
+        let is_missing = |id: NodeId| {
+            self.still_missing.contains(&id)
+                || self.survey.sightings.iter().any(|sighting| {
+                    sighting.place == OwningNode::Known(id)
+                        && sighting.found == ObservedContent::Missing
+                })
+        };
+        let missing: Vec<&&Node> = tickets.iter().filter(|node| is_missing(node.id)).collect();
+        let files: Vec<String> = missing
+            .iter()
+            .map(|node| node.path.clone().unwrap_or_default())
+            .collect();
+        let states = self.tracked_states(&files).unwrap_or_default();
+        // On a shared state a ticket that is not in this working copy stays.
+        let is_shared = !self.state.working_copy_secret().is_empty();
+        missing
+            .into_iter()
+            .zip(states)
+            .filter(|(_, state)| *state == TrackedState::Untracked && !is_shared)
+            .map(|(node, _)| node.id)
+            .chain(self.replaced.iter().copied())
+            .collect()
     }
 
     /// Reports a file with the id of another one. Only a person can decide which of them is meant.
@@ -352,8 +461,8 @@ impl Scanner<'_, '_> {
 
     /// Scans the items below a recorded node.
     pub(super) fn scan_items_of(&mut self, node: &Node, children: &[&Node]) -> Result<(), Failure> {
-        let (Some(profile), Some(path)) = (self.ctx.find_profile(&node.profile), node.path.clone())
-        else {
+        let path = self.renamed.get(&node.id).or(node.path.as_ref()).cloned();
+        let (Some(profile), Some(path)) = (self.ctx.find_profile(&node.profile), path) else {
             return Ok(());
         };
         let Some(level) = profile.find_level(&node.level) else {
@@ -399,6 +508,9 @@ impl Scanner<'_, '_> {
         if let FileStatResult::Unavailable(why) = look {
             self.note_unavailable(file, why);
             return Ok(());
+        }
+        if !matches!(look, FileStatResult::Missing) {
+            self.item_files.insert(file.to_owned());
         }
         let FileStatResult::Present(stamp) = look else {
             self.note_missing_items(recorded.iter().copied());

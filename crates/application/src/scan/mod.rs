@@ -7,13 +7,15 @@
 //! error (EIO, EMFILE) is never a sighting, because it says nothing about the plan.
 
 mod flat_levels;
+mod presence;
 mod scan_cache;
+mod seen_head;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use domain::ids::{NodeId, VersionHash};
-use domain::node::{Content, Node};
+use domain::node::{Content, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::{
     FileReadResult, FileStamp, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
@@ -24,6 +26,9 @@ use crate::context::{Context, Notice};
 use crate::decisions::{DecisionChanges, find_decision_changes};
 use crate::failure::Failure;
 use crate::file_writes::unwritten_paths;
+
+pub(crate) use presence::{AbsentPlan, ReturnedPlan};
+pub(crate) use seen_head::{last_seen_branch, save_seen_head, was_checked_out};
 
 /// The part of the files that is scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +54,18 @@ pub(crate) struct ScanResult {
     pub(crate) texts: Vec<String>,
     /// Stamps of files that were read.
     pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
-    /// Nodes whose file names another parent now.
+    /// Nodes that have another parent now.
     pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
     /// Decisions that came or went.
     pub(crate) decisions: DecisionChanges,
+    /// Nodes whose file has another name or is in another folder now.
+    pub(crate) renames: Vec<(NodeId, NodeName)>,
+    /// Nodes that are not in the checked-out tree, children before their parents.
+    pub(crate) absent: Vec<AbsentPlan>,
+    /// Records of absent nodes whose place is taken again.
+    pub(crate) returned: Vec<ReturnedPlan>,
+    /// Whether every file was compared.
+    pub(crate) is_whole: bool,
     /// Every recorded node, if the scope includes the whole tree.
     pub(crate) nodes: Rc<Vec<Node>>,
 }
@@ -60,7 +73,11 @@ pub(crate) struct ScanResult {
 impl ScanResult {
     /// Returns whether everything is as recorded.
     pub(crate) fn is_unchanged(&self) -> bool {
-        self.sightings.is_empty() && self.moves.is_empty() && self.decisions.is_empty()
+        self.sightings.is_empty()
+            && self.moves.is_empty()
+            && self.renames.is_empty()
+            && self.absent.is_empty()
+            && self.decisions.is_empty()
     }
 }
 
@@ -79,6 +96,24 @@ pub(crate) fn scan_plan_files(
     } else {
         ScanScope::Everything
     };
+    let scan = |scope| run_scan(ctx, state, scope, next_node);
+    let (mut found, needs_more) = scan(scope)?;
+    if needs_more {
+        // Rare: a plan went away or may have come from elsewhere. Its other place can be anywhere.
+        (found, _) = scan(ScanScope::WholeTree)?;
+    }
+    found.decisions = decisions;
+    Ok(found)
+}
+
+/// Scans the files in `scope`, and returns whether everything has to be scanned to judge the
+/// result.
+fn run_scan(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    scope: ScanScope,
+    next_node: NodeId,
+) -> Result<(ScanResult, bool), Failure> {
     let mut surveyor = Scanner {
         ctx,
         files: ctx.files,
@@ -86,6 +121,7 @@ pub(crate) fn scan_plan_files(
         children: HashMap::new(),
         stamps: Vec::new(),
         trust_stamps: scope != ScanScope::EverythingAnew,
+        first_node: next_node.0,
         next_node: next_node.0,
         survey: ScanResult::default(),
         met: Vec::new(),
@@ -93,15 +129,24 @@ pub(crate) fn scan_plan_files(
         has_read: false,
         looked_at: Vec::new(),
         unwritten: unwritten_paths(state)?,
+        renamed: HashMap::new(),
+        replaced: HashSet::new(),
+        item_files: HashSet::new(),
+        still_missing: Vec::new(),
     };
     match scope {
-        ScanScope::Lineage(id) => surveyor.scan_lineage(id, false)?,
-        ScanScope::Family(id) => surveyor.scan_lineage(id, true)?,
+        ScanScope::Lineage(id) | ScanScope::Family(id) => {
+            surveyor.scan_lineage(id, matches!(scope, ScanScope::Family(_)))?;
+            if surveyor.needs_whole_scan()? {
+                return Ok((surveyor.survey, true));
+            }
+            surveyor.resolve_presence(false)?;
+        }
         ScanScope::Everything => surveyor.scan_changed()?,
         ScanScope::WholeTree | ScanScope::EverythingAnew => surveyor.scan_everything()?,
     }
-    surveyor.survey.decisions = decisions;
-    Ok(surveyor.survey)
+    surveyor.survey.is_whole = !matches!(scope, ScanScope::Lineage(_) | ScanScope::Family(_));
+    Ok((surveyor.survey, false))
 }
 
 struct Scanner<'c, 'a> {
@@ -113,6 +158,8 @@ struct Scanner<'c, 'a> {
     /// Sorted by node.
     stamps: Vec<(NodeId, FileStamp, VersionHash)>,
     trust_stamps: bool,
+    /// The first id for a new node; ids of this scan are provisional until presence is resolved.
+    first_node: u32,
     next_node: u32,
     survey: ScanResult,
     /// Bit set of visited nodes, by node number.
@@ -126,6 +173,14 @@ struct Scanner<'c, 'a> {
     looked_at: Vec<String>,
     /// Files of a recorded operation that are still to be written: they count as recorded.
     unwritten: BTreeSet<String>,
+    /// Files of nodes that are known to have been moved, by node.
+    renamed: HashMap<NodeId, String>,
+    /// Nodes whose id another file has now, which is not theirs.
+    replaced: HashSet<NodeId>,
+    /// Files of items that exist.
+    item_files: HashSet<String>,
+    /// Nodes recorded as missing that still are.
+    still_missing: Vec<NodeId>,
 }
 
 /// The parent whose folder is searched for a level's nodes.
@@ -157,7 +212,8 @@ impl<'a> Scanner<'_, 'a> {
             }
         }
         // Nodes whose directory entry is gone were not visited above.
-        self.scan_unvisited()
+        self.scan_unvisited()?;
+        self.resolve_presence(true)
     }
 
     fn index_nodes(&mut self, nodes: Vec<Node>) {
@@ -439,9 +495,10 @@ impl<'a> Scanner<'_, 'a> {
             return Ok(());
         }
         self.met[word] |= bit;
-        let Some(path) = &node.path else {
+        let Some(path) = self.renamed.get(&node.id).or(node.path.as_ref()).cloned() else {
             return Ok(());
         };
+        let path = path.as_str();
         if self.unwritten.contains(path) {
             return Ok(());
         }
@@ -480,7 +537,10 @@ impl<'a> Scanner<'_, 'a> {
                 },
                 Content::Text { version: known, .. },
             ) => version == known && *description == node.description,
-            (ObservedContent::Missing, Content::Missing) => true,
+            (ObservedContent::Missing, Content::Missing) => {
+                self.still_missing.push(node.id);
+                true
+            }
             (ObservedContent::Unreadable { why }, Content::Unreadable { why: known }) => {
                 why == known
             }

@@ -35,6 +35,8 @@ impl Scanner<'_, '_> {
         self.met.clear();
         self.passed_by.clear();
         self.stamps.clear();
+        self.still_missing.clear();
+        self.item_files.clear();
         let noticed = self.ctx.notice_count();
         self.files.start_scan_recording();
         self.scan_everything()?;

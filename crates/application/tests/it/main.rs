@@ -23,6 +23,7 @@ mod node_page;
 mod observation;
 mod order_of_notice;
 mod plan_gates;
+mod presence;
 mod prompts;
 mod races;
 mod reviews;

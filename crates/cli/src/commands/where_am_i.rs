@@ -37,6 +37,9 @@ impl WhereArgs {
         if self.flat {
             return Ok(ExitCode::Done);
         }
+        if let Some(absent) = &view.absent {
+            app.ui.print_line(absent);
+        }
         if let Some(gate) = &view.gate {
             let reason = &gate.reason;
             app.ui.print_line(format_args!(

@@ -16,6 +16,7 @@ mod names;
 mod needs;
 mod order_of_notice;
 mod plan_documents;
+mod presence;
 mod reviews;
 mod session_files;
 mod stamps;

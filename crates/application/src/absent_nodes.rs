@@ -1,0 +1,61 @@
+//! Lookup of absent nodes, and what a user is told about one.
+
+use domain::ids::NodeId;
+use domain::ports::{Snapshot, StoreFault};
+use domain::presence::AbsentNode;
+use domain::record::read_records;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// Returns the absent node with that alias or path of aliases; the one seen last, if several are.
+pub(crate) fn find_absent_by_name(
+    state: &dyn Snapshot,
+    name: &str,
+) -> Result<Option<(String, AbsentNode)>, StoreFault> {
+    let absent = read_records::<AbsentNode>(state, "")?;
+    Ok(absent
+        .into_iter()
+        .filter(|(_, absent)| absent.is_named(name) || absent.node.path.as_deref() == Some(name))
+        .max_by_key(|(_, absent)| absent.since))
+}
+
+/// Returns the absent node with that id.
+pub(crate) fn find_absent_by_id(
+    state: &dyn Snapshot,
+    id: NodeId,
+) -> Result<Option<AbsentNode>, StoreFault> {
+    let absent = read_records::<AbsentNode>(state, "")?;
+    Ok(absent
+        .into_iter()
+        .map(|(_, absent)| absent)
+        .find(|absent| absent.node.id == id))
+}
+
+/// Describes where an absent node is, and names the command that brings it back.
+pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (String, String) {
+    let name = &absent.name;
+    let here = ctx.git.current_branch();
+    match &absent.branch {
+        Some(branch) if Some(branch) != here.as_ref() => {
+            let here = here.map_or_else(String::new, |here| format!(" ({here})"));
+            let what = format!(
+                "`{name}` is not on this branch{here}: it was last seen on {branch}, and its state is kept"
+            );
+            (what, format!("git switch {branch}"))
+        }
+        // It went without a checkout.
+        _ => {
+            let what = format!(
+                "`{name}` is not in the working tree: its file was stashed or removed, and its state is kept"
+            );
+            (what, "git stash list".to_owned())
+        }
+    }
+}
+
+/// Builds the error for a command about an absent node.
+pub(crate) fn absent_failure(ctx: &Context<'_>, absent: &AbsentNode) -> Failure {
+    let (what, step) = describe_absence(ctx, absent);
+    Failure::new(FailureKind::NotFound, what).with_step(step)
+}

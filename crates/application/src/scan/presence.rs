@@ -1,0 +1,626 @@
+//! Presence and identity in a scan: absent plans, plans that are there again, moved plans.
+//!
+//! Runs after the files were compared. What looks like a deleted plan may have gone with a branch
+//! (then git does not track it any more) or to another file (then its text is there); what looks
+//! like a new plan may be one of these coming back. The rules are in `domain::presence`.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::ids::{NodeId, VersionHash};
+use domain::node::{Content, Node, NodeName};
+use domain::observation::{NewNode, ObservedContent, OwningNode};
+use domain::ports::TrackedState;
+use domain::presence::{
+    AbsentNode, PlanIdentity, absent_key, is_similar_text, item_place, match_moved_plans,
+};
+use domain::profile::parent_folder;
+use domain::record::{read_record, read_records};
+
+use super::Scanner;
+use super::seen_head::was_checked_out;
+use crate::context::Notice;
+use crate::failure::Failure;
+
+/// Number of new files up to which absent nodes are looked up one by one instead of all at once.
+const MAX_SINGLE_LOOKUPS: usize = 8;
+/// Maximum number of pairs of texts compared for an offer. Each comparison reads a stored text.
+const MAX_COMPARED_PAIRS: usize = 64;
+/// Maximum number of offered moves.
+const MAX_OFFERS: usize = 8;
+
+/// A node that leaves the tree because its file is not in the checked-out tree.
+#[derive(Clone, Debug)]
+pub(crate) struct AbsentPlan {
+    /// Key of its record.
+    pub(crate) key: String,
+    /// Its path of aliases.
+    pub(crate) name: String,
+    pub(crate) node: Node,
+}
+
+/// An absent node whose file is there again, or that another node has replaced.
+#[derive(Clone, Debug)]
+pub(crate) struct ReturnedPlan {
+    pub(crate) key: String,
+    pub(crate) absent: AbsentNode,
+}
+
+/// The recorded nodes of a scan, by id.
+type NodesById<'n> = HashMap<NodeId, &'n Node>;
+
+impl Scanner<'_, '_> {
+    /// Resolves what is absent, returned or moved; `whole` if every file was compared.
+    pub(super) fn resolve_presence(&mut self, whole: bool) -> Result<(), Failure> {
+        if self.survey.sightings.is_empty() && self.still_missing.is_empty() {
+            return Ok(());
+        }
+        let mut ids = HashMap::new();
+        self.revive_absent(&mut ids)?;
+        // Planned files are the caller's own: what it deletes is deleted, and what it writes is
+        // new.
+        if whole && !self.ctx.has_planned_files() {
+            let nodes = self.survey.nodes.clone();
+            let by_id: NodesById<'_> = nodes.iter().map(|node| (node.id, node)).collect();
+            let ambiguous = self.follow_moves(&by_id, &mut ids)?;
+            self.offer_moves(&by_id, &ambiguous)?;
+            self.note_absent(&by_id)?;
+        }
+        self.assign_ids(&ids);
+        Ok(())
+    }
+
+    /// Whether the differences that were found can only be judged by a scan of everything.
+    pub(super) fn needs_whole_scan(&self) -> Result<bool, Failure> {
+        if self.ctx.has_planned_files() {
+            return Ok(false);
+        }
+        for sighting in &self.survey.sightings {
+            match (&sighting.place, &sighting.found) {
+                (OwningNode::Known(_), ObservedContent::Missing) => return Ok(true),
+                // A text the store has may be that of a plan that was moved here. One it does not
+                // have is new, which is the common case and costs one lookup.
+                (OwningNode::New(_), ObservedContent::Text { version, .. })
+                    if self.state.load_text(*version)?.is_some() =>
+                {
+                    return Ok(true);
+                }
+                _ => {}
+            }
+        }
+        let mut paths = Vec::new();
+        for id in &self.still_missing {
+            paths.extend(self.state.load_node(*id)?.and_then(|node| node.path));
+        }
+        Ok(self
+            .tracked_states(&paths)
+            .is_some_and(|states| states.contains(&TrackedState::Untracked)))
+    }
+
+    /// Turns new files of absent nodes into these nodes.
+    fn revive_absent(&mut self, ids: &mut HashMap<NodeId, NodeId>) -> Result<(), Failure> {
+        let news: Vec<(usize, NewNode)> = self
+            .survey
+            .sightings
+            .iter()
+            .enumerate()
+            .filter_map(|(index, sighting)| match &sighting.place {
+                OwningNode::New(new) => Some((index, new.clone())),
+                _ => None,
+            })
+            .collect();
+        if news.is_empty() {
+            return Ok(());
+        }
+        let all: Option<HashMap<String, AbsentNode>> = if news.len() > MAX_SINGLE_LOOKUPS {
+            let found: HashMap<_, _> = read_records(self.state, "")?.into_iter().collect();
+            if found.is_empty() {
+                return Ok(());
+            }
+            Some(found)
+        } else {
+            None
+        };
+        let mut paths: HashMap<NodeId, String> = HashMap::new();
+        for (index, new) in news {
+            if let Some(path) = &new.path {
+                paths.insert(new.id, path.clone());
+            }
+            let Some(place) = self.place_of_new(&new, &paths)? else {
+                continue;
+            };
+            let key = absent_key(&new.profile, &place);
+            let found = match &all {
+                Some(all) => all.get(&key).cloned(),
+                None => read_record(self.state, &key)?,
+            };
+            let Some(absent) = found else { continue };
+            // An id that is in use means that the node was recorded again in another way.
+            let is_same =
+                absent.node.level == new.level && self.state.load_node(absent.node.id)?.is_none();
+            if is_same {
+                ids.insert(new.id, absent.node.id);
+                let mut node = absent.node.clone();
+                node.parent = new.parent;
+                node.set_name(NodeName {
+                    alias: new.alias,
+                    order: new.order,
+                    path: new.path,
+                });
+                self.recall_basis(index, &node)?;
+                self.survey.sightings[index].place = OwningNode::Returned(Box::new(node));
+            }
+            self.survey.returned.push(ReturnedPlan { key, absent });
+        }
+        Ok(())
+    }
+
+    /// Returns the place of a new node: its file, or the file of items it is in.
+    fn place_of_new(
+        &self,
+        new: &NewNode,
+        paths: &HashMap<NodeId, String>,
+    ) -> Result<Option<String>, Failure> {
+        if new.path.is_some() {
+            return Ok(new.path.clone());
+        }
+        let Some(parent) = new.parent else {
+            return Ok(None);
+        };
+        let above = match (paths.get(&parent), self.renamed.get(&parent)) {
+            (Some(path), _) | (None, Some(path)) => Some(path.clone()),
+            (None, None) => self.state.load_node(parent)?.and_then(|node| node.path),
+        };
+        Ok(above
+            .and_then(|above| self.item_file(&new.profile, &new.level, &above))
+            .map(|file| item_place(&file, &new.alias)))
+    }
+
+    /// Returns the file whose items are the nodes of a level, below the node with file `above`.
+    fn item_file(&self, profile: &str, level: &str, above: &str) -> Option<String> {
+        let level = self.ctx.find_profile(profile)?.find_level(level)?;
+        let file = level.items.as_ref()?;
+        Some(match parent_folder(above) {
+            "" => file.clone(),
+            folder => format!("{folder}/{file}"),
+        })
+    }
+
+    /// Sets the parent version that a returning text was written against.
+    fn recall_basis(&mut self, index: usize, node: &Node) -> Result<(), Failure> {
+        let ObservedContent::Text {
+            version,
+            known_basis,
+            ..
+        } = &mut self.survey.sightings[index].found
+        else {
+            return Ok(());
+        };
+        *known_basis = match &node.content {
+            Content::Text {
+                version: same,
+                basis,
+                ..
+            } if same == version => Some(*basis),
+            _ => self
+                .state
+                .load_version(node.id, *version)?
+                .map(|known| known.basis),
+        };
+        Ok(())
+    }
+
+    /// Turns new files with the text of a plan that is gone into moves of that plan. Returns the
+    /// pairs that are ambiguous.
+    fn follow_moves(
+        &mut self,
+        nodes: &NodesById<'_>,
+        ids: &mut HashMap<NodeId, NodeId>,
+    ) -> Result<Vec<(NodeId, NodeId)>, Failure> {
+        let gone: Vec<PlanIdentity> = self
+            .gone_nodes(nodes)
+            .map(|node| PlanIdentity {
+                id: node.id,
+                parent: node.parent,
+                profile: node.profile.clone(),
+                level: node.level.clone(),
+                alias: node.alias.clone(),
+                canonical: node.content.canonical_hash(),
+            })
+            .collect();
+        if gone.is_empty() {
+            return Ok(Vec::new());
+        }
+        let new: Vec<PlanIdentity> = self
+            .survey
+            .sightings
+            .iter()
+            .filter_map(|sighting| match (&sighting.place, &sighting.found) {
+                (OwningNode::New(new), ObservedContent::Text { canonical, .. }) => {
+                    Some(PlanIdentity {
+                        id: new.id,
+                        parent: new.parent,
+                        profile: new.profile.clone(),
+                        level: new.level.clone(),
+                        alias: new.alias.clone(),
+                        canonical: Some(*canonical),
+                    })
+                }
+                _ => None,
+            })
+            .collect();
+        let matched = match_moved_plans(&gone, &new);
+        for (was, now) in &matched.moved {
+            let (Some(node), Some(index)) = (nodes.get(was), self.sighting_of(*now)) else {
+                continue;
+            };
+            let OwningNode::New(new) = self.survey.sightings[index].place.clone() else {
+                continue;
+            };
+            ids.insert(new.id, node.id);
+            self.recall_basis(index, node)?;
+            self.survey.sightings[index].place = OwningNode::Known(node.id);
+            let after = NodeName {
+                alias: new.alias,
+                order: new.order,
+                path: new.path,
+            };
+            if node.name() != after {
+                self.survey.renames.push((node.id, after));
+            }
+            self.survey.moves.push((node.id, new.parent));
+        }
+        let moved: HashSet<NodeId> = matched.moved.iter().map(|(was, _)| *was).collect();
+        self.survey.sightings.retain(|sighting| {
+            sighting.found != ObservedContent::Missing || !moved.contains(&sighting.place.node_id())
+        });
+        Ok(matched.ambiguous)
+    }
+
+    /// Returns the recorded nodes whose text is gone, parents first.
+    fn gone_nodes<'n>(&self, nodes: &'n NodesById<'n>) -> impl Iterator<Item = &'n Node> {
+        self.survey
+            .sightings
+            .iter()
+            .filter_map(|sighting| match (&sighting.place, &sighting.found) {
+                (OwningNode::Known(id), ObservedContent::Missing) => nodes.get(id).copied(),
+                _ => None,
+            })
+            .filter(|node| node.content.canonical_hash().is_some())
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    fn sighting_of(&self, id: NodeId) -> Option<usize> {
+        self.survey
+            .sightings
+            .iter()
+            .position(|sighting| sighting.place.node_id() == id)
+    }
+
+    /// Offers moves that are likely but not certain. Not after a checkout: two branches often have
+    /// similar plans that are different ones.
+    fn offer_moves(
+        &mut self,
+        nodes: &NodesById<'_>,
+        ambiguous: &[(NodeId, NodeId)],
+    ) -> Result<(), Failure> {
+        let gone: Vec<&Node> = self.gone_nodes(nodes).collect();
+        let new: Vec<(NewNode, VersionHash)> = self
+            .survey
+            .sightings
+            .iter()
+            .filter_map(|sighting| match (&sighting.place, &sighting.found) {
+                (OwningNode::New(new), ObservedContent::Text { version, .. }) => {
+                    Some((new.clone(), *version))
+                }
+                _ => None,
+            })
+            .collect();
+        if gone.is_empty() || new.is_empty() || was_checked_out(self.ctx, self.state)? {
+            return Ok(());
+        }
+        let compares = gone.len() * new.len() <= MAX_COMPARED_PAIRS;
+        let mut offers = Vec::new();
+        for node in gone {
+            for (new, version) in &new {
+                if (&new.profile, &new.level) != (&node.profile, &node.level) {
+                    continue;
+                }
+                let is_equal = ambiguous.contains(&(node.id, new.id));
+                if is_equal || (compares && self.is_similar(node, *version)?) {
+                    offers.push(Notice::PossibleMove {
+                        was: name_of(nodes, node),
+                        now: new.path.clone().unwrap_or_else(|| new.alias.clone()),
+                        is_equal,
+                    });
+                }
+            }
+        }
+        offers.truncate(MAX_OFFERS);
+        offers
+            .into_iter()
+            .for_each(|offer| self.ctx.push_notice(offer));
+        Ok(())
+    }
+
+    fn is_similar(&self, node: &Node, new: VersionHash) -> Result<bool, Failure> {
+        let Some(older) = node.content.version_hash() else {
+            return Ok(false);
+        };
+        let newer = self
+            .survey
+            .texts
+            .iter()
+            .find(|text| VersionHash::of_bytes(text.as_bytes()) == new);
+        let (Some(older), Some(newer)) = (self.state.load_text(older)?, newer) else {
+            return Ok(false);
+        };
+        Ok(is_similar_text(&older, newer))
+    }
+
+    /// Removes from the sightings what went with a branch, and notes it as absent.
+    fn note_absent(&mut self, nodes: &NodesById<'_>) -> Result<(), Failure> {
+        let missing: Vec<&Node> = self
+            .survey
+            .sightings
+            .iter()
+            .filter(|sighting| sighting.found == ObservedContent::Missing)
+            .filter_map(|sighting| match &sighting.place {
+                OwningNode::Known(id) => nodes.get(id).copied(),
+                OwningNode::New(_) | OwningNode::Returned(_) => None,
+            })
+            .chain(
+                self.still_missing
+                    .iter()
+                    .filter_map(|id| nodes.get(id).copied()),
+            )
+            .collect();
+        let missing = self.without_parents_of_present(missing);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let untracked = self.find_untracked(nodes, &missing);
+        let Some(untracked) = untracked else {
+            return Ok(());
+        };
+        // Whether these are still missing or absent depends on git's index, which the scan cache
+        // does not watch.
+        self.has_read |= missing
+            .iter()
+            .any(|node| self.still_missing.contains(&node.id));
+        // Several working copies share this state: a file that is not in this one is in another.
+        if !self.state.working_copy_secret().is_empty() {
+            self.drop_missing(|id| untracked.contains(&id));
+            return Ok(());
+        }
+        let absent = self.select_absent(nodes, &missing, &untracked);
+        let gone: HashSet<NodeId> = absent.iter().copied().collect();
+        self.drop_missing(|id| gone.contains(&id));
+        self.survey.moves.retain(|(id, _)| !gone.contains(id));
+        for id in absent {
+            let Some(node) = nodes.get(&id) else { continue };
+            let Some(place) = self.place_of_recorded(nodes, node) else {
+                continue;
+            };
+            self.survey.absent.push(AbsentPlan {
+                key: absent_key(&node.profile, &place),
+                name: name_of(nodes, node),
+                node: (*node).clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Leaves out nodes with a child that is here: a folder without its own plan stays a node, and
+    /// git is not asked about it in every scan.
+    fn without_parents_of_present<'n>(&self, mut missing: Vec<&'n Node>) -> Vec<&'n Node> {
+        let moved: HashSet<NodeId> = self.survey.moves.iter().map(|(id, _)| *id).collect();
+        loop {
+            let gone: HashSet<NodeId> = missing.iter().map(|node| node.id).collect();
+            let before = missing.len();
+            missing.retain(|node| {
+                let children = self.children.get(&Some(node.id)).into_iter().flatten();
+                children
+                    .filter_map(|index| self.survey.nodes.get(*index))
+                    .all(|child| {
+                        let is_gone_item =
+                            child.path.is_none() && child.content == Content::Missing;
+                        gone.contains(&child.id) || moved.contains(&child.id) || is_gone_item
+                    })
+            });
+            // Each round can take away parents whose children the last one took away; a tree has
+            // few levels.
+            if missing.len() == before {
+                return missing;
+            }
+        }
+    }
+
+    fn drop_missing(&mut self, is_dropped: impl Fn(NodeId) -> bool) {
+        self.survey.sightings.retain(|sighting| {
+            sighting.found != ObservedContent::Missing
+                || !matches!(sighting.place, OwningNode::Known(id) if is_dropped(id))
+        });
+    }
+
+    /// Returns which of the missing nodes git does not track here; `None` without a repository.
+    fn find_untracked(&self, nodes: &NodesById<'_>, missing: &[&Node]) -> Option<HashSet<NodeId>> {
+        let files: Vec<String> = missing
+            .iter()
+            .map(|node| match &node.path {
+                Some(path) => path.clone(),
+                None => self.file_of_item(nodes, node).unwrap_or_default(),
+            })
+            .collect();
+        let states = self.tracked_states(&files)?;
+        let is_gone = |node: &Node, file: &String, state: TrackedState| match state {
+            TrackedState::Untracked => node.path.is_some() || !self.item_files.contains(file),
+            // An item that is not in a file as git wrote it is in another version of that file.
+            TrackedState::Unchanged => node.path.is_none(),
+            TrackedState::Changed => false,
+        };
+        Some(
+            missing
+                .iter()
+                .zip(&files)
+                .zip(states)
+                .filter(|((node, file), state)| is_gone(node, file, *state))
+                .map(|((node, _), _)| node.id)
+                .collect(),
+        )
+    }
+
+    /// Asks git about these files; `None` without a repository, or if its index cannot be read.
+    pub(super) fn tracked_states(&self, files: &[String]) -> Option<Vec<TrackedState>> {
+        if files.is_empty() || self.ctx.has_planned_files() {
+            return None;
+        }
+        // An unreadable index counts as no repository: a missing file is then reported, which is
+        // the safe side.
+        self.ctx.git.tracked_states(files).ok().flatten()
+    }
+
+    /// Selects the nodes that leave the tree, children before their parents: those that are not
+    /// tracked and have nothing below them that stays.
+    fn select_absent(
+        &self,
+        nodes: &NodesById<'_>,
+        missing: &[&Node],
+        untracked: &HashSet<NodeId>,
+    ) -> Vec<NodeId> {
+        let is_missing: HashSet<NodeId> = missing.iter().map(|node| node.id).collect();
+        let moved: HashMap<NodeId, Option<NodeId>> = self.survey.moves.iter().copied().collect();
+        // Parents that get a new, returned or moved child have to stay.
+        let mut needed: HashSet<NodeId> = moved.values().flatten().copied().collect();
+        for sighting in &self.survey.sightings {
+            match &sighting.place {
+                OwningNode::New(new) => needed.extend(new.parent),
+                OwningNode::Returned(node) => needed.extend(node.parent),
+                OwningNode::Known(_) => {}
+            }
+        }
+        let mut candidates: Vec<&Node> = nodes
+            .values()
+            .copied()
+            .filter(|node| {
+                // Items recorded as missing go with their parent.
+                let follows = node.path.is_none()
+                    && node
+                        .parent
+                        .is_some_and(|parent| untracked.contains(&parent))
+                    && (is_missing.contains(&node.id) || node.content == Content::Missing);
+                follows || untracked.contains(&node.id)
+            })
+            .collect();
+        candidates.sort_by_cached_key(|node| {
+            (std::cmp::Reverse(ancestors_of(nodes, node).len()), node.id)
+        });
+        let mut absent: Vec<NodeId> = Vec::new();
+        let mut gone: HashSet<NodeId> = HashSet::new();
+        for node in candidates {
+            let children = self.children.get(&Some(node.id)).into_iter().flatten();
+            let is_left = children
+                .filter_map(|index| self.survey.nodes.get(*index))
+                .all(|child| {
+                    gone.contains(&child.id)
+                        || moved
+                            .get(&child.id)
+                            .is_some_and(|parent| *parent != Some(node.id))
+                });
+            if is_left && !needed.contains(&node.id) {
+                gone.insert(node.id);
+                absent.push(node.id);
+            }
+        }
+        absent
+    }
+
+    fn file_of_item(&self, nodes: &NodesById<'_>, node: &Node) -> Option<String> {
+        let parent = nodes.get(&node.parent?)?;
+        let above = self
+            .renamed
+            .get(&parent.id)
+            .or(parent.path.as_ref())?
+            .clone();
+        self.item_file(&node.profile, &node.level, &above)
+    }
+
+    fn place_of_recorded(&self, nodes: &NodesById<'_>, node: &Node) -> Option<String> {
+        match &node.path {
+            Some(path) => Some(path.clone()),
+            None => self
+                .file_of_item(nodes, node)
+                .map(|file| item_place(&file, &node.alias)),
+        }
+    }
+
+    /// Replaces provisional ids: returned and moved nodes have theirs, new ones get the next free
+    /// ids without a gap.
+    fn assign_ids(&mut self, known: &HashMap<NodeId, NodeId>) {
+        if known.is_empty() {
+            return;
+        }
+        let mut ids = known.clone();
+        let mut next = self.first_node;
+        for sighting in &self.survey.sightings {
+            if let OwningNode::New(new) = &sighting.place {
+                ids.insert(new.id, NodeId(next));
+                next += 1;
+            }
+        }
+        self.next_node = next;
+        let replace = |id: &mut NodeId| {
+            if let Some(final_id) = ids.get(id) {
+                *id = *final_id;
+            }
+        };
+        for sighting in &mut self.survey.sightings {
+            match &mut sighting.place {
+                OwningNode::Known(_) => {}
+                OwningNode::New(new) => {
+                    replace(&mut new.id);
+                    new.parent.iter_mut().for_each(replace);
+                }
+                OwningNode::Returned(node) => node.parent.iter_mut().for_each(replace),
+            }
+        }
+        for (id, ..) in &mut self.survey.stamps {
+            replace(id);
+        }
+        for (_, parent) in &mut self.survey.moves {
+            parent.iter_mut().for_each(replace);
+        }
+        let nodes = self.survey.nodes.clone();
+        let parents: HashMap<NodeId, Option<NodeId>> =
+            nodes.iter().map(|node| (node.id, node.parent)).collect();
+        self.survey
+            .moves
+            .retain(|(id, parent)| parents.get(id).is_none_or(|before| before != parent));
+    }
+}
+
+/// Returns the ancestors of a recorded node, the parent first.
+fn ancestors_of<'n>(nodes: &NodesById<'n>, node: &Node) -> Vec<&'n Node> {
+    let mut found: Vec<&'n Node> = Vec::new();
+    let mut above = node.parent;
+    while let Some(parent) = above.and_then(|id| nodes.get(&id)) {
+        // A cycle can only come from a damaged store.
+        if found.len() > nodes.len() {
+            break;
+        }
+        found.push(parent);
+        above = parent.parent;
+    }
+    found
+}
+
+/// Returns the path of aliases of a recorded node.
+fn name_of(nodes: &NodesById<'_>, node: &Node) -> String {
+    let mut names: Vec<&str> = ancestors_of(nodes, node)
+        .into_iter()
+        .map(|node| node.alias.as_str())
+        .collect();
+    names.reverse();
+    names.push(&node.alias);
+    names.join("/")
+}

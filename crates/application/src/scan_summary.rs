@@ -1,0 +1,85 @@
+//! One-line summary of observed changes, for the log and for notices.
+
+use std::collections::BTreeSet;
+
+use domain::fact::Fact;
+use domain::ids::NodeId;
+use domain::node::Content;
+use domain::text::count_with_noun;
+use domain::tree::Tree;
+
+use crate::scan::ScanResult;
+
+/// Maximum number of plans named per kind of change.
+const MAX_NAMED_PLANS: usize = 3;
+
+/// Returns a one-line summary of the changes.
+pub(crate) fn summarise_changes(tree: &Tree, seen: &ScanResult, facts: &[Fact]) -> String {
+    let name = |id: &NodeId| {
+        tree.get(*id)
+            .map_or_else(|| id.to_string(), |node| tree.alias_path(node))
+    };
+    let mut parts: Vec<(&str, Vec<String>)> = [
+        "new",
+        "back",
+        "moved",
+        "changed",
+        "missing",
+        "unreadable",
+        "not on this branch",
+    ]
+    .map(|word| (word, Vec::new()))
+    .to_vec();
+    let back: BTreeSet<NodeId> = seen
+        .returned
+        .iter()
+        .map(|returned| returned.absent.node.id)
+        .collect();
+    for fact in facts {
+        let (group, what) = match fact {
+            Fact::NodeAdded { node } if back.contains(&node.id) => (1, node.alias.clone()),
+            Fact::NodeAdded { node } => (0, node.alias.clone()),
+            Fact::NodeRenamed {
+                node,
+                before,
+                after,
+            } => match before.alias == after.alias {
+                true => (2, name(node)),
+                false => (2, format!("{} to {}", name(node), after.alias)),
+            },
+            Fact::ContentChanged { node, after, .. } => match after {
+                Content::Text { .. } => (3, name(node)),
+                Content::Missing => (4, name(node)),
+                Content::Unreadable { .. } => (5, name(node)),
+            },
+            Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (3, name(node)),
+            Fact::NodeRemoved { node } => {
+                let absent = seen.absent.iter().find(|plan| plan.node.id == node.id);
+                (
+                    6,
+                    absent.map_or(node.alias.clone(), |plan| plan.name.clone()),
+                )
+            }
+            _ => continue,
+        };
+        // A changed plan often has two facts (text and title); it is listed once.
+        if group == 0 || parts[group].1.last() != Some(&what) {
+            parts[group].1.push(what);
+        }
+    }
+    let words: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(word, names)| match names.len() {
+            1..=MAX_NAMED_PLANS => format!("{word}: {}", names.join(", ")),
+            more => {
+                format!(
+                    "{word}: {}, … ({})",
+                    names.first().map_or("", String::as_str),
+                    count_with_noun(more, "plan", "plans")
+                )
+            }
+        })
+        .collect();
+    words.join("; ")
+}
