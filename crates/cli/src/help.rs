@@ -49,7 +49,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     HelpSection {
         title: "Review",
         common: &["comment", "review", "diff", "log", "undo", "restore"],
-        rare: &["versions", "wait"],
+        rare: &["versions", "move", "wait"],
     },
     HelpSection {
         title: "Automate",

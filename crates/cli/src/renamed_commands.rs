@@ -72,7 +72,8 @@ pub(crate) fn rename_former_command(mut arguments: Vec<OsString>) -> RenamedLine
         positions.remove(0);
     }
     let is_former = |former: &&(&[&str], &[&str])| {
-        former.0.len() <= positions.len()
+        !is_present_move(former.0, &arguments)
+            && former.0.len() <= positions.len()
             && former
                 .0
                 .iter()
@@ -100,6 +101,16 @@ pub(crate) fn rename_former_command(mut arguments: Vec<OsString>) -> RenamedLine
             present.join(" ")
         )),
     }
+}
+
+/// Whether this is the present `tl move --was`, and not the former name of `tl state move`.
+fn is_present_move(former: &[&str], arguments: &[OsString]) -> bool {
+    let is_was = |argument: &OsString| {
+        argument
+            .to_str()
+            .is_some_and(|word| word == "--was" || word.starts_with("--was="))
+    };
+    former == ["move"] && arguments.iter().any(is_was)
 }
 
 /// Returns the positions of words that can be command names: global options and the value of
@@ -145,6 +156,8 @@ mod tests {
             ),
             ("tl help scan", "tl help trail scan"),
             ("tl anchor --help", "tl note --help"),
+            ("tl move --to sqlite", "tl state move --to sqlite"),
+            ("tl move --was 001 002", "tl move --was 001 002"),
             ("tl show mem", "tl show mem"),
             ("tl", "tl"),
         ] {

@@ -40,6 +40,7 @@ mod map;
 mod mcp;
 mod memory;
 mod migrate;
+mod move_plan;
 mod move_state;
 mod next;
 mod note;
@@ -203,6 +204,7 @@ commands! {
         Undo "undo" => undo::UndoArgs,
         Restore "restore" => restore::RestoreArgs,
         Versions "versions" => versions::VersionsArgs,
+        Move "move" => move_plan::MovePlanArgs,
         Wait "wait" => wait::WaitArgs,
         Flow "flow" => flow::FlowArgs,
         Doc "doc" => doc::DocArgs,

@@ -74,6 +74,7 @@ mod overview;
 mod permissions;
 mod plan;
 mod postgres;
+mod presence;
 mod profiles;
 mod progress;
 mod prune;
