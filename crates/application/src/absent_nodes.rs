@@ -49,7 +49,11 @@ pub(crate) fn describe_absence(ctx: &Context<'_>, absent: &AbsentNode) -> (Strin
             let what = format!(
                 "`{name}` is not in the working tree: its file was stashed or removed, and its state is kept"
             );
-            (what, "git stash list".to_owned())
+            let step = match absent.node.path {
+                Some(_) => format!("git stash pop, or tl restore {name} -1 if it was deleted"),
+                None => "git stash pop".to_owned(),
+            };
+            (what, step)
         }
     }
 }

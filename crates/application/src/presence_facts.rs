@@ -4,10 +4,13 @@ use std::collections::HashMap;
 
 use domain::fact::Fact;
 use domain::ids::NodeId;
-use domain::ports::Transaction;
-use domain::presence::AbsentNode;
+use domain::node::Node;
+use domain::ports::{Snapshot, Transaction};
+use domain::presence::{AbsentNode, absent_key, item_place};
+use domain::profile::parent_folder;
 use domain::record::{read_record, record_changed_fact};
 use domain::time::Timestamp;
+use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -37,6 +40,49 @@ pub(crate) fn push_identity_facts(
         }
     }
     Ok(())
+}
+
+/// Returns the facts that take a node without a file out of the tree and keep it as an absent one,
+/// so that it returns with its file.
+pub(crate) fn leave_tree_facts(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    node: &Node,
+    now: Timestamp,
+) -> Result<Vec<Fact>, Failure> {
+    let mut facts = Vec::new();
+    let place = match &node.path {
+        Some(path) => Some(path.clone()),
+        None => place_of_item(ctx, tree, node),
+    };
+    if let Some(place) = place {
+        let key = absent_key(&node.profile, &place);
+        let after = AbsentNode {
+            node: node.clone(),
+            name: tree.alias_path(node),
+            branch: ctx.git.current_branch(),
+            since: now,
+        };
+        let before = read_record::<AbsentNode>(state, &key)?;
+        facts.extend(record_changed_fact(&key, before.as_ref(), Some(&after)));
+    }
+    facts.push(Fact::NodeRemoved {
+        node: Box::new(node.clone()),
+    });
+    Ok(facts)
+}
+
+/// Returns the place of a node that is an item of the file beside its parent's.
+fn place_of_item(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
+    let above = tree.parent_of(node)?.path.as_deref()?;
+    let level = ctx.find_profile(&node.profile)?.find_level(&node.level)?;
+    let items = level.items.as_ref()?;
+    let file = match parent_folder(above) {
+        "" => items.clone(),
+        folder => format!("{folder}/{items}"),
+    };
+    Some(item_place(&file, &node.alias))
 }
 
 /// Appends the facts about plans that are there again and about those that went with a branch.

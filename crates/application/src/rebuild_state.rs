@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_within;
+use crate::presence_facts::leave_tree_facts;
 use crate::scan::ScanScope;
 use crate::views::StatusCounts;
 
@@ -48,9 +49,8 @@ pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
         });
         if node.content == Content::Missing && node.path.is_some() && below_is_gone {
             forgotten.push(tree.alias_path(node));
-            facts.push(Fact::NodeRemoved {
-                node: Box::new(node.clone()),
-            });
+            // A rebuild must not lose a decision: the node returns with its file.
+            facts.extend(leave_tree_facts(ctx, &*tx, &tree, node, ctx.clock.now())?);
         }
     }
     let nodes = tree.len() - forgotten.len();

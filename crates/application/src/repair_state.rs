@@ -14,6 +14,7 @@ use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::observe::{observe_within, record_planned};
+use crate::presence_facts::leave_tree_facts;
 use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::unmask_version::unmask_version;
@@ -168,9 +169,8 @@ fn forget_missing(
         let is_leaf = tree.children(node.id).all(|child| gone.contains(&child.id));
         if node.content == Content::Missing && is_leaf {
             gone.push(node.id);
-            facts.push(Fact::NodeRemoved {
-                node: Box::new(node.clone()),
-            });
+            // Forgotten is what people see; if the file ever returns, its history does too.
+            facts.extend(leave_tree_facts(ctx, &*tx, &tree, node, ctx.clock.now())?);
             names.push(tree.alias_path(node));
         }
     }

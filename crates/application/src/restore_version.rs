@@ -5,6 +5,8 @@
 
 use domain::expected_version::ExpectedVersions;
 use domain::ids::{NodeId, VersionHash};
+use domain::node::{Content, Node};
+use domain::node_reference::NodeReference;
 use domain::observation::{ObservedContent, ObservedFile, OwningNode, facts_from_observations};
 use domain::operation::Verb;
 use domain::ports::Transaction;
@@ -14,12 +16,14 @@ use domain::version::{canonical_hash, pick_version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::absent_nodes::find_absent_by_name;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::list_versions::load_version_entries;
 use crate::locate::{load_node, load_node_path, load_parent};
-use crate::observe::{with_observed_node_files, write_backup};
+use crate::observe::{record_planned, with_observed_files, with_observed_node_files, write_backup};
+use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::unmask_version::unmask_version;
@@ -49,7 +53,7 @@ pub fn restore_version(
     // Identifies the request: `restore act-1 -1` repeated after a kill would otherwise do the
     // opposite, because `-1` now is the text that was replaced.
     let request = hash_request(&("restore", words));
-    with_observed_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
+    let restored = with_observed_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
         let [selector] = rest else {
             let name = words.join(" ");
             return Err(Failure::new(
@@ -72,6 +76,66 @@ pub fn restore_version(
             ));
         }
         ctx.with_planned_files(planned, |ctx| restore_text(ctx, planned, tx, id, version))
+    });
+    match restored {
+        // Also for a plan that is not in the working tree: an untracked file that was deleted is
+        // in no commit, and this is the only way back to its text.
+        Err(failure) if failure.kind == FailureKind::NotFound => {
+            restore_absent(ctx, words, request)?.ok_or(failure)
+        }
+        restored => restored,
+    }
+}
+
+/// Restores a version of an absent node into its file, with which the node returns; `None` if no
+/// absent node has that name.
+fn restore_absent(
+    ctx: &Context<'_>,
+    words: &[String],
+    request: VersionHash,
+) -> Result<Option<RestoreOutcome>, Failure> {
+    let (reference, rest) = NodeReference::parse_words(words, ctx.profiles)?;
+    let [selector] = rest else {
+        return Ok(None);
+    };
+    let name = reference.joined_name();
+    if find_absent_by_name(&*ctx.store.begin_read()?, &name)?.is_none() {
+        return Ok(None);
+    }
+    with_observed_files(ctx, ScanScope::Everything, Some(request), |planned, tx| {
+        let Some((_, absent)) = find_absent_by_name(&*tx, &name)? else {
+            return Ok(None);
+        };
+        let Some(file) = absent.node.path.clone() else {
+            return Ok(None);
+        };
+        // Its last text counts as an earlier one: `-1` is what was there last.
+        let gone = Node {
+            content: Content::Missing,
+            ..absent.node
+        };
+        let entries = load_version_entries(&*tx, &gone)?;
+        let version = pick_version(&gone.alias, &entries, selector)?.version.hash;
+        let text = unmask_version(ctx, &*tx, version, &file)?;
+        planned.put_file(&file, Some(&text))?;
+        let summary = format!("restore {} to {}", absent.name, version.short_hex());
+        let operation = record_planned(ctx, tx, planned, Verb::Restore, summary, Vec::new())?;
+        let Some(operation) = operation.filter(|_| matches!(tx.load_node(gone.id), Ok(Some(_))))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(RestoreOutcome {
+            success: true,
+            restored: version,
+            backup: None,
+            node: load_node_view(&*tx, gone.id)?,
+            cascade: CascadeView {
+                success: true,
+                invalidated_entities: Vec::new(),
+                reinstated_entities: Vec::new(),
+                operation,
+            },
+        }))
     })
 }
 

@@ -4,6 +4,8 @@ use application::approve::{ApproveRequest, approve_node};
 use application::comment::{add_comment, list_comments};
 use application::list_versions::list_versions;
 use application::move_node::{MoveRequest, move_node};
+use application::rebuild_state::rebuild_state;
+use application::restore_version::restore_version;
 use application::show_node::show_node;
 use application::show_tree::show_tree;
 use application::{Context, FailureKind, Notice};
@@ -325,6 +327,34 @@ fn a_plan_that_was_moved_and_rewritten_is_offered_and_taken_over_on_request() {
     let comments = list_comments(&here.ctx(), &words("chapter-08")).unwrap();
     assert_eq!(comments.len(), 1);
     assert!(here.look().is_empty());
+}
+
+#[test]
+fn an_untracked_plan_that_was_deleted_can_be_restored() {
+    let here = Repository::new(World::with_story());
+    let id = here.id("scene-0101");
+    here.world.files.delete(SCENE);
+    here.git.set_index(&[], &[SCENE.to_owned()]);
+    here.look();
+    assert_eq!(here.id("scene-0101"), None);
+    restore_version(&here.ctx(), &words("scene-0101 -1"), None).unwrap();
+    assert_eq!(
+        here.world.files.text(SCENE).as_deref(),
+        Some("# scene-0101\n")
+    );
+    assert_eq!(here.id("scene-0101"), id);
+    assert_eq!(here.status("scene-0101"), Status::Approved);
+}
+
+#[test]
+fn a_rebuild_without_a_plan_does_not_lose_its_approval() {
+    let here = Repository::new(World::with_story());
+    let text = here.world.files.text(SCENE).unwrap();
+    here.world.files.delete(SCENE);
+    rebuild_state(&here.ctx()).unwrap();
+    assert_eq!(here.id("scene-0101"), None);
+    here.world.files.edit(SCENE, &text);
+    assert_eq!(here.status("scene-0101"), Status::Approved);
 }
 
 /// One step of a life with branches.
