@@ -52,12 +52,21 @@ pub(crate) fn observe_then_read<'s>(
     }
     // A store has one open snapshot at a time, and the write lock may not be taken under it.
     drop(snapshot);
+    record_then_read(ctx, scope, seen.is_unchanged())
+}
+
+/// Records the changes in `scope` and returns an up-to-date snapshot.
+fn record_then_read<'s>(
+    ctx: &Context<'s>,
+    scope: ScanScope,
+    is_unchanged: bool,
+) -> Result<Box<dyn Snapshot + 's>, Failure> {
     match record_changes(ctx, scope) {
         Ok(()) => {}
         // A state that cannot be written can still be read, with a notice. Damage and conflicts are
         // left to the edge, which repairs or retries.
         Err(failure) if !failure.needs_runner() && !failure.is_rejection() => {
-            if !seen.is_unchanged() {
+            if !is_unchanged {
                 ctx.push_notice(Notice::NotRecorded {
                     why: failure.message,
                 });
@@ -227,7 +236,9 @@ pub(crate) fn observe_plans<'s>(
         return Ok((snapshot, Tree::new(nodes)));
     }
     drop(snapshot);
-    let snapshot = observe_then_read(ctx, ScanScope::Everything)?;
+    // Not scanned a second time before the lock is taken: a checkout may have changed hundreds of
+    // files.
+    let snapshot = record_then_read(ctx, ScanScope::Everything, seen.is_unchanged())?;
     let tree = Tree::new(snapshot.nodes_outside(&[domain::trail::PROFILE])?);
     Ok((snapshot, tree))
 }

@@ -1,6 +1,6 @@
 //! One-line summary of observed changes, for the log and for notices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use domain::fact::Fact;
 use domain::ids::NodeId;
@@ -35,6 +35,11 @@ pub(crate) fn summarise_changes(tree: &Tree, seen: &ScanResult, facts: &[Fact]) 
         .iter()
         .map(|returned| returned.absent.node.id)
         .collect();
+    let absent: HashMap<NodeId, &str> = seen
+        .absent
+        .iter()
+        .map(|plan| (plan.node.id, plan.name.as_str()))
+        .collect();
     for fact in facts {
         let (group, what) = match fact {
             Fact::NodeAdded { node } if back.contains(&node.id) => (1, node.alias.clone()),
@@ -54,11 +59,8 @@ pub(crate) fn summarise_changes(tree: &Tree, seen: &ScanResult, facts: &[Fact]) 
             },
             Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (3, name(node)),
             Fact::NodeRemoved { node } => {
-                let absent = seen.absent.iter().find(|plan| plan.node.id == node.id);
-                (
-                    6,
-                    absent.map_or(node.alias.clone(), |plan| plan.name.clone()),
-                )
+                let name = absent.get(&node.id).copied().unwrap_or(&node.alias);
+                (6, name.to_owned())
             }
             _ => continue,
         };

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fact::Fact;
 use crate::ids::{CanonicalHash, NodeId};
 use crate::node::Node;
 use crate::record::Recorded;
@@ -41,6 +42,23 @@ impl AbsentNode {
                 .strip_suffix(name)
                 .is_some_and(|above| above.ends_with('/'))
     }
+}
+
+/// Returns the nodes that left the list of absent ones by these facts.
+#[must_use]
+pub fn returned_nodes(facts: &[Fact]) -> BTreeSet<NodeId> {
+    facts
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::RecordChanged {
+                record,
+                before: Some(before),
+                after: None,
+            } if record.kind == AbsentNode::KIND => before.get("node")?.get("id")?.as_u64(),
+            _ => None,
+        })
+        .filter_map(|id| u32::try_from(id).ok().map(NodeId))
+        .collect()
 }
 
 /// Returns the record key of an absent node; `place` is its file, or [`item_place`].

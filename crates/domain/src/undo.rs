@@ -15,7 +15,7 @@ use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, NodeStatus};
 use crate::operation::{Operation, Verb};
 use crate::plan_document::DocumentRecord;
-use crate::presence::AbsentNode;
+use crate::presence::{AbsentNode, returned_nodes};
 use crate::record::{RecordKey, Recorded};
 use crate::tree::{FactMismatch, Tree};
 
@@ -103,9 +103,10 @@ pub fn decide_undo(
     for operation in operations {
         refuse_verb(operation)?;
         let mut plan_files = BTreeSet::new();
+        let returned = returned_nodes(&operation.facts);
         for fact in operation.facts.iter().rev() {
             // Git moved these files, and the journal cannot move them back.
-            if operation.verb == Verb::Observe && is_about_presence(operation, fact) {
+            if operation.verb == Verb::Observe && is_about_presence(fact, &returned) {
                 continue;
             }
             // The files are still there: the next observation would only add the nodes again.
@@ -157,16 +158,12 @@ pub fn decide_undo(
 }
 
 /// Whether a fact only says which plans are in the working tree, and under which name.
-fn is_about_presence(operation: &Operation, fact: &Fact) -> bool {
-    let is_absent_record = |fact: &Fact| matches!(fact, Fact::RecordChanged { record, .. } if record.kind == AbsentNode::KIND);
+fn is_about_presence(fact: &Fact, returned: &BTreeSet<NodeId>) -> bool {
     match fact {
         Fact::NodeRenamed { .. } | Fact::NodeRemoved { .. } => true,
-        Fact::NodeAdded { node } => operation.facts.iter().any(|other| {
-            is_absent_record(other)
-                && matches!(other, Fact::RecordChanged { before: Some(before), .. }
-                    if before["node"]["id"] == node.id.0)
-        }),
-        other => is_absent_record(other),
+        Fact::NodeAdded { node } => returned.contains(&node.id),
+        Fact::RecordChanged { record, .. } => record.kind == AbsentNode::KIND,
+        _ => false,
     }
 }
 

@@ -5,8 +5,7 @@ use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
 use domain::planning_prompt::Ancestor;
 use domain::ports::Snapshot;
-use domain::presence::AbsentNode;
-use domain::record::Recorded;
+use domain::presence::returned_nodes;
 use domain::session_memory::SessionMemory;
 use domain::text::count_with_noun;
 
@@ -87,16 +86,11 @@ pub(super) fn describe_operations(
 /// Returns the plans whose text changed, without those that only became stale or came back with
 /// their branch.
 fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
-    let is_returned = |node: &Node| {
-        facts.iter().any(|fact| {
-            matches!(fact, Fact::RecordChanged { record, before: Some(before), after: None }
-                if record.kind == AbsentNode::KIND && before["node"]["id"] == node.id.0)
-        })
-    };
+    let returned = returned_nodes(facts);
     let mut found = Vec::new();
     for fact in facts {
         let id = match fact {
-            Fact::NodeAdded { node } if is_returned(node) => continue,
+            Fact::NodeAdded { node } if returned.contains(&node.id) => continue,
             Fact::NodeAdded { node } => node.id,
             Fact::ContentChanged { node, .. } => *node,
             _ => continue,

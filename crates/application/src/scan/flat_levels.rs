@@ -212,14 +212,16 @@ impl Scanner<'_, '_> {
 
     /// Returns the tickets that are not here because git does not track them here.
     fn find_gone_tickets(&self, tickets: &[&Node]) -> HashSet<NodeId> {
-        let is_missing = |id: NodeId| {
-            self.still_missing.contains(&id)
-                || self.survey.sightings.iter().any(|sighting| {
-                    sighting.place == OwningNode::Known(id)
-                        && sighting.found == ObservedContent::Missing
-                })
-        };
-        let missing: Vec<&&Node> = tickets.iter().filter(|node| is_missing(node.id)).collect();
+        let seen = self.survey.sightings.iter();
+        let missing: HashSet<NodeId> = seen
+            .filter(|sighting| sighting.found == ObservedContent::Missing)
+            .map(|sighting| sighting.place.node_id())
+            .chain(self.still_missing.iter().copied())
+            .collect();
+        let missing: Vec<&&Node> = tickets
+            .iter()
+            .filter(|node| missing.contains(&node.id))
+            .collect();
         let files: Vec<String> = missing
             .iter()
             .map(|node| node.path.clone().unwrap_or_default())
@@ -256,14 +258,16 @@ impl Scanner<'_, '_> {
         fresh: &[NewFile],
     ) -> HashMap<String, Option<String>> {
         let mut wants: HashMap<String, (Option<String>, String)> = HashMap::new();
+        let sightings = self.survey.sightings.iter();
+        let seen: HashMap<NodeId, &ObservedContent> = sightings
+            .filter_map(|sighting| match &sighting.place {
+                OwningNode::Known(id) => Some((*id, &sighting.found)),
+                _ => None,
+            })
+            .collect();
         for node in known.values() {
-            let seen = self
-                .survey
-                .sightings
-                .iter()
-                .find(|sighting| sighting.place == OwningNode::Known(node.id));
             // The text on disk counts before the recorded one: this scan may just have read it.
-            let parent = match seen.map(|sighting| &sighting.found) {
+            let parent = match seen.get(&node.id).copied() {
                 Some(found @ ObservedContent::Text { .. }) => named_parent(found),
                 _ => node
                     .description
