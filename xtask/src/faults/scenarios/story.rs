@@ -28,6 +28,13 @@ printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin much later.\
 tl status
 ";
 
+/// A scene that is gone, and another one that is too different to be recognised.
+const MOVED_AND_REWRITTEN: &str = "\
+rm acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md
+printf '# Another scene\\n\\nRewritten.\\n' > acts/act-1/chapters/chapter-01/scenes/scene-0103-blueprint.md
+tl status
+";
+
 pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     vec![
@@ -73,6 +80,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             &STORY,
             "",
             "tl progress scene-0101 active",
+        ),
+        s(
+            "move",
+            &["move"],
+            &STORY,
+            MOVED_AND_REWRITTEN,
+            "tl move --was scene-0101 scene-0103",
         ),
         s(
             "restore",
