@@ -210,6 +210,18 @@ fn is_claim_active(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim, now: 
     claim.is_active(now, heard.map(Timestamp::from_millis), lease_millis(ctx))
 }
 
+/// Whether a session was active within the lease time. A session that crashed sends no end, but is
+/// silent from then on.
+pub(crate) fn is_session_live(ctx: &Context<'_>, state: &dyn Snapshot, session: &str) -> bool {
+    let heard: Option<i64> = state
+        .load_note(&activity_key(session))
+        .ok()
+        .flatten()
+        .and_then(|text| text.parse().ok());
+    let now = read_store_time(ctx, state).unwrap_or_else(|_| ctx.clock.now());
+    heard.is_some_and(|heard| now.as_millis() - heard <= lease_millis(ctx))
+}
+
 /// Returns the lease time in milliseconds.
 fn lease_millis(ctx: &Context<'_>) -> i64 {
     i64::try_from(ctx.policy.claim_lease_minutes.saturating_mul(60_000)).unwrap_or(i64::MAX)

@@ -8,9 +8,10 @@ use domain::ports::{ChangedLines, GitHead, Snapshot, Transaction};
 use domain::session_memory::WorkMemory;
 use domain::work::uncommitted::{
     AUTHORS_NOTE_KEY, Authors, Uncommitted, count_uncommitted_lines, is_excluded,
-    replace_file_counts,
+    replace_file_counts, with_other_halves,
 };
 
+use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -21,7 +22,11 @@ pub(crate) fn count_uncommitted(
 ) -> (Option<Uncommitted>, Option<String>) {
     match list_changed_files(ctx) {
         Ok(changed) => (
-            Some(count_session_lines(ctx, &load_authors(state), &changed)),
+            Some(count_session_lines(
+                ctx,
+                &load_authors(ctx, state),
+                &changed,
+            )),
             None,
         ),
         Err(why) => (None, Some(why)),
@@ -72,7 +77,7 @@ pub(crate) fn load_uncommitted(
         .as_ref()
         .filter(|_| memory.head.as_deref() == head && head.is_some())
     {
-        let found = count_session_lines(ctx, &load_authors(state), noted);
+        let found = count_session_lines(ctx, &load_authors(ctx, state), noted);
         // A noted count above the limit is verified, because a block on outdated numbers cannot be
         // resolved by the agent. One below it may be stale as well, but is corrected after the
         // edit.
@@ -83,7 +88,7 @@ pub(crate) fn load_uncommitted(
     let changed = list_changed_files(ctx).ok();
     let found = changed
         .as_ref()
-        .map(|changed| count_session_lines(ctx, &load_authors(state), changed));
+        .map(|changed| count_session_lines(ctx, &load_authors(ctx, state), changed));
     memory.uncommitted = changed;
     memory.head = head.map(str::to_owned);
     found
@@ -108,9 +113,11 @@ pub(crate) fn recount_after_call(
         .filter(|_| is_countable && !moved && !call.may_change_anything());
     if let Some(known) = &mut memory.uncommitted
         && !files.is_empty()
-        && let Ok(counted) = ctx.git.count_uncommitted_lines(files)
     {
-        replace_file_counts(known, files, counted);
+        let paths = with_other_halves(known, files);
+        if let Ok(counted) = ctx.git.count_uncommitted_lines(&paths) {
+            replace_file_counts(known, &paths, counted);
+        }
     }
 }
 
@@ -144,11 +151,29 @@ pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
         })
 }
 
-/// Loads which session wrote which file, as far as hooks have seen it.
-pub(crate) fn load_authors(state: &dyn Snapshot) -> Authors {
+/// Loads which live session wrote which file, as far as hooks have seen it. Files of a session that
+/// ended have no writer any more: its uncommitted lines count for whoever works on.
+pub(crate) fn load_authors(ctx: &Context<'_>, state: &dyn Snapshot) -> Authors {
     let note = state.load_note(AUTHORS_NOTE_KEY).ok().flatten();
-    note.and_then(|body| serde_json::from_str(&body).ok())
-        .unwrap_or_default()
+    let mut authors: Authors = note
+        .and_then(|body| serde_json::from_str(&body).ok())
+        .unwrap_or_default();
+    authors.forget_writers(&|session| {
+        session != ctx.session && !claim_node::is_session_live(ctx, state, session)
+    });
+    authors
+}
+
+/// Forgets the files of a session that ends now.
+pub(crate) fn release_uncommitted_files(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<(), Failure> {
+    let mut authors = load_authors(ctx, &*tx);
+    match authors.forget_writers(&|session| session == ctx.session) {
+        true => save_authors(ctx, tx, &authors),
+        false => Ok(()),
+    }
 }
 
 /// Saves which session wrote which file.
@@ -175,7 +200,7 @@ pub(crate) fn has_committed_since(
     if then == now {
         return Ok(false);
     }
-    let authors = load_authors(state);
+    let authors = load_authors(ctx, state);
     let moves = ctx.git.head_moves_since(then)?.unwrap_or_default();
     Ok(moves
         .iter()

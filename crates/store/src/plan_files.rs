@@ -505,13 +505,9 @@ impl DiskFiles {
     }
 }
 
-/// Whether the next change is certain to alter a stamp, given timestamps with a granularity of at
-/// most `tick_ns`.
-pub(crate) fn is_stamp_settled(stamp: &FileStamp, tick_ns: i64) -> bool {
-    is_stamp_settled_at(stamp, tick_ns, wall_clock_ns())
-}
-
-fn is_stamp_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
+/// Whether every change from the moment `now_ns` on is certain to alter a stamp, given timestamps
+/// with a granularity of at most `tick_ns`.
+pub(crate) fn is_stamp_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
     // Both times: `mtime` can be set back by the user, `ctime` cannot.
     let newest = stamp.modified_ns.max(stamp.changed_ns);
     // Whole seconds in both are taken as a coarse file system. A false match costs one read.
@@ -528,7 +524,7 @@ fn is_stamp_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
     clippy::disallowed_methods,
     reason = "a stamp is compared with the clock that produced it"
 )]
-fn wall_clock_ns() -> i64 {
+pub(crate) fn wall_clock_ns() -> i64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .ok()

@@ -307,8 +307,7 @@ impl Git for FakeGit {
             .map(|(path, lines)| ChangedLines {
                 path: path.clone(),
                 added: *lines,
-                removed: 0,
-                untracked: false,
+                ..ChangedLines::default()
             })
             .collect())
     }

@@ -154,6 +154,7 @@ pub(super) fn handle_end(
         ctx.clock.now(),
     )?;
     host_sessions::register_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
+    crate::uncommitted::release_uncommitted_files(ctx, &mut *tx)?;
     tx.commit()?;
     Ok(EventOutcome::default())
 }

@@ -347,7 +347,7 @@ pub(super) fn record_finished_call(
     let noted = load_work_memory(&*tx, &ctx.session)?;
     let mut memory = noted.clone();
     let head = head_commit(ctx);
-    let known_authors = load_authors(&*tx);
+    let known_authors = load_authors(ctx, &*tx);
     let mut authors = known_authors.clone();
     let lines_before = memory
         .uncommitted

@@ -217,6 +217,47 @@ fn what_tools_make_and_removed_lines_count_as_they_should() {
 }
 
 #[test]
+fn a_moved_file_and_files_of_ours_do_not_count() {
+    let project = tickets();
+    let session = at_work(&project);
+    project.write("src/old.rs", lines(600));
+    assert!(project.shell("git add src && git commit -q -m 'chore: old'"));
+    for command in [
+        "git mv src/old.rs src/new.rs",
+        "git reset -q --hard && mv src/old.rs src/new.rs",
+    ] {
+        let _ = session.shell(command);
+        passes(&may_write(&project, &session, "src/c.rs"));
+        assert_eq!(flat(&project, "s")["locSinceCommit"], json!(0), "{command}");
+    }
+    // An edit of the moved file counts as that edit.
+    let (_, after) = session.write("src/new.rs", &format!("{}two\nmore\n", lines(600)));
+    assert!(after.expect("written").context().is_none());
+    assert_eq!(flat(&project, "s")["locSinceCommit"], json!(2));
+    for ours in [".mcp.json", ".claude/settings.json", "opencode.json"] {
+        project.write(ours, lines(500));
+    }
+    let _ = session.shell("true");
+    passes(&may_write(&project, &session, "src/c.rs"));
+    assert_eq!(flat(&project, "s")["locSinceCommit"], json!(2));
+}
+
+#[test]
+fn lines_of_an_ended_session_are_the_next_ones() {
+    let project = tickets();
+    for (name, total) in [("one", 390), ("two", 780)] {
+        as_session(&project, name, &["focus", "enter", "017a"]);
+        let session = project.session(name);
+        let (_, after) = session.write(&format!("src/{name}.rs"), &lines(390));
+        assert!(after.is_some());
+        assert_eq!(flat(&project, name)["locSinceCommit"], json!(total));
+        let _ = session.event("SessionEnd", json!({ "reason": "other" }));
+    }
+    let session = project.session("three");
+    blocked("loc", &may_write(&project, &session, "src/c.rs"));
+}
+
+#[test]
 fn a_checkout_or_reset_clears_nothing_that_a_commit_should() {
     let project = tickets();
     let session = at_work(&project);

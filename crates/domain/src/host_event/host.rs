@@ -10,6 +10,8 @@ struct HostTraits {
     display_name: &'static str,
     /// Folders with the host's settings in a project.
     settings_folders: &'static [&'static str],
+    /// Settings files beside those folders.
+    settings_files: &'static [&'static str],
     accepts_context_before_tools: bool,
     restarts_after_compaction: bool,
     needs_stop_follow_up: bool,
@@ -22,6 +24,7 @@ struct HostTraits {
 const COMMON: HostTraits = HostTraits {
     display_name: "",
     settings_folders: &[],
+    settings_files: &[],
     accepts_context_before_tools: true,
     restarts_after_compaction: false,
     needs_stop_follow_up: false,
@@ -60,6 +63,7 @@ define_hosts! {
     ClaudeCode "claude-code" {
         display_name: "Claude Code",
         settings_folders: &[".claude/"],
+        settings_files: &[".mcp.json"],
         restarts_after_compaction: true,
     }
     Cursor "cursor" {
@@ -71,6 +75,7 @@ define_hosts! {
     OpenCode "opencode" {
         display_name: "OpenCode",
         settings_folders: &[".opencode/"],
+        settings_files: &["opencode.json"],
         accepts_context_before_tools: false,
     }
     Codex "codex" {
@@ -88,7 +93,8 @@ define_hosts! {
     }
     Copilot "copilot" {
         display_name: "GitHub Copilot CLI",
-        settings_folders: &[".agents/"],
+        settings_folders: &[".agents/", ".github/hooks/"],
+        settings_files: &[".mcp.json"],
         counts_bytes: true,
     }
 }
@@ -106,11 +112,15 @@ impl Host {
         self.traits().display_name
     }
 
-    /// Whether a path of the project lies in a folder with the host's settings.
+    /// Whether a path of the project is a settings file of the host or lies in a folder of them.
     #[must_use]
     pub fn has_settings_at(self, path: &str) -> bool {
-        let folders = self.traits().settings_folders;
-        folders.iter().any(|folder| path.starts_with(folder))
+        let traits = self.traits();
+        traits.settings_files.contains(&path)
+            || traits
+                .settings_folders
+                .iter()
+                .any(|folder| path.starts_with(folder))
     }
 
     /// Whether context from a hook before a tool call reaches the model.

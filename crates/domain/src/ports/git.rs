@@ -64,13 +64,20 @@ pub enum TrackedState {
 }
 
 /// Number of uncommitted changed lines of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ChangedLines {
     /// Relative to the project.
     pub path: String,
     pub added: u64,
     pub removed: u64,
     pub untracked: bool,
+    /// The former path of a moved file. Its lines are counted against the content it had there,
+    /// and the former path has no entry of its own.
+    pub moved_from: Option<String>,
+    /// Whether the committed attributes mark the file as generated (`linguist-generated`) or as
+    /// one without a readable diff (`-diff`).
+    pub generated: bool,
 }
 
 /// Read access to the git repository.
@@ -112,7 +119,8 @@ pub trait Git {
     /// Counts the changed lines of every project file that differs from HEAD, including untracked
     /// files, excluding ignored ones and `.throughline`. Starts one process.
     ///
-    /// With `paths` only those are counted, which is much cheaper in a large repository.
+    /// With `paths` only those are counted, which is much cheaper in a large repository. A move is
+    /// then recognised only if both its paths are named.
     ///
     /// # Errors
     /// When git is not installed or fails.

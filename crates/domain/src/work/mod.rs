@@ -2,6 +2,7 @@
 
 pub mod claim;
 pub mod evidence;
+pub mod file_moves;
 pub mod focus;
 pub mod guides;
 pub mod scenarios;

@@ -67,6 +67,22 @@ impl Authors {
             .is_some_and(|author| author != session)
     }
 
+    /// Forgets the files of sessions that ended: what they left uncommitted is for the next session
+    /// to commit. Returns whether anything changed.
+    pub fn forget_writers(&mut self, has_ended: &dyn Fn(&str) -> bool) -> bool {
+        let sessions: BTreeSet<String> = self.files.values().flatten().cloned().collect();
+        // Asked once per session, not per file: the answer costs a read of the store.
+        let ended: BTreeSet<String> = sessions.into_iter().filter(|it| has_ended(it)).collect();
+        if ended.is_empty() {
+            return false;
+        }
+        self.files.retain(|_, writers| {
+            writers.retain(|writer| !ended.contains(writer));
+            !writers.is_empty()
+        });
+        true
+    }
+
     /// Whether a file was changed by other sessions only.
     fn is_only_by_others(&self, session: &str, file: &str) -> bool {
         self.files
@@ -100,7 +116,8 @@ pub fn count_uncommitted_lines(
     for file in changed {
         // A file that no session is known to have changed counts for everyone: an edit that hooks
         // did not see (an editor, a script) must not bypass the limit.
-        if counts(&file.path) && !authors.is_only_by_others(session, &file.path) {
+        let is_counted = !file.generated && counts(&file.path);
+        if is_counted && !authors.is_only_by_others(session, &file.path) {
             total.lines = total
                 .lines
                 .saturating_add(file.added)
@@ -111,13 +128,37 @@ pub fn count_uncommitted_lines(
     total
 }
 
+/// Adds the other path of every move that `paths` touches: a move is counted by both its paths.
+#[must_use]
+pub fn with_other_halves(known: &[ChangedLines], paths: &[String]) -> Vec<String> {
+    let mut all = paths.to_vec();
+    for file in known {
+        let Some(from) = &file.moved_from else {
+            continue;
+        };
+        let has = |path: &String| paths.contains(path);
+        for other in [from, &file.path] {
+            if (has(from) || has(&file.path)) && !all.contains(other) {
+                all.push(other.clone());
+            }
+        }
+    }
+    all
+}
+
 /// Replaces the counts of `paths` in the list of all changed files by new ones.
 pub fn replace_file_counts(
     known: &mut Vec<ChangedLines>,
     paths: &[String],
     counted: Vec<ChangedLines>,
 ) {
-    known.retain(|file| !paths.contains(&file.path));
+    // The former path of a newly found move is listed as deleted until now.
+    let is_left = |path: &String| {
+        counted
+            .iter()
+            .any(|file| file.moved_from.as_ref() == Some(path))
+    };
+    known.retain(|file| !paths.contains(&file.path) && !is_left(&file.path));
     known.extend(counted);
     // Sorted like git's own output, so that a merged list equals a full count.
     known.sort_by(|a, b| a.path.cmp(&b.path));
@@ -162,7 +203,10 @@ pub const GENERATED_FILE_PATTERNS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{Authors, GENERATED_FILE_PATTERNS, count_uncommitted_lines, is_excluded};
+    use super::{
+        Authors, GENERATED_FILE_PATTERNS, count_uncommitted_lines, is_excluded,
+        replace_file_counts, with_other_halves,
+    };
     use crate::ports::ChangedLines;
 
     #[test]
@@ -190,7 +234,7 @@ mod tests {
             path: path.to_owned(),
             added,
             removed: 1,
-            untracked: false,
+            ..ChangedLines::default()
         };
         let changed = [
             line("a", 10),
@@ -216,5 +260,66 @@ mod tests {
             count_uncommitted_lines(&changed, &Authors::default(), "one", &counts).lines,
             11 + 101 + 1_001
         );
+    }
+    #[test]
+    fn lines_of_an_ended_session_count_for_the_next_one() {
+        let changed = [ChangedLines {
+            path: "a".to_owned(),
+            added: 390,
+            ..ChangedLines::default()
+        }];
+        let mut authors = Authors::default();
+        authors.record_writes("one", &["a".to_owned()]);
+        let count =
+            |authors: &Authors| count_uncommitted_lines(&changed, authors, "two", &|_| true).lines;
+        assert!(!authors.forget_writers(&|_| false));
+        assert_eq!(count(&authors), 0);
+        assert!(authors.forget_writers(&|session| session == "one"));
+        assert_eq!(count(&authors), 390);
+    }
+
+    #[test]
+    fn generated_files_count_neither_lines_nor_files() {
+        let changed = [ChangedLines {
+            path: "api.rs".to_owned(),
+            added: 900,
+            generated: true,
+            ..ChangedLines::default()
+        }];
+        let found = count_uncommitted_lines(&changed, &Authors::default(), "s", &|_| true);
+        assert_eq!((found.lines, found.files, found.anything), (0, 0, true));
+    }
+
+    #[test]
+    fn recounting_one_path_of_a_move_recounts_the_other() {
+        let entry = |path: &str, added, moved_from: Option<&str>| ChangedLines {
+            path: path.to_owned(),
+            added,
+            moved_from: moved_from.map(str::to_owned),
+            ..ChangedLines::default()
+        };
+        let known = vec![entry("new", 3, Some("old")), entry("other", 1, None)];
+        let words =
+            |list: &[&str]| -> Vec<String> { list.iter().map(|it| (*it).to_owned()).collect() };
+        assert_eq!(
+            with_other_halves(&known, &words(&["new"])),
+            words(&["new", "old"])
+        );
+        assert_eq!(
+            with_other_halves(&known, &words(&["old"])),
+            words(&["old", "new"])
+        );
+        assert_eq!(
+            with_other_halves(&known, &words(&["other"])),
+            words(&["other"])
+        );
+        // A deleted file whose content turns up elsewhere has no entry any more.
+        let mut known = vec![entry("old", 0, None)];
+        replace_file_counts(
+            &mut known,
+            &words(&["new"]),
+            vec![entry("new", 0, Some("old"))],
+        );
+        assert_eq!(known, [entry("new", 0, Some("old"))]);
     }
 }

@@ -188,3 +188,22 @@ impl HostFile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{HookSetup, Host, host_files};
+
+    /// Files that are written at installation count as settings: their lines are nobody's work.
+    #[test]
+    fn every_installed_file_is_a_settings_file_of_its_host() {
+        let setup = HookSetup {
+            program: "tl".to_owned(),
+            strict: false,
+        };
+        for host in Host::ALL {
+            for file in host_files(host, &setup) {
+                assert!(host.has_settings_at(&file.path), "{}", file.path);
+            }
+        }
+    }
+}

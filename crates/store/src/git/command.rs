@@ -9,6 +9,8 @@
 //! overridden by an empty one, which git skips. An empty `textconv` program would not be skipped,
 //! so there no diff is requested that may run one (`uncommitted.rs`).
 //!
+//! `attributes.rs` alone looks attributes up in HEAD, with `git check-attr`, which runs nothing.
+//!
 //! Content is therefore compared as it is on disk. A file that a filter changes (Git LFS,
 //! `git-crypt`) counts with all its lines once it is touched, or as binary with none; line endings
 //! that git converts are left out of the count (`DIFF_ARGUMENTS`). Counting too much is the safe

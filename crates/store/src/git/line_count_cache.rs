@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 use super::index::{self, IndexStat};
 use super::repository_paths::RepositoryPaths;
 use super::uncommitted::{UncommittedLines, count_file_lines};
-use super::{head, named_files};
+use super::{attributes, head, named_files};
 use crate::layout::STATE_FOLDER;
-use crate::plan_files::{each_entry, file_stamp, is_stamp_settled};
+use crate::plan_files::{each_entry, file_stamp, is_stamp_settled_at, wall_clock_ns};
 use crate::scan_cache::ScanCache as Noted;
 
 /// Maximum number of changed files that are recounted by name; with more, everything is counted.
@@ -55,8 +55,46 @@ struct CachedCount {
     added: u64,
     removed: u64,
     untracked: bool,
+    /// The former path of a moved file.
+    #[serde(default)]
+    moved_from: Option<String>,
+    #[serde(default)]
+    generated: bool,
     /// Whether the content differs from the commit; otherwise only the stat data does.
     differs: bool,
+}
+
+impl CachedCount {
+    /// Returns the entry of a file with this count; without one its content is as committed.
+    fn from_lines(looks: FileStat, lines: Option<&ChangedLines>) -> Self {
+        let (counted, differs) = (lines.cloned().unwrap_or_default(), lines.is_some());
+        Self {
+            looks,
+            added: counted.added,
+            removed: counted.removed,
+            untracked: counted.untracked,
+            moved_from: counted.moved_from,
+            generated: counted.generated,
+            differs,
+        }
+    }
+}
+
+/// The moment a count began, with the commit it is relative to.
+///
+/// Git reads the files in an unknown order while it counts. A file or folder that changes after
+/// this moment may have been read before or after the change, so its stat data is not cached.
+pub(super) struct CountStart {
+    head: GitHead,
+    at_ns: i64,
+}
+
+impl CountStart {
+    pub(super) fn take(place: &RepositoryPaths) -> Result<Self, StoreFault> {
+        let head = head::resolve_head(place)?;
+        let at_ns = wall_clock_ns();
+        Ok(Self { head, at_ns })
+    }
 }
 
 /// The cache's content, stored as the mark of the folder scan.
@@ -86,7 +124,10 @@ fn cache_path(place: &RepositoryPaths) -> PathBuf {
 
 /// Returns the uncommitted lines from the cache, after recounting the files that changed; starts at
 /// most one process.
-pub(super) fn look_up_cached_counts(place: &RepositoryPaths) -> Result<CacheLookup, StoreFault> {
+pub(super) fn look_up_cached_counts(
+    place: &RepositoryPaths,
+    start: &CountStart,
+) -> Result<CacheLookup, StoreFault> {
     let not = || Ok(CacheLookup::Not { unlike: Vec::new() });
     let root = open_folder(&place.project)?;
     let Some(looked) = Noted::default().find_changes(&cache_path(place), &root, 0, stat_path)
@@ -97,7 +138,7 @@ pub(super) fn look_up_cached_counts(place: &RepositoryPaths) -> Result<CacheLook
         return not();
     };
     // Counts are relative to HEAD: after a commit or a checkout none of them holds.
-    if head::resolve_head(place)? != GitHead::At(kept.head.clone()) {
+    if start.head != GitHead::At(kept.head.clone()) {
         return not();
     }
     let Some(unlike) = find_index_mismatches(place, kept.head.len() / 2)? else {
@@ -106,7 +147,7 @@ pub(super) fn look_up_cached_counts(place: &RepositoryPaths) -> Result<CacheLook
     // Stat before the count below, so that an edit in between makes the entry stale, not wrong.
     let mut others: BTreeMap<String, FileStat> = BTreeMap::new();
     for path in unlike.iter().chain(kept.files.keys()) {
-        let now = stat_file(&root, path);
+        let now = stat_file(&root, path, start.at_ns);
         if now == FileStat::Unsure
             || kept
                 .files
@@ -118,52 +159,73 @@ pub(super) fn look_up_cached_counts(place: &RepositoryPaths) -> Result<CacheLook
     }
     // A changed `.gitignore` or `.gitattributes` changes how other files count.
     let decides = |path: &String| path.ends_with(".gitignore") || path.ends_with(".gitattributes");
-    if others.len() > MAX_RECOUNTED_FILES || others.keys().any(decides) {
+    if others.len() > MAX_RECOUNTED_FILES
+        || others.keys().any(decides)
+        || may_change_moves(&kept, others.keys())
+    {
         return Ok(CacheLookup::Not { unlike });
     }
     if !others.is_empty() {
-        // Untracked files are counted here without a process; git counts the tracked ones only.
-        let is_new = |path: &&String| {
-            kept.files
-                .get(*path)
-                .is_some_and(|counted| counted.untracked)
+        let Some(found) = recount_files(place, &kept, &others)? else {
+            return not();
         };
-        let (new, followed): (Vec<&String>, Vec<&String>) = others.keys().partition(is_new);
-        let followed: Vec<String> = followed.into_iter().cloned().collect();
-        let counted = if followed.is_empty() {
-            Some(Vec::new())
-        } else {
-            named_files::count_tracked_lines(place, &followed)?
-        };
-        let Some(counted) = counted else { return not() };
-        let mut found: Vec<(String, CachedCount)> = Vec::new();
-        for path in new {
-            let added = count_file_lines(&place.project.join(path));
-            let one = CachedCount {
-                looks: others[path],
-                added,
-                removed: 0,
-                untracked: true,
-                differs: true,
-            };
-            found.push((path.clone(), one));
+        for (path, looks) in &others {
+            let lines = found.iter().find(|lines| lines.path == *path);
+            let one = CachedCount::from_lines(*looks, lines);
+            kept.files.insert(path.clone(), one);
         }
-        for path in followed {
-            let lines = counted.iter().find(|lines| lines.path == path);
-            let (added, removed) = lines.map_or((0, 0), |lines| (lines.added, lines.removed));
-            let one = CachedCount {
-                looks: others[&path],
-                added,
-                removed,
-                untracked: false,
-                differs: lines.is_some(),
-            };
-            found.push((path, one));
-        }
-        kept.files.extend(found);
-        write_count_cache(place, &root, &kept)?;
+        write_count_cache(place, &root, &kept, start)?;
     }
     Ok(CacheLookup::Stands(to_changed_lines(&kept)))
+}
+
+/// Whether a change of these files may begin or end a move, which only a full count finds: one of
+/// them is part of a move, or it is new while another file is gone.
+fn may_change_moves<'p>(kept: &CachedCounts, mut paths: impl Iterator<Item = &'p String>) -> bool {
+    let is_left = |path: &String| {
+        let moves = kept
+            .files
+            .values()
+            .filter_map(|file| file.moved_from.as_ref());
+        moves.into_iter().any(|from| from == path)
+    };
+    let has_gone = kept
+        .files
+        .iter()
+        .any(|(path, file)| file.looks == FileStat::Gone && file.differs && !is_left(path));
+    paths.any(|path| {
+        let known = kept.files.get(path);
+        is_left(path)
+            || known.is_some_and(|file| file.moved_from.is_some())
+            || (has_gone && known.is_some_and(|file| file.untracked || file.removed == 0))
+    })
+}
+
+/// Counts a few files; `None` if git fails. Untracked files are counted here without a process, git
+/// counts the tracked ones only.
+fn recount_files(
+    place: &RepositoryPaths,
+    kept: &CachedCounts,
+    others: &BTreeMap<String, FileStat>,
+) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
+    let is_new = |path: &&String| kept.files.get(*path).is_some_and(|file| file.untracked);
+    let (new, followed): (Vec<&String>, Vec<&String>) = others.keys().partition(is_new);
+    let followed: Vec<String> = followed.into_iter().cloned().collect();
+    let mut found = Vec::new();
+    if !followed.is_empty() {
+        let Some(counted) = named_files::count_tracked_lines(place, &followed)? else {
+            return Ok(None);
+        };
+        found = counted;
+    }
+    found.extend(new.into_iter().map(|path| ChangedLines {
+        path: path.clone(),
+        added: count_file_lines(&place.project.join(path)),
+        untracked: true,
+        ..ChangedLines::default()
+    }));
+    attributes::mark_generated_files(place, &mut found)?;
+    Ok(Some(found))
 }
 
 /// Caches a full count. Files of `unlike` that git did not count have changed stat data only; they
@@ -172,47 +234,29 @@ pub(super) fn cache_line_counts(
     place: &RepositoryPaths,
     found: &UncommittedLines,
     unlike: &[String],
+    start: &CountStart,
 ) -> Result<(), StoreFault> {
-    let GitHead::At(head) = head::resolve_head(place)? else {
+    let GitHead::At(head) = start.head.clone() else {
         return Ok(());
     };
     let root = open_folder(&place.project)?;
-    let the_same = |path: &String| {
-        let looks = stat_file(&root, path);
-        (
-            path.clone(),
-            CachedCount {
-                looks,
-                added: 0,
-                removed: 0,
-                untracked: false,
-                differs: false,
-            },
-        )
+    // The former path of a moved file has no count, but is compared like one that has.
+    let left = found
+        .lines
+        .iter()
+        .filter_map(|lines| lines.moved_from.as_ref());
+    let uncounted = unlike.iter().chain(left).map(|path| (path, None));
+    let counted = found.lines.iter().map(|lines| (&lines.path, Some(lines)));
+    let files = uncounted.chain(counted).map(|(path, lines)| {
+        let looks = stat_file(&root, path, start.at_ns);
+        (path.clone(), CachedCount::from_lines(looks, lines))
+    });
+    let kept = CachedCounts {
+        head,
+        files: files.collect(),
+        ignored: found.ignored.iter().cloned().collect(),
     };
-    let mut files: BTreeMap<String, CachedCount> = unlike.iter().map(the_same).collect();
-    for lines in &found.lines {
-        let (looks, added, removed) = (stat_file(&root, &lines.path), lines.added, lines.removed);
-        files.insert(
-            lines.path.clone(),
-            CachedCount {
-                looks,
-                added,
-                removed,
-                untracked: lines.untracked,
-                differs: true,
-            },
-        );
-    }
-    write_count_cache(
-        place,
-        &root,
-        &CachedCounts {
-            head,
-            files,
-            ignored: found.ignored.iter().cloned().collect(),
-        },
-    )
+    write_count_cache(place, &root, &kept, start)
 }
 
 /// Returns the stat data of a few files, to be taken before they are counted.
@@ -221,7 +265,11 @@ pub(super) fn stat_files(
     paths: &[String],
 ) -> Result<Vec<FileStat>, StoreFault> {
     let root = open_folder(&place.project)?;
-    Ok(paths.iter().map(|path| stat_file(&root, path)).collect())
+    let now_ns = wall_clock_ns();
+    Ok(paths
+        .iter()
+        .map(|path| stat_file(&root, path, now_ns))
+        .collect())
 }
 
 /// Updates the cached counts of a few files. Best effort: without a cache file nothing happens.
@@ -238,21 +286,15 @@ pub(super) fn update_cached_counts(
         head::resolve_head(place)
             .is_ok_and(|head| head == at)
             .then_some(())?;
+        // A count by name knows nothing of moves. The stale entries that stay are recognised by
+        // their stat data.
+        if may_change_moves(&kept, paths.iter()) {
+            return None;
+        }
         for (path, looks) in paths.iter().zip(before) {
             let lines = counted.iter().find(|lines| lines.path == *path);
-            let (added, removed) = lines.map_or((0, 0), |lines| (lines.added, lines.removed));
-            let (untracked, differs) =
-                (lines.is_some_and(|lines| lines.untracked), lines.is_some());
-            kept.files.insert(
-                path.clone(),
-                CachedCount {
-                    looks: *looks,
-                    added,
-                    removed,
-                    untracked,
-                    differs,
-                },
-            );
+            let one = CachedCount::from_lines(*looks, lines);
+            kept.files.insert(path.clone(), one);
         }
         serde_json::to_string(&kept).ok()
     });
@@ -263,6 +305,7 @@ fn write_count_cache(
     place: &RepositoryPaths,
     root: &OwnedFd,
     kept: &CachedCounts,
+    start: &CountStart,
 ) -> Result<(), StoreFault> {
     let noted = Noted::default();
     noted.start_recording();
@@ -275,12 +318,12 @@ fn write_count_cache(
     for path in also.iter().filter_map(|path| path.to_str()) {
         let seen = stat_path(root, path);
         // A racy stamp would hide a second change; no cache is written, and the next call counts.
-        if seen.is_some_and(|seen| !is_stamp_settled(&seen, CLOCK_TICK_NS)) {
+        if seen.is_some_and(|seen| !is_stamp_settled_at(&seen, CLOCK_TICK_NS, start.at_ns)) {
             return Ok(());
         }
         noted.record_file(path, seen);
     }
-    if record_folder_stats(&noted, root, "", &kept.ignored).is_some()
+    if record_folder_stats(&noted, root, "", &kept.ignored, start.at_ns).is_some()
         && let Ok(mark) = serde_json::to_string(kept)
     {
         noted.save_to(&cache_path(place), &mark);
@@ -295,6 +338,7 @@ fn record_folder_stats(
     root: &OwnedFd,
     folder: &str,
     ignored: &BTreeSet<String>,
+    at_ns: i64,
 ) -> Option<()> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let handle = rustix::fs::openat(
@@ -307,7 +351,7 @@ fn record_folder_stats(
     let seen = rustix::fs::fstat(&handle)
         .ok()
         .map(|found| file_stamp(&found))
-        .filter(|seen| is_stamp_settled(seen, CLOCK_TICK_NS))?;
+        .filter(|seen| is_stamp_settled_at(seen, CLOCK_TICK_NS, at_ns))?;
     noted.record_folder(folder, Some(seen));
     let mut below = Vec::new();
     each_entry(&handle, |name, kind| {
@@ -326,7 +370,7 @@ fn record_folder_stats(
     below
         .iter()
         .filter(|path| !ignored.contains(*path))
-        .try_for_each(|path| record_folder_stats(noted, root, path, ignored))
+        .try_for_each(|path| record_folder_stats(noted, root, path, ignored, at_ns))
 }
 
 fn to_changed_lines(kept: &CachedCounts) -> Vec<ChangedLines> {
@@ -335,6 +379,8 @@ fn to_changed_lines(kept: &CachedCounts) -> Vec<ChangedLines> {
         added: counted.added,
         removed: counted.removed,
         untracked: counted.untracked,
+        moved_from: counted.moved_from.clone(),
+        generated: counted.generated,
     };
     kept.files
         .iter()
@@ -459,10 +505,11 @@ fn stat_path(root: &OwnedFd, path: &str) -> Option<FileStamp> {
         .map(|found| file_stamp(&found))
 }
 
-fn stat_file(root: &OwnedFd, path: &str) -> FileStat {
+/// Returns the stat data of a file, as far as it was settled at the moment `at_ns`.
+fn stat_file(root: &OwnedFd, path: &str, at_ns: i64) -> FileStat {
     match stat_path(root, path) {
         None => FileStat::Gone,
-        Some(stamp) if is_stamp_settled(&stamp, CLOCK_TICK_NS) => FileStat::Like([
+        Some(stamp) if is_stamp_settled_at(&stamp, CLOCK_TICK_NS, at_ns) => FileStat::Like([
             stamp.size,
             stamp.modified_ns.cast_unsigned(),
             stamp.changed_ns.cast_unsigned(),

@@ -5,6 +5,7 @@
 //! started only for what needs git itself, such as line counts. Nothing here writes to the
 //! repository.
 
+mod attributes;
 mod changes;
 mod command;
 mod commit_search;
@@ -26,7 +27,7 @@ use domain::ports::{ChangedLines, Git, GitHead, HeadMove, NamedCommit, StoreFaul
 
 pub use changes::GitChanges;
 pub use decision_folder::DiskDecisions;
-use line_count_cache::CacheLookup;
+use line_count_cache::{CacheLookup, CountStart};
 use repository_paths::RepositoryPaths;
 
 /// The repository of one project, located again on every call: it may appear or vanish while a
@@ -98,19 +99,24 @@ impl Git for DiskGit {
             // Stat before counting: a file written in between then has another stamp than the
             // cached one and is counted again. The other order would cache a stale count as valid.
             let before = line_count_cache::stat_files(&place, paths)?;
-            let found = match named_files::count_uncommitted_lines(&place, paths)? {
+            let mut found = match named_files::count_uncommitted_lines(&place, paths)? {
                 Some(found) => found,
                 None => uncommitted::count_uncommitted_lines(&place, paths)?.lines,
             };
+            attributes::mark_generated_files(&place, &mut found)?;
             line_count_cache::update_cached_counts(&place, paths, &before, &found);
             return Ok(found);
         }
-        let unlike = match line_count_cache::look_up_cached_counts(&place)? {
+        // Taken before anything is compared, for the same reason: which files git will count is not
+        // known yet, so everything that changes from now on is left out of the cache.
+        let start = CountStart::take(&place)?;
+        let unlike = match line_count_cache::look_up_cached_counts(&place, &start)? {
             CacheLookup::Stands(lines) => return Ok(lines),
             CacheLookup::Not { unlike } => unlike,
         };
-        let found = uncommitted::count_uncommitted_lines(&place, paths)?;
-        line_count_cache::cache_line_counts(&place, &found, &unlike)?;
+        let mut found = uncommitted::count_uncommitted_lines(&place, paths)?;
+        attributes::mark_generated_files(&place, &mut found.lines)?;
+        line_count_cache::cache_line_counts(&place, &found, &unlike, &start)?;
         Ok(found.lines)
     }
 

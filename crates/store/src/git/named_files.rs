@@ -96,7 +96,7 @@ pub(super) fn count_tracked_lines(
             path: path.to_string_lossy().into_owned(),
             added,
             removed,
-            untracked: false,
+            ..ChangedLines::default()
         });
     }
     Ok(Some(found))
@@ -122,8 +122,8 @@ fn count_untracked_lines(
         .map(|path| ChangedLines {
             path: path.clone(),
             added: count_file_lines(&place.project.join(path)),
-            removed: 0,
             untracked: true,
+            ..ChangedLines::default()
         });
     Ok(Some(found.collect()))
 }

@@ -9,17 +9,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ChildStdout;
 use std::time::Instant;
 
-use domain::ports::{ChangedLines, StoreFault};
+use domain::ports::{ChangedLines, GitHead, StoreFault};
+use domain::work::file_moves::{LineHashes, pair_moved_files};
 use rustix::fs::{Mode, OFlags};
 
 use super::repository_paths::RepositoryPaths;
-use super::{git_fault, named_files, process};
+use super::{command, git_fault, head, named_files, process};
 
 /// A larger file counts as binary, both in git (`core.bigFileThreshold`, set below) and here.
 const MAX_TEXT_FILE_BYTES: u64 = 8 * 1024 * 1024;
@@ -28,6 +30,8 @@ const BINARY_PROBE_BYTES: usize = 8000;
 /// Our own folder is never counted: in a large project its mirror would be most of the count.
 const OWN_FOLDER: &str = ".throughline";
 const EXCLUDE_OWN_FOLDER: &str = ":(exclude,literal).throughline";
+/// Maximum number of lines that are hashed to detect moves (8 bytes each).
+const MAX_HASHED_LINES: usize = 500_000;
 /// Width of the labels before unmerged paths (`both modified:   `), padded by git.
 const CONFLICT_LABEL_BYTES: usize = 17;
 
@@ -74,7 +78,8 @@ const STATUS_ARGUMENTS: &[&str] = &[
     "--untracked-files=all",
     "--ignored=matching",
     "--ignore-submodules=dirty",
-    // Both paths of a patch header are then equal, which makes it unambiguous to parse.
+    // Both paths of a patch header are then equal, which makes it unambiguous to parse. Moves are
+    // found afterwards, among untracked files too, which git leaves out.
     "--no-renames",
     // Comparing with the upstream branch walks history, for a line that is not read.
     "--no-ahead-behind",
@@ -92,11 +97,49 @@ type PathBytes = Vec<u8>;
 struct StatusOutput {
     /// Added and removed lines.
     changed: BTreeMap<PathBytes, (u64, u64)>,
+    /// Tracked files that are deleted or new as a whole, for the detection of moves.
+    whole: WholeFiles,
     new: Vec<PathBytes>,
     /// Completely ignored folders.
     ignored: Vec<PathBytes>,
     /// Changed files with CRLF line endings on one side of the patch and LF on the other.
     other_endings: BTreeSet<PathBytes>,
+}
+
+/// Line hashes of the files that are deleted or new as a whole.
+#[derive(Default)]
+struct WholeFiles {
+    deleted: BTreeMap<PathBytes, LineHashes>,
+    new: BTreeMap<PathBytes, LineHashes>,
+    /// Number of hashes in both.
+    hashed_lines: usize,
+}
+
+impl WholeFiles {
+    /// Adds a line of a patch of a whole file.
+    fn record_line(&mut self, side: WholeFile, name: &[u8], line: &[u8]) {
+        let (files, text) = match (side, line.split_first()) {
+            (WholeFile::Deleted, Some((b'-', text))) => (&mut self.deleted, text),
+            (WholeFile::New, Some((b'+', text))) => (&mut self.new, text),
+            _ => return,
+        };
+        self.hashed_lines += 1;
+        // Beyond the limit a file has too few hashes to resemble any other, so that it counts in
+        // full: the safe side.
+        if self.hashed_lines <= MAX_HASHED_LINES {
+            files
+                .entry(name.to_vec())
+                .or_default()
+                .push(hash_line(text));
+        }
+    }
+}
+
+/// What a patch does to the file as a whole.
+#[derive(Clone, Copy)]
+enum WholeFile {
+    Deleted,
+    New,
 }
 
 /// Uncommitted lines, with the ignored folders the cache needs.
@@ -121,48 +164,62 @@ pub(super) fn count_uncommitted_lines(
         _ => named.iter().map(String::as_str).collect(),
     };
     let status = |more: &[&'static str]| [STATUS_ARGUMENTS, more, &["--"], &wanted].concat();
-    let (ended, apart) = match process::run_without_attributes(
+    let mut ended = match process::run_without_attributes(
         place,
         &status(PATCH_OPTIONS),
         parse_status_output,
     )? {
-        Some(ended) => (ended, None),
+        Some(ended) => ended,
         // Patches of `git status` may come from a `textconv` program that an attribute names;
         // `git diff-index --no-textconv` runs none.
-        None => (
-            process::run_git(place, &status(&[]), parse_status_output)?,
-            Some(count_tracked_with_diff(place, paths)?),
-        ),
+        None => {
+            let mut ended = process::run_git(place, &status(&[]), parse_status_output)?;
+            let patches = read_tracked_patches(place, paths)?;
+            ended.said.changed.extend(patches.changed);
+            ended.said.whole = patches.whole;
+            ended
+        }
     };
     if ended.code != 0 {
         return Err(ended.to_fault("cannot count uncommitted lines"));
     }
-    let inside = |name: &[u8]| {
-        let path = Path::new(OsStr::from_bytes(name))
-            .strip_prefix(&place.prefix)
-            .ok()?;
-        (!path.as_os_str().is_empty() && !path.starts_with(OWN_FOLDER)).then(|| path.to_owned())
-    };
-    let mut lines = Vec::new();
-    for (name, (added, removed)) in &ended.said.changed {
-        if let Some(path) = inside(name) {
-            let path = path.to_string_lossy().into_owned();
-            lines.push(ChangedLines {
-                path,
-                added: *added,
-                removed: *removed,
-                untracked: false,
-            });
-        }
-    }
-    match apart {
-        None => recount_without_line_endings(place, &ended.said.other_endings, &mut lines)?,
-        Some(counted) => {
-            lines.retain(|file| !counted.iter().any(|other| other.path == file.path));
-            lines.extend(counted);
-        }
-    }
-    for path in ended.said.new.iter().filter_map(|name| inside(name)) {
+    let untracked = read_untracked_files(place, &mut ended.said, deadline)?;
+    let mut lines = settle_moves(place, &ended.said, untracked);
+    recount_without_line_endings(place, &ended.said.other_endings, &mut lines)?;
+    // `git status` limits the list of names to the pathspecs, but not the patches.
+    lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
+    lines.sort_by(|one, other| one.path.cmp(&other.path));
+    let ignored = ended.said.ignored.iter();
+    let ignored = ignored.filter_map(|name| to_counted_path(place, name));
+    Ok(UncommittedLines {
+        lines,
+        ignored: ignored.collect(),
+    })
+}
+
+/// Converts a path of the repository into one of the project; `None` outside it and for our own
+/// files.
+fn to_counted_path(place: &RepositoryPaths, name: &[u8]) -> Option<String> {
+    let path = Path::new(OsStr::from_bytes(name))
+        .strip_prefix(&place.prefix)
+        .ok()?;
+    (!path.as_os_str().is_empty() && !path.starts_with(OWN_FOLDER))
+        .then(|| path.to_string_lossy().into_owned())
+}
+
+/// Counts the lines of the untracked files, by path in the repository.
+fn read_untracked_files(
+    place: &RepositoryPaths,
+    said: &mut StatusOutput,
+    deadline: Instant,
+) -> Result<BTreeMap<PathBytes, u64>, StoreFault> {
+    let mut counts = BTreeMap::new();
+    // Without a deleted file nothing was moved, and no line has to be hashed.
+    let may_be_moved = !said.whole.deleted.is_empty();
+    for name in std::mem::take(&mut said.new) {
+        let Some(path) = to_counted_path(place, &name) else {
+            continue;
+        };
         // These files are read here, not by git, so the time limit is checked here as well.
         if Instant::now() > deadline {
             return Err(git_fault(
@@ -170,38 +227,110 @@ pub(super) fn count_uncommitted_lines(
                 "too many untracked files",
             ));
         }
-        let added = count_file_lines(&place.project.join(&path));
-        lines.push(ChangedLines {
-            path: path.to_string_lossy().into_owned(),
-            added,
-            removed: 0,
-            untracked: true,
-        });
+        let file = place.project.join(path);
+        let added = match read_text_file(&file) {
+            Some(text) => {
+                if may_be_moved {
+                    for line in split_lines(&text) {
+                        let line = [b"+", line].concat();
+                        said.whole.record_line(WholeFile::New, &name, &line);
+                    }
+                }
+                count_lines(&text)
+            }
+            None => count_file_lines(&file),
+        };
+        counts.insert(name, added);
     }
-    // `git status` limits the list of names to the pathspecs, but not the patches.
-    lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
-    lines.sort_by(|one, other| one.path.cmp(&other.path));
-    let ignored = ended.said.ignored.iter().filter_map(|name| inside(name));
-    Ok(UncommittedLines {
-        lines,
-        ignored: ignored
-            .map(|path| path.to_string_lossy().into_owned())
-            .collect(),
-    })
+    Ok(counts)
 }
 
-/// Counts tracked files with `git diff-index`: staged and unstaged changes together.
-fn count_tracked_with_diff(
+/// Combines tracked and untracked files, with moved ones counted by what changed in them.
+fn settle_moves(
+    place: &RepositoryPaths,
+    said: &StatusOutput,
+    untracked: BTreeMap<PathBytes, u64>,
+) -> Vec<ChangedLines> {
+    let whole = &said.whole;
+    let mut counts: BTreeMap<PathBytes, ChangedLines> = BTreeMap::new();
+    for (name, (added, removed)) in &said.changed {
+        let found = counts.entry(name.clone()).or_default();
+        (found.added, found.removed) = (*added, *removed);
+    }
+    for (name, added) in untracked {
+        let found = counts.entry(name).or_default();
+        found.added += added;
+        found.untracked = true;
+    }
+    let length = |files: &BTreeMap<PathBytes, LineHashes>, name: &PathBytes| {
+        files
+            .get(name)
+            .map_or(0, |lines| u64::try_from(lines.len()).unwrap_or(0))
+    };
+    for one in pair_moved_files(&whole.deleted, &whole.new) {
+        // Only the whole-file part is replaced: a file that was moved, staged and edited again
+        // keeps the count of that edit.
+        let (older, newer) = (
+            length(&whole.deleted, &one.from),
+            length(&whole.new, &one.to),
+        );
+        if let Some(from) = counts.get_mut(&one.from) {
+            from.removed = from.removed.saturating_sub(older);
+            if (from.added, from.removed) == (0, 0) {
+                counts.remove(&one.from);
+            }
+        }
+        if let Some(to) = counts.get_mut(&one.to) {
+            to.added = to.added.saturating_sub(newer).saturating_add(one.added);
+            to.removed = to.removed.saturating_add(one.removed);
+            // `git rm --cached` leaves a file that is deleted and untracked under one path.
+            to.moved_from = to_counted_path(place, &one.from).filter(|_| one.from != one.to);
+        }
+    }
+    let named = counts.into_iter().filter_map(|(name, lines)| {
+        let path = to_counted_path(place, &name)?;
+        Some(ChangedLines { path, ..lines })
+    });
+    named.collect()
+}
+
+/// Arguments of `git diff-index` for patches like those of `git status -vv`, without the programs
+/// that attributes may name.
+const PATCH_ARGUMENTS: &[&str] = &[
+    "-c",
+    "core.bigFileThreshold=8m",
+    "-c",
+    "core.quotePath=false",
+    "diff-index",
+    "--patch",
+    "--unified=0",
+    "--no-color",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--ignore-submodules=dirty",
+    "--ignore-cr-at-eol",
+];
+
+/// Reads the patches of tracked files: staged and unstaged changes together.
+fn read_tracked_patches(
     place: &RepositoryPaths,
     paths: &[String],
-) -> Result<Vec<ChangedLines>, StoreFault> {
-    let here = [".".to_owned()];
-    let counted =
-        named_files::count_tracked_lines(place, if paths.is_empty() { &here } else { paths })?;
-    let mut counted = counted
-        .ok_or_else(|| git_fault("cannot count uncommitted lines", "`git diff-index` failed"))?;
-    counted.retain(|file| !Path::new(&file.path).starts_with(OWN_FOLDER));
-    Ok(counted)
+) -> Result<StatusOutput, StoreFault> {
+    let base = match head::resolve_head(place)? {
+        GitHead::At(_) => "HEAD",
+        _ => command::empty_tree(place),
+    };
+    let mut arguments = [PATCH_ARGUMENTS, &[base, "--"]].concat();
+    match paths {
+        [] => arguments.push("."),
+        _ => arguments.extend(paths.iter().map(String::as_str)),
+    }
+    let ended = process::run_git(place, &arguments, parse_status_output)?;
+    match ended.code {
+        0 => Ok(ended.said),
+        _ => Err(ended.to_fault("cannot count uncommitted lines")),
+    }
 }
 
 /// Recounts files with changed line endings, ignoring the endings; `git status` has no such option.
@@ -210,8 +339,11 @@ fn recount_without_line_endings(
     others: &BTreeSet<PathBytes>,
     lines: &mut Vec<ChangedLines>,
 ) -> Result<(), StoreFault> {
-    let is_other =
-        |file: &ChangedLines| others.contains(place.prefix.join(&file.path).as_os_str().as_bytes());
+    // Not a moved file: compared with the same path of the commit, all its lines would be new.
+    let is_other = |file: &ChangedLines| {
+        file.moved_from.is_none()
+            && others.contains(place.prefix.join(&file.path).as_os_str().as_bytes())
+    };
     let paths: Vec<String> = lines
         .iter()
         .filter(|file| is_other(file))
@@ -264,6 +396,8 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
     let mut part = StatusSection::Other;
     let mut current: Option<PathBytes> = None;
     let mut endings: Option<LineEndings> = None;
+    // Set from the header of a patch that deletes or adds the whole file.
+    let mut whole: Option<WholeFile> = None;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -277,7 +411,7 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
         if let Some(names) = text.strip_prefix(b"diff --git ") {
             part = StatusSection::Patches;
             current = parse_patch_path(names);
-            endings = None;
+            (endings, whole) = (None, None);
             if let Some(name) = &current {
                 told.changed.entry(name.clone()).or_default();
             }
@@ -290,6 +424,9 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
                 let count = told.changed.entry(name.clone()).or_default();
                 count.0 += added;
                 count.1 += removed;
+            } else if let (Some(side), Some(_)) = (whole, &endings) {
+                // One side of such a patch is empty: there are no endings to compare.
+                told.whole.record_line(side, name, text);
             } else if endings
                 .as_mut()
                 .is_some_and(|endings| endings.record_line(text))
@@ -297,6 +434,12 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
                 told.other_endings.insert(name.clone());
                 // One difference is enough to recount the file.
                 endings = None;
+            } else if endings.is_none() {
+                whole = match text {
+                    _ if text.starts_with(b"deleted file mode ") => Some(WholeFile::Deleted),
+                    _ if text.starts_with(b"new file mode ") => Some(WholeFile::New),
+                    _ => whole,
+                };
             }
         } else if let Some(entry) = text.strip_prefix(b"\t") {
             match part {
@@ -390,34 +533,46 @@ fn unquote_path(quoted: &[u8]) -> PathBytes {
 
 /// Counts the lines of an untracked file as git will once it is added. A vanished file has none.
 pub(super) fn count_file_lines(path: &Path) -> u64 {
-    let Ok(found) = fs::symlink_metadata(path) else {
-        return 0;
-    };
-    if found.is_symlink() {
-        // Git stores a symlink's target as one line.
-        return 1;
+    // Git stores a symlink's target as one line.
+    let is_link = || fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    match read_text_file(path) {
+        Some(text) => count_lines(&text),
+        None => u64::from(is_link()),
     }
+}
+
+/// Reads a file; `None` for anything but a regular file of text.
+fn read_text_file(path: &Path) -> Option<Vec<u8>> {
+    let found = fs::symlink_metadata(path).ok()?;
     if !found.is_file() || found.len() > MAX_TEXT_FILE_BYTES {
-        return 0;
+        return None;
     }
     // The file may have been replaced since the `stat`: NOFOLLOW for a link, NONBLOCK for a FIFO,
     // on which the open would hang.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else {
-        return 0;
-    };
+    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
     let mut bytes = Vec::new();
-    if File::from(file)
+    File::from(file)
         .take(MAX_TEXT_FILE_BYTES)
         .read_to_end(&mut bytes)
-        .is_err()
-    {
-        return 0;
-    }
-    if bytes.iter().take(BINARY_PROBE_BYTES).any(|byte| *byte == 0) {
-        return 0;
-    }
-    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
-    let unended = bytes.last().is_some_and(|last| *last != b'\n');
-    u64::try_from(ends + usize::from(unended)).unwrap_or(u64::MAX)
+        .ok()?;
+    let is_binary = bytes.iter().take(BINARY_PROBE_BYTES).any(|byte| *byte == 0);
+    (!is_binary).then_some(bytes)
+}
+
+fn count_lines(text: &[u8]) -> u64 {
+    u64::try_from(split_lines(text).count()).unwrap_or(u64::MAX)
+}
+
+/// Splits a text into lines; a last one without a line feed counts as well.
+fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+}
+
+/// Hashes a line without its carriage return: changed line endings do not count.
+fn hash_line(line: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(line.strip_suffix(b"\r").unwrap_or(line));
+    hasher.finish()
 }

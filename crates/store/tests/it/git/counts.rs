@@ -48,7 +48,68 @@ fn changed_lines_are_counted() {
         (
             "renamed",
             |it| drop(it.git(&["mv", "ten", "zehn"])),
-            &["ten +0 -10", "zehn +10 -0"],
+            &["zehn from ten +0 -0"],
+        ),
+        (
+            "renamed and edited",
+            |it| {
+                it.git(&["mv", "ten", "zehn"]);
+                it.write("zehn", "1\n2\n3\n4\n5\n6\n7\n8\n9\nzehn\nelf\n");
+            },
+            &["zehn from ten +2 -1"],
+        ),
+        (
+            "renamed, edited and staged",
+            |it| {
+                it.git(&["mv", "ten", "zehn"]);
+                it.write("zehn", "1\n2\n3\n4\n5\n6\n7\n8\n9\nzehn\nelf\n");
+                it.git(&["add", "zehn"]);
+            },
+            &["zehn from ten +2 -1"],
+        ),
+        (
+            "moved without git",
+            |it| {
+                std::fs::create_dir(it.path("deep")).unwrap();
+                std::fs::rename(it.path("ten"), it.path("deep/ten")).unwrap();
+            },
+            &["new deep/ten from ten +0 -0"],
+        ),
+        (
+            "moved without git and edited",
+            |it| {
+                std::fs::remove_file(it.path("ten")).unwrap();
+                it.write("zehn", "1\n2\n3\n4\n5\n6\n7\n8\n9\nzehn\nelf\n");
+            },
+            &["new zehn from ten +2 -1"],
+        ),
+        (
+            "moved without git, the new path meant to be added",
+            |it| {
+                std::fs::rename(it.path("ten"), it.path("zehn")).unwrap();
+                it.git(&["add", "-N", "zehn"]);
+            },
+            &["zehn from ten +0 -0"],
+        ),
+        (
+            "deleted while something else is new",
+            |it| {
+                std::fs::remove_file(it.path("ten")).unwrap();
+                it.write("new", "a\nb\n");
+            },
+            &["new new +2 -0", "ten +0 -10"],
+        ),
+        (
+            "copied",
+            |it| {
+                std::fs::copy(it.path("ten"), it.path("zehn")).unwrap();
+            },
+            &["new zehn +10 -0"],
+        ),
+        (
+            "no longer tracked",
+            |it| drop(it.git(&["rm", "-q", "--cached", "ten"])),
+            &["new ten +0 -0"],
         ),
         (
             "new",
@@ -280,7 +341,7 @@ fn what_a_user_has_set_changes_nothing() {
     for (name, value) in settings {
         it.git(&["config", name, value]);
     }
-    let expected = ["moved +1 -0", "new b +1 -0", "new план +1 -0", "ten +2 -2"];
+    let expected = ["moved +0 -0", "new b +1 -0", "new план +1 -0", "ten +2 -2"];
     let mut found = lines(&DiskGit::open(&it.path("app")));
     found.sort();
     assert_eq!(found, expected);
@@ -455,8 +516,12 @@ fn named_files_are_counted_as_among_all() {
 #[test]
 fn a_count_that_is_taken_up_is_what_git_says() {
     type Step = fn(&Repository);
-    let steps: [Step; 16] = [
+    let steps: [Step; 20] = [
         |it| it.write("src/a.rs", "one\nthree\nfour\n"),
+        |it| drop(std::fs::rename(it.path("same.rs"), it.path("moved.rs"))),
+        |it| drop(std::fs::rename(it.path("moved.rs"), it.path("same.rs"))),
+        |it| it.write("moved.rs", "one\ntwo\nthree\n"),
+        |it| drop(git_in(it.root(), &["mv", "gone.rs", "src/staged.rs"])),
         |it| it.write("src/б в.rs", "раз\nдва\n"),
         |it| it.write("src/a.rs", "one\ntwo\n"),
         |it| it.write("src/new.rs", "1\n2\n3"),
@@ -491,14 +556,14 @@ fn a_count_that_is_taken_up_is_what_git_says() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let step = usize::try_from(random >> 60).unwrap();
+            let step = usize::try_from(random >> 33).unwrap() % steps.len();
             steps[step](&it);
             if random & (1 << 40) != 0 {
                 // Long enough for stamps to be trusted.
                 std::thread::sleep(std::time::Duration::from_millis(60));
             }
             if random & (1 << 41) != 0 {
-                let named = ["src/a.rs".to_owned(), "src/new.rs".to_owned()];
+                let named = ["moved.rs".to_owned(), "src/new.rs".to_owned()];
                 disk.count_uncommitted_lines(&named[usize::try_from(random >> 42 & 1).unwrap()..])
                     .unwrap();
             }
@@ -551,4 +616,90 @@ fn a_count_that_stands_starts_no_git() {
     it.write("target/debug/y", "made by a build\n");
     it.write("new.rs", "1\n2\n");
     assert_eq!(lines(&disk), ["a.rs +1 -0", "new new.rs +2 -0"]);
+}
+
+/// A file that is written while git counts may have been read before or after; it is counted again.
+#[test]
+fn a_file_written_during_the_count_is_counted_again() {
+    if is_again() {
+        let root = PathBuf::from(std::env::var_os("TL_TEST_ROOT").unwrap());
+        let disk = DiskGit::open(&root);
+        assert_eq!(lines(&disk), ["a.rs +1 -0"]);
+        // Long enough for stamps to be trusted.
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        assert_eq!(lines(&disk), ["a.rs +3 -0"]);
+        return;
+    }
+    let it = Repository::new();
+    it.write("a.rs", "1\n");
+    it.write(".throughline/state.db", "ours");
+    it.write(".git/info/exclude", ".throughline\n");
+    it.git(&["add", "a.rs"]);
+    it.git(&["commit", "-q", "-m", "start"]);
+    it.write("a.rs", "1\n2\n");
+    std::thread::sleep(std::time::Duration::from_millis(60));
+    // A git that is overtaken by an edit after it has read the files, and before it ends.
+    let programs = tempfile::tempdir().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\ngit \"$@\"\ncode=$?\nprintf '1\\n2\\n3\\n4\\n' > '{}'\nsleep 0.05\nexit $code\n",
+        it.path("a.rs").display()
+    );
+    let git = programs.path().join("git");
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).unwrap();
+    let variables = [
+        ("PATH", programs.path().as_os_str()),
+        ("TL_TEST_ROOT", it.root().as_os_str()),
+    ];
+    again(
+        "git::counts::a_file_written_during_the_count_is_counted_again",
+        &variables,
+    );
+}
+
+#[test]
+fn files_marked_as_generated_in_the_commit_are_marked() {
+    let it = Repository::new();
+    it.write(
+        ".gitattributes",
+        "*.gen linguist-generated\n*.out linguist-generated=true\n*.big -diff\nno.gen linguist-generated=false\n",
+    );
+    for name in ["a.gen", "b.out", "c.big", "no.gen", "d.rs"] {
+        it.write(&format!("src/{name}"), "1\n");
+    }
+    it.git(&["add", "-A"]);
+    it.git(&["commit", "-q", "-m", "start"]);
+    for name in ["a.gen", "b.out", "c.big", "no.gen", "d.rs", "new.gen"] {
+        it.write(&format!("src/{name}"), "1\n2\n");
+    }
+    let expected = [
+        "new src/new.gen +2 -0 generated",
+        "src/a.gen +1 -0 generated",
+        "src/b.out +1 -0 generated",
+        "src/c.big +1 -0 generated",
+        "src/d.rs +1 -0",
+        "src/no.gen +1 -0",
+    ];
+    let sorted = || {
+        let mut found = it.lines();
+        found.sort();
+        found
+    };
+    assert_eq!(sorted(), expected);
+    // In a folder of the repository that is a project of its own, and by name.
+    let project = DiskGit::open(&it.path("src"));
+    assert!(lines(&project).contains(&"a.gen +1 -0 generated".to_owned()));
+    let named = project.count_uncommitted_lines(&["a.gen".to_owned()]);
+    assert!(named.unwrap()[0].generated);
+    // What is not committed marks nothing: an agent would lift the limit beside its edits.
+    it.write(".gitattributes", "* -diff\n");
+    let found = it.lines();
+    assert!(found.contains(&"src/d.rs +1 -0".to_owned()), "{found:?}");
+    it.git(&["commit", "-q", "-m", "all", ".gitattributes"]);
+    let found = it.lines();
+    assert!(
+        found.contains(&"src/d.rs +1 -0 generated".to_owned()),
+        "{found:?}"
+    );
 }

@@ -49,7 +49,10 @@ impl Planted {
     /// Names filters in every place that git reads attributes from.
     fn plant_filters(&self) {
         let it = &self.repository;
-        it.write(".gitattributes", "* filter=tree diff=tree merge=tree\n");
+        it.write(
+            ".gitattributes",
+            "* filter=tree diff=tree merge=tree\n*.gen -diff linguist-generated\n",
+        );
         it.write(
             ".git/info/attributes",
             "[attr]odd filter=info.with.dots diff=tree\n* odd\n",

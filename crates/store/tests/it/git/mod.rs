@@ -169,10 +169,14 @@ fn lines(disk: &DiskGit) -> Vec<String> {
                     added,
                     removed,
                     untracked,
+                    moved_from,
+                    generated,
                 }: ChangedLines| {
         format!(
-            "{}{path} +{added} -{removed}",
-            if untracked { "new " } else { "" }
+            "{}{path}{} +{added} -{removed}{}",
+            if untracked { "new " } else { "" },
+            moved_from.map_or_else(String::new, |from| format!(" from {from}")),
+            if generated { " generated" } else { "" }
         )
     };
     disk.count_uncommitted_lines(&[])
