@@ -1,205 +1,173 @@
-//! Advance the TDD cycle by commits: red, green, refactor, then the next scenario.
+//! Record the TDD cycles that the history of HEAD has, after HEAD moved.
 //!
-//! The step is read from the commit's subject (`test:`, `feat:` …); the diff itself is not
-//! examined.
+//! The cycles are derived (`ticket_cycles.rs`); this records what differs from the records, with
+//! the progress of scenarios that commits completed, or whose completing commits are gone, and
+//! tells the agent.
 
 use domain::fact::Fact;
-use domain::node::Progress;
+use domain::node::{Node, Progress};
 use domain::operation::Verb;
-use domain::ports::{HeadMove, HeadMoveKind, Transaction};
+use domain::ports::Transaction;
 use domain::record;
-use domain::work::tdd::{Advance, CycleCommit, Tdd, advance_cycle, expected_commit_subject};
+use domain::work::tdd::{Cycle, Tdd, expected_commit_subject};
 
 use crate::context::Context;
-use crate::evidence::find_blocking_proof;
 use crate::failure::Failure;
-use crate::locate::load_node;
-use crate::session_position::{Ticket, load_position, tdd_record_key};
+use crate::session_position::{
+    Ticket, find_session_ticket, load_below_ticket, load_position, tdd_record_key,
+};
+use crate::ticket_cycles::load_cycles;
 
-/// Follows this session's commits, oldest first; `lines` were uncommitted before them. Returns the
-/// messages for the agent.
+/// Brings the records of the session's ticket up to HEAD; `lines` were uncommitted before the
+/// newest commit. Returns the messages for the agent.
 pub(crate) fn follow_commits(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    moves: &[HeadMove],
     lines: u64,
 ) -> Result<Vec<String>, Failure> {
-    let mut told = Vec::new();
-    let mut lines = lines;
-    // Merges and checkouts move HEAD without being work of this session.
-    for one in moves
-        .iter()
-        .filter(|one| one.kind.commits_work() && one.kind != HeadMoveKind::Merge)
-    {
-        let commit = CycleCommit {
-            hash: &one.to,
-            subject: &one.subject,
-            amends: one
-                .from
-                .as_deref()
-                .filter(|_| one.kind == HeadMoveKind::Amend),
-            // Only the total before all of them is known; it counts for the first commit.
-            lines: std::mem::take(&mut lines),
-        };
-        // A failing test for the next scenario closes this one, and then counts for the next: at
-        // most two rounds.
-        for _ in 0..2 {
-            let again = follow_commit(ctx, tx, &commit, &mut told)?;
-            if !again {
-                break;
-            }
+    let Some(ticket) = find_session_ticket(ctx, &*tx)? else {
+        return Ok(Vec::new());
+    };
+    let (nodes, _) = load_below_ticket(ctx, &*tx, &ticket)?;
+    let cycles = load_cycles(ctx, &*tx, ticket.id, &nodes, lines)?;
+    // HEAD is where the records were made.
+    if cycles.note.is_none() {
+        return Ok(Vec::new());
+    }
+    let mut facts = Vec::new();
+    let mut is_complete = true;
+    let mut changed: Vec<(&Node, Tdd, Progress)> = Vec::new();
+    for node in &nodes {
+        let before = cycles.recorded.get(&node.id);
+        let after = cycles.by_scenario.get(&node.id);
+        let fact = record::record_changed_fact(&tdd_record_key(node.id), before, after);
+        let progress = cycles.progress_of(node);
+        if fact.is_none() && progress == node.progress {
+            continue;
+        }
+        if before.is_some_and(|before| before.closed)
+            && !after.is_some_and(|after| after.closed)
+            && !was_here(ctx, before)?
+        {
+            is_complete = false;
+            continue;
+        }
+        facts.extend(fact);
+        if progress != node.progress {
+            facts.push(Fact::ProgressChanged {
+                node: node.id,
+                before: node.progress,
+                after: progress,
+            });
+        }
+        let after = after.cloned().unwrap_or_default();
+        // A decision that is only now noted is nobody's news.
+        if before.is_none_or(|before| is_news(before, &after)) || progress != node.progress {
+            changed.push((node, after, progress));
         }
     }
-    Ok(told)
+    if !facts.is_empty() {
+        let mut operation = ctx.new_operation(Verb::Commit, describe_operation(&changed));
+        operation.facts = facts;
+        tx.record_operation(operation)?;
+    }
+    if let Some(note) = cycles.note.as_ref().filter(|_| is_complete) {
+        note.save(ctx, tx, ticket.id)?;
+    }
+    if changed.is_empty() {
+        return Ok(Vec::new());
+    }
+    describe_progress(ctx, &*tx, &changed)
 }
 
-/// Follows one commit; returns whether it has to be applied again, to the next scenario.
-fn follow_commit(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    commit: &CycleCommit<'_>,
-    told: &mut Vec<String>,
-) -> Result<bool, Failure> {
-    let place = load_position(ctx, &*tx)?;
-    let Some(ticket) = &place.ticket else {
-        return Ok(false);
-    };
-    if follow_amended_close(ctx, tx, ticket, commit)? {
-        return Ok(false);
+/// Whether HEAD of this working copy was ever at the last commit of a cycle. On a shared store the
+/// commits that completed a scenario may be in another clone, and not being here is no loss.
+fn was_here(ctx: &Context<'_>, tdd: Option<&Tdd>) -> Result<bool, Failure> {
+    match tdd.and_then(|tdd| tdd.last_hash.as_deref()) {
+        Some(hash) => Ok(ctx.git.head_moves_since(hash)?.is_some()),
+        None => Ok(true),
     }
-    let Some(scenario) = &ticket.current else {
-        return Ok(false);
-    };
-    let key = tdd_record_key(scenario.id);
-    let before = record::read_record::<Tdd>(&*tx, &key)?;
-    let tdd = before.clone().unwrap_or_default();
-    // Two sessions on one scenario see the same commit; the first one recorded it.
-    if tdd.last_hash.as_deref() == Some(commit.hash) {
-        return Ok(false);
-    }
-    let (after, done, again) = match advance_cycle(&tdd, commit, &ctx.policy.commits) {
-        Advance::None => return Ok(false),
-        Advance::To(after) => (after, false, false),
-        Advance::Done(after) => (after, true, false),
-        Advance::DoneBefore => (tdd, true, true),
-    };
-    let node = load_node(&*tx, scenario.id)?;
-    // A scenario without its proof stays open, but its cycle advances: the commit exists either
-    // way.
-    let done = done && find_blocking_proof(ctx, &*tx, &node)?.is_none();
-    let state = if done {
-        "done"
-    } else {
-        after.cycle.map_or("open", domain::work::tdd::Cycle::as_str)
-    };
-    let mut operation = ctx.new_operation(
-        Verb::Commit,
-        format!("{}: {} is {state}", commit.subject, scenario.alias),
-    );
-    operation.facts.extend(record::record_changed_fact(
-        &key,
-        before.as_ref(),
-        Some(&after),
-    ));
-    if done {
-        let after = Progress::Complete;
-        operation.facts.push(Fact::ProgressChanged {
-            node: node.id,
-            before: node.progress,
-            after,
-        });
-    }
-    if operation.facts.is_empty() {
-        return Ok(false);
-    }
-    tx.record_operation(operation)?;
-    let most = ctx.policy.gates.loc_limit;
-    if after.lines > most && !done {
-        told.push(format!(
-            "Throughline: {} has taken {} lines, more than {most}: split the scenario in test-definitions.md, or close what \
-             is finished: tl ticket scenario done",
-            scenario.alias, after.lines
-        ));
-    }
-    told.extend(describe_progress(ctx, &*tx, &scenario.alias, state)?);
-    Ok(again && done)
 }
 
-/// Describes the progress after a commit: the scenario's, the ticket's, and what comes next.
+/// Whether the cycle itself changed, and not just the ids of rebased commits.
+fn is_news(before: &Tdd, after: &Tdd) -> bool {
+    (before.cycle, &before.last_commit, before.closed)
+        != (after.cycle, &after.last_commit, after.closed)
+}
+
+/// Describes the state of a scenario in one word.
+fn state_word(tdd: &Tdd, progress: Progress) -> &'static str {
+    match (progress, tdd.cycle) {
+        (Progress::Complete, _) => "done",
+        (_, Some(cycle)) => cycle.as_str(),
+        (_, None) => "open",
+    }
+}
+
+/// Describes what changed, for the log: `test: a: loc-tracking is red`.
+fn describe_operation(changed: &[(&Node, Tdd, Progress)]) -> String {
+    let states: Vec<String> = changed
+        .iter()
+        .map(|(node, tdd, progress)| format!("{} is {}", node.alias, state_word(tdd, *progress)))
+        .collect();
+    let commit = changed
+        .iter()
+        .rev()
+        .find_map(|(_, tdd, _)| tdd.last_commit.as_deref());
+    match (commit, states.is_empty()) {
+        (_, true) => "history of HEAD".to_owned(),
+        (Some(commit), _) => format!("{commit}: {}", states.join(", ")),
+        (None, _) => format!("history of HEAD: {}", states.join(", ")),
+    }
+}
+
+/// Describes the progress after commits: of the scenarios that changed, of the ticket, and what
+/// comes next.
 fn describe_progress(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
-    scenario: &str,
-    state: &str,
-) -> Result<Option<String>, Failure> {
+    changed: &[(&Node, Tdd, Progress)],
+) -> Result<Vec<String>, Failure> {
     // Loaded again: closing a scenario moved the position to the next one.
-    let now = load_position(ctx, tx)?;
-    let Some(ticket) = &now.ticket else {
-        return Ok(None);
+    let Some(ticket) = load_position(ctx, tx)?.ticket else {
+        return Ok(Vec::new());
     };
-    let next = match &ticket.current {
-        Some(current) => {
-            let about = current
-                .description
-                .title
-                .as_deref()
-                .unwrap_or(&current.alias)
-                .to_lowercase();
-            let next = expected_commit_subject(ticket.tdd.cycle, &about, &ctx.policy.commits);
-            format!("current: {}; expected next: {next}", current.alias)
+    let mut told = Vec::new();
+    let most = ctx.policy.gates.loc_limit;
+    for (node, tdd, progress) in changed {
+        if tdd.lines > most && *progress != Progress::Complete {
+            told.push(format!(
+                "Throughline: {} has taken {} lines, more than {most}: split the scenario in test-definitions.md, or close what \
+                 is finished: tl ticket scenario done",
+                node.alias, tdd.lines
+            ));
         }
-        None => format!(
-            "every scenario is complete; next: tl ticket phase {} done",
-            ticket.node.alias
-        ),
-    };
-    Ok(Some(format!(
-        "Throughline: {} is {state}. TDD progress: {}/{} scenarios; {next}.",
-        scenario,
+    }
+    let states: Vec<String> = changed
+        .iter()
+        .map(|(node, tdd, progress)| format!("{} is {}", node.alias, state_word(tdd, *progress)))
+        .collect();
+    told.push(format!(
+        "Throughline: {}. TDD progress: {}/{} scenarios; {}.",
+        states.join(", "),
         ticket.count_completed(),
-        ticket.scenarios.len()
-    )))
+        ticket.scenarios.len(),
+        describe_next(ctx, &ticket)
+    ));
+    Ok(told)
 }
 
-/// If a commit amends the one that closed a scenario, records its new hash and returns `true`: it
-/// was counted already.
-fn follow_amended_close(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    ticket: &Ticket,
-    commit: &CycleCommit<'_>,
-) -> Result<bool, Failure> {
-    // Only after an amend: looking through all complete scenarios costs a record each.
-    if commit.amends.is_none() {
-        return Ok(false);
-    }
-    for scenario in ticket
-        .scenarios
-        .iter()
-        .filter(|one| one.progress == Progress::Complete)
-    {
-        let key = tdd_record_key(scenario.id);
-        let Some(before) = record::read_record::<Tdd>(&*tx, &key)? else {
-            continue;
-        };
-        if before.last_hash.as_deref() != commit.amends {
-            continue;
-        }
-        let last_commit = Some(commit.subject.to_owned());
-        let after = Tdd {
-            last_commit,
-            last_hash: Some(commit.hash.to_owned()),
-            ..before.clone()
-        };
-        let summary = format!("{}: {} is done", commit.subject, scenario.alias);
-        let mut operation = ctx.new_operation(Verb::Commit, summary);
-        operation.facts.extend(record::record_changed_fact(
-            &key,
-            Some(&before),
-            Some(&after),
-        ));
-        tx.record_operation(operation)?;
-        return Ok(true);
-    }
-    Ok(false)
+/// Describes the scenario in progress and the commit that is expected next.
+fn describe_next(ctx: &Context<'_>, ticket: &Ticket) -> String {
+    let Some(current) = &ticket.current else {
+        return format!(
+            "every scenario is complete; next: tl ticket phase {} done",
+            ticket.node.alias
+        );
+    };
+    let title = current.description.title.as_deref();
+    let about = title.unwrap_or(&current.alias).to_lowercase();
+    let cycle: Option<Cycle> = ticket.tdd.cycle;
+    let next = expected_commit_subject(cycle, &about, &ctx.policy.commits);
+    format!("current: {}; expected next: {next}", current.alias)
 }

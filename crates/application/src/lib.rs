@@ -69,6 +69,7 @@ pub mod show_ticks;
 pub mod show_tree;
 pub mod sync_hashes;
 pub mod tick;
+mod ticket_cycles;
 pub mod tickets;
 pub mod tokens;
 pub mod tree_cache;

@@ -15,6 +15,7 @@ use domain::work::focus::{
     DecidedMove, Focus, MoveRefused, decide_back, decide_enter, decide_exit, decide_park,
     decide_switch,
 };
+use domain::work::history::HistoryMark;
 use domain::work::work_level::Assessment;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,13 +24,14 @@ use crate::claim_node;
 use crate::context::Context;
 use crate::evidence::find_blocking_proof;
 use crate::failure::{Failure, FailureKind};
+use crate::follow_commits::follow_commits;
 use crate::locate::{
     find_node, load_ancestors, load_node, load_node_path, load_with_ancestors, reject_extra_words,
 };
 use crate::observe::with_observed;
 use crate::scan::ScanScope;
 use crate::session_position::{
-    SHARED_FOCUS, load_focus, load_position, load_work_memory, save_work_memory,
+    SHARED_FOCUS, head_commit, load_focus, load_position, load_work_memory, save_work_memory,
 };
 use crate::where_am_i::{WhereView, build_where_view};
 
@@ -77,12 +79,16 @@ pub struct FocusOutcome {
 /// # Errors
 /// When the node is unknown or was not visited, or there is nothing to leave.
 pub fn move_focus(ctx: &Context<'_>, request: &FocusMove) -> Result<FocusOutcome, Failure> {
-    with_observed(ctx, ScanScope::Everything, |tx| match request {
-        FocusMove::Enter { node, claim } => enter_node(ctx, tx, node, *claim),
-        FocusMove::Exit => exit_node(ctx, tx),
-        FocusMove::Back { node } => move_to_named(ctx, tx, node, decide_back),
-        FocusMove::Park => park_root(ctx, tx),
-        FocusMove::Switch { root } => move_to_named(ctx, tx, root, decide_switch),
+    with_observed(ctx, ScanScope::Everything, |tx| {
+        // What is complete decides whether a node can be left: commits that no hook saw count too.
+        follow_commits(ctx, tx, 0)?;
+        match request {
+            FocusMove::Enter { node, claim } => enter_node(ctx, tx, node, *claim),
+            FocusMove::Exit => exit_node(ctx, tx),
+            FocusMove::Back { node } => move_to_named(ctx, tx, node, decide_back),
+            FocusMove::Park => park_root(ctx, tx),
+            FocusMove::Switch { root } => move_to_named(ctx, tx, root, decide_switch),
+        }
     })
 }
 
@@ -204,13 +210,18 @@ fn record_move(
     if !is_agent_host(&ctx.actor) {
         keys.push(SHARED_FOCUS);
     }
+    let mut focus = moved.focus.clone();
+    focus.mark_move(HistoryMark {
+        head: head_commit(ctx),
+        at: ctx.clock.now(),
+    });
     for key in keys {
         // The recorded focus, not the effective one: the fact must name what it replaces.
         let before = record::read_record::<Focus>(&*tx, key)?;
         operation.facts.extend(record::record_changed_fact(
             key,
             before.as_ref(),
-            Some(&moved.focus),
+            Some(&focus),
         ));
     }
     operation.facts.extend(moved.facts.iter().cloned());

@@ -18,6 +18,7 @@ use crate::absent_nodes::find_absent_by_id;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::load_ancestors;
+use crate::ticket_cycles::{TicketCycles, load_cycles};
 
 /// Key of the shared focus, for sessions without one of their own: the node last entered at a
 /// terminal.
@@ -45,7 +46,10 @@ pub(crate) struct Ticket {
     pub(crate) scenarios: Vec<Node>,
     /// The scenario in progress.
     pub(crate) current: Option<Node>,
+    /// The cycle of the scenario in progress.
     pub(crate) tdd: Tdd,
+    /// The cycles of all scenarios.
+    pub(crate) cycles: TicketCycles,
 }
 
 /// Returns the focus of a session; one that never moved uses the shared focus.
@@ -103,14 +107,28 @@ pub(crate) fn has_work_phases(ctx: &Context<'_>, node: &Node) -> bool {
     })
 }
 
-/// Loads a ticket with its children. The current scenario is the one at the cursor, or else the
-/// first unfinished one.
-pub(crate) fn load_ticket(
+/// Returns the deepest node with work phases above a session's cursor.
+pub(crate) fn find_session_ticket(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    node: Node,
-    cursor: Option<NodeId>,
-) -> Result<Ticket, Failure> {
+) -> Result<Option<Node>, Failure> {
+    let cursor = load_focus(state, &ctx.session)?.cursor();
+    let Some(node) = cursor.map(|id| state.load_node(id)).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    if has_work_phases(ctx, &node) {
+        return Ok(Some(node));
+    }
+    let above = load_ancestors(state, &node)?;
+    Ok(above.into_iter().find(|node| has_work_phases(ctx, node)))
+}
+
+/// Loads the nodes below a ticket as they are recorded: its scenarios and its children.
+pub(crate) fn load_below_ticket(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<(Vec<Node>, Vec<Node>), Failure> {
     let mut below = state.load_children(node.id)?;
     below.sort_by(domain::tree::sibling_order);
     let is_item = |child: &Node| {
@@ -121,7 +139,7 @@ pub(crate) fn load_ticket(
     };
     let (scenarios, children): (Vec<Node>, Vec<Node>) = below.into_iter().partition(is_item);
     // A scenario deleted from the file stays recorded as missing, and must not count in `1/3`.
-    let scenarios: Vec<Node> = scenarios
+    let scenarios = scenarios
         .into_iter()
         .filter(|one| one.content != Content::Missing)
         .collect();
@@ -129,6 +147,22 @@ pub(crate) fn load_ticket(
         .into_iter()
         .filter(|child| child.level == node.level)
         .collect();
+    Ok((scenarios, children))
+}
+
+/// Loads a ticket with its children. The current scenario is the one at the cursor, or else the
+/// first unfinished one.
+pub(crate) fn load_ticket(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: Node,
+    cursor: Option<NodeId>,
+) -> Result<Ticket, Failure> {
+    let (mut scenarios, children) = load_below_ticket(ctx, state, &node)?;
+    let cycles = load_cycles(ctx, state, node.id, &scenarios, 0)?;
+    for scenario in &mut scenarios {
+        scenario.progress = cycles.progress_of(scenario);
+    }
     // A complete scenario at the cursor is not the current one: its cycle is over, and the next
     // commit belongs to the next scenario.
     let at_cursor = scenarios
@@ -140,18 +174,17 @@ pub(crate) fn load_ticket(
             .find(|one| one.progress != Progress::Complete)
     };
     let current = at_cursor.or_else(open).cloned();
-    let tdd = match &current {
-        Some(scenario) => {
-            record::read_record(state, &tdd_record_key(scenario.id))?.unwrap_or_default()
-        }
-        None => Tdd::default(),
-    };
+    let tdd = current
+        .as_ref()
+        .and_then(|scenario| cycles.by_scenario.get(&scenario.id).cloned())
+        .unwrap_or_default();
     Ok(Ticket {
         node,
         children,
         scenarios,
         current,
         tdd,
+        cycles,
     })
 }
 

@@ -408,11 +408,12 @@ fn build_scenarios_view(
     let current = found.current.as_ref().map(|node| node.id);
     let mut list = Vec::new();
     for node in &found.scenarios {
-        let tdd = record::read_record::<domain::work::tdd::Tdd>(
-            state,
-            &crate::session_position::tdd_record_key(node.id),
-        )?
-        .unwrap_or_default();
+        let tdd = found
+            .cycles
+            .by_scenario
+            .get(&node.id)
+            .cloned()
+            .unwrap_or_default();
         list.push(ScenarioView {
             name: node.alias.clone(),
             title: node.description.title.clone(),
@@ -436,6 +437,8 @@ fn build_scenarios_view(
 /// When there is no such scenario or it is not proved.
 pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosView, Failure> {
     crate::observe::with_observed(ctx, ScanScope::Everything, |tx| {
+        // Commits that no hook saw belong to the scenario before it is completed.
+        crate::follow_commits::follow_commits(ctx, tx, 0)?;
         let place = crate::session_position::load_position(ctx, &*tx)?;
         let node = match words {
             [] => place

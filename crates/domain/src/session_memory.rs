@@ -40,6 +40,8 @@ pub struct SessionMemory {
 pub struct WorkMemory {
     /// HEAD when it was last read.
     pub head: Option<String>,
+    /// HEAD up to which the TDD cycles of its ticket are recorded.
+    pub followed: Option<String>,
     /// Uncommitted line counts at that time; `None` if files may have changed since.
     pub uncommitted: Option<Vec<ChangedLines>>,
     /// The phase whose guide it was given, by ticket.

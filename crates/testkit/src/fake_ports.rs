@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use domain::ports::{
-    ChangedLines, Clock, CommandOutput, CommandRunner, FileFault, FileReadResult, FileStamp,
-    FileStatResult, FolderEntry, FolderEntryKind, Git, GitHead, HeadMove, HeadMoveKind, PlanFiles,
-    StoreFault, TrackedState,
+    ChangedLines, Clock, CommandOutput, CommandRunner, CommitHistory, FileFault, FileReadResult,
+    FileStamp, FileStatResult, FolderEntry, FolderEntryKind, Git, GitHead, HeadMove, HeadMoveKind,
+    HistoryCommit, PlanFiles, StoreFault, TrackedState,
 };
 use domain::time::Timestamp;
 
@@ -201,6 +201,7 @@ pub struct FakeGit {
     /// Files as git wrote them.
     unchanged: RefCell<BTreeSet<String>>,
     branch: RefCell<Option<String>>,
+    logs: Cell<usize>,
 }
 
 impl FakeGit {
@@ -260,6 +261,12 @@ impl FakeGit {
         self.in_progress.set(operation);
     }
 
+    /// Returns how often the history was read; each costs a process in reality.
+    #[must_use]
+    pub fn history_reads(&self) -> usize {
+        self.logs.get()
+    }
+
     /// Returns how often lines were counted; each costs a process in reality.
     #[must_use]
     pub fn line_counts(&self) -> usize {
@@ -295,6 +302,39 @@ impl Git for FakeGit {
 
     fn current_branch(&self) -> Option<String> {
         self.branch.borrow().clone()
+    }
+
+    fn commits_since(&self, base: Option<&str>) -> Result<Option<CommitHistory>, StoreFault> {
+        self.logs.set(self.logs.get() + 1);
+        let moves = self.moves.borrow();
+        let start = match base {
+            None => 0,
+            Some(base) => match moves.iter().position(|one| one.to == base) {
+                Some(at) => at + 1,
+                None => return Ok(None),
+            },
+        };
+        let mut commits: Vec<HistoryCommit> = Vec::new();
+        for one in &moves[start..] {
+            let commit = HistoryCommit {
+                hash: one.to.clone(),
+                subject: one.subject.clone(),
+                ..HistoryCommit::default()
+            };
+            match one.kind {
+                HeadMoveKind::Merge | HeadMoveKind::Other => continue,
+                HeadMoveKind::Amend => drop(commits.pop()),
+                HeadMoveKind::Commit
+                | HeadMoveKind::CherryPick
+                | HeadMoveKind::Revert
+                | HeadMoveKind::Rebase => {}
+            }
+            commits.push(commit);
+        }
+        Ok(Some(CommitHistory {
+            commits,
+            ..CommitHistory::default()
+        }))
     }
 
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {

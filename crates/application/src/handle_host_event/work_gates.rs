@@ -7,7 +7,7 @@
 use domain::gates::{self, GateVerdict, NewPhase, WorkStep};
 use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Digest32;
-use domain::ports::{HeadMove, Snapshot, Transaction};
+use domain::ports::{HeadMove, HeadMoveKind, Snapshot, Transaction};
 use domain::session_memory::{PendingPhase, WorkMemory};
 use domain::work::work_level::{Outgrown, find_outgrown_limit};
 
@@ -362,15 +362,29 @@ pub(super) fn record_finished_call(
     // Only a call that may have committed gets the credit: HEAD may have moved through another
     // session in the same working copy.
     if may_have_committed(call) {
-        for one in moves.iter().filter(|one| one.kind.commits_work()) {
+        // Commits that a rebase makes have a subject; where it starts from has none.
+        let is_rebased =
+            |one: &&HeadMove| one.kind == HeadMoveKind::Rebase && !one.subject.is_empty();
+        for one in moves
+            .iter()
+            .filter(|one| one.kind.commits_work() || is_rebased(one))
+        {
             authors.record_commit(&ctx.session, &one.to);
         }
     }
-    let ours: Vec<HeadMove> = moves
-        .into_iter()
-        .filter(|one| !authors.is_by_another(&ctx.session, &one.to))
-        .collect();
-    let mut messages = follow_commits(ctx, tx, &ours, lines_before.unwrap_or_default())?;
+    // Saved before the cycles are derived: whose commits they are decides whose cycle they belong to.
+    if authors != known_authors {
+        save_authors(ctx, tx, &authors)?;
+    }
+    // Not compared with `memory.head`: the gates before this call may have read HEAD already.
+    let mut messages = Vec::new();
+    if memory.followed != head {
+        // A reset or a checkout commits nothing, so the uncommitted lines are no commit's.
+        let has_committed = moves.last().is_some_and(|last| last.kind.commits_work());
+        let committed = lines_before.filter(|_| has_committed).unwrap_or_default();
+        messages = follow_commits(ctx, tx, committed)?;
+        memory.followed.clone_from(&head);
+    }
     recount_after_call(ctx, &mut memory, head, call, files);
     if !files.is_empty()
         && let Some(changed) = &memory.uncommitted
@@ -387,9 +401,6 @@ pub(super) fn record_finished_call(
     }
     if memory != noted {
         save_work_memory(ctx, tx, &memory)?;
-    }
-    if authors != known_authors {
-        save_authors(ctx, tx, &authors)?;
     }
     Ok(messages)
 }

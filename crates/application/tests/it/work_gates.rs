@@ -340,3 +340,47 @@ fn a_commit_with_another_prefix_does_not_move_the_cycle() {
     let scenarios = list_scenarios(&world.ctx(), &words("017a")).unwrap();
     assert_eq!(scenarios.scenarios[0].cycle, None);
 }
+
+#[test]
+fn the_history_is_read_only_after_head_moved() {
+    let (world, git) = with_scenarios();
+    commit(&world, &git, "test: one");
+    let before = git.history_reads();
+    let session = Session::with_git(&world, "s", &git);
+    for _ in 0..3 {
+        session.ran("touch x");
+        edit(&session);
+        list_scenarios(
+            &world.agent("s").with_git_and_session(&git, "s".to_owned()),
+            &words("017a"),
+        )
+        .unwrap();
+    }
+    assert_eq!(git.history_reads(), before);
+}
+
+#[test]
+fn an_amended_commit_counts_its_lines_once() {
+    let (world, git) = with_scenarios();
+    git.change_lines("src/a.rs", 300);
+    let session = Session::with_git(&world, "s", &git);
+    // Counts the lines before the commit.
+    edit(&session);
+    assert!(!commit(&world, &git, "test: one").contains("has taken"));
+    git.change_lines("src/a.rs", 10);
+    session.ran("touch x");
+    edit(&session);
+    git.move_head(HeadMoveKind::Amend, "test: one, better");
+    let told = session
+        .ran("git commit --amend")
+        .reply
+        .context
+        .unwrap_or_default();
+    assert!(
+        told.contains("one is red") && !told.contains("has taken"),
+        "{told}"
+    );
+    let state = world.store.begin_read().unwrap();
+    let tdd = &state.records_by_prefix("tdd", "").unwrap()[0].1;
+    assert_eq!(tdd["lines"], serde_json::json!(310));
+}

@@ -103,6 +103,7 @@ mod show;
 mod status;
 mod survival;
 mod sync_hashes;
+mod tdd_history;
 mod team;
 mod team_server;
 mod terminal;

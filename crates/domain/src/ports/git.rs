@@ -80,6 +80,42 @@ pub struct ChangedLines {
     pub generated: bool,
 }
 
+/// A commit of the history, as far as the TDD cycle depends on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryCommit {
+    pub hash: String,
+    pub subject: String,
+    /// Author time in seconds since 1970, which amend, rebase and cherry-pick keep.
+    pub authored_at: i64,
+    /// Commit time in seconds since 1970.
+    pub committed_at: i64,
+    /// The author's mail address.
+    pub author: String,
+    /// The commit that this one reverts, by its message.
+    pub reverts: Option<String>,
+    /// Whether it was committed under another name than the one this repository commits under.
+    pub is_foreign: bool,
+}
+
+impl HistoryCommit {
+    /// Returns a key that a commit keeps when it is rebased or cherry-picked.
+    #[must_use]
+    pub fn change_key(&self) -> String {
+        format!("{} {} {}", self.authored_at, self.author, self.subject)
+    }
+}
+
+/// The commits that HEAD has and an earlier commit, the base, does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitHistory {
+    /// Parents before children, without merges.
+    pub commits: Vec<HistoryCommit>,
+    /// Commits of the base that HEAD does not have: reset, or rewritten.
+    pub left: Vec<HistoryCommit>,
+    /// Commit time of the base.
+    pub base_committed_at: Option<i64>,
+}
+
 /// Read access to the git repository.
 pub trait Git {
     /// Returns the commit HEAD points to. Reads files only.
@@ -125,6 +161,16 @@ pub trait Git {
     /// # Errors
     /// When git is not installed or fails.
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault>;
+
+    /// Returns the commits that HEAD has and `base` does not; without a base, all of HEAD. `None` if
+    /// there is no repository or the base is unknown. Starts a process unless HEAD is the base.
+    ///
+    /// # Errors
+    /// When git is not installed or fails.
+    fn commits_since(&self, base: Option<&str>) -> Result<Option<CommitHistory>, StoreFault> {
+        let _ = base;
+        Ok(None)
+    }
 
     /// Returns the commits of all branches whose message contains `word`, newest first. Starts one
     /// process.

@@ -16,7 +16,8 @@ pub use clock::Clock;
 pub use command_runner::{CommandOutput, CommandRunner, NoCommands};
 pub use decision_folder::{DecisionFolder, DecisionListing, StateMark};
 pub use git::{
-    ChangedLines, Git, GitHead, HeadMove, HeadMoveKind, NamedCommit, NoRepository, TrackedState,
+    ChangedLines, CommitHistory, Git, GitHead, HeadMove, HeadMoveKind, HistoryCommit, NamedCommit,
+    NoRepository, TrackedState,
 };
 pub use plan_files::{
     FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,

@@ -12,6 +12,7 @@ use crate::ids::NodeId;
 use crate::node::{Node, Progress};
 use crate::record::Recorded;
 use crate::tree::Tree;
+use crate::work::history::{FocusMark, HistoryMark};
 
 /// The position of one session. A record, keyed by session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Focus {
     pub active_root: Option<NodeId>,
     /// Every root the session worked on, parked ones included.
     pub roots: BTreeMap<NodeId, RootFocus>,
+    /// The latest moves, oldest first: which commits belong to which node follows from them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<FocusMark>,
 }
 
 /// A session's position in one root.
@@ -37,6 +41,9 @@ impl Recorded for Focus {
 
 /// Maximum number of earlier positions that are remembered per root.
 const MAX_VISITED_NODES: usize = 64;
+
+/// Maximum number of moves that are remembered. Commits from before the oldest belong to no node.
+const MAX_FOCUS_MARKS: usize = 64;
 
 /// A move that cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -174,6 +181,17 @@ impl Focus {
     #[must_use]
     pub fn cursor(&self) -> Option<NodeId> {
         self.roots.get(&self.active_root?).map(|root| root.cursor)
+    }
+
+    /// Remembers where in the history the session moved to its present node.
+    pub fn mark_move(&mut self, made: HistoryMark) {
+        let cursor = self.cursor();
+        if self.marks.last().map(|last| last.cursor) == Some(cursor) {
+            return;
+        }
+        self.marks.push(FocusMark { made, cursor });
+        let surplus = self.marks.len().saturating_sub(MAX_FOCUS_MARKS);
+        self.marks.drain(..surplus);
     }
 
     /// Returns the nodes from the root down to the cursor.

@@ -5,6 +5,7 @@ pub mod evidence;
 pub mod file_moves;
 pub mod focus;
 pub mod guides;
+pub mod history;
 pub mod scenarios;
 pub mod tdd;
 pub mod uncommitted;

@@ -1,11 +1,13 @@
-//! TDD cycle of a scenario (red, green, refactor), derived from commit subjects.
+//! TDD cycle of a scenario (red, green, refactor): its record, and the step of a commit.
 //!
-//! It trusts the subject line: tests are run by evidence, not here.
+//! It trusts the subject line: tests are run by evidence, not here. How a history leads through the
+//! scenarios of a ticket is in `history.rs`.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::policy::CommitPrefixes;
 use crate::record::Recorded;
+use crate::work::history::HistoryMark;
 
 /// A step of the TDD cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +33,8 @@ impl Cycle {
     }
 }
 
-/// Progress of a scenario's cycle. A record, keyed by the scenario's node.
+/// Progress of a scenario's cycle, as the history of HEAD has it. A record, keyed by the scenario's
+/// node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tdd {
@@ -40,25 +43,34 @@ pub struct Tdd {
     /// Subject of the last commit of the cycle: `test: threshold detection`.
     pub last_commit: Option<String>,
     pub last_hash: Option<String>,
-    /// The step before the last commit, for a commit that is amended.
-    pub before: Option<Cycle>,
-    /// Number of lines committed for this scenario.
+    /// Number of lines committed for this scenario, as far as hooks saw them.
     pub lines: u64,
+    /// Whether commits completed the scenario, and not somebody's decision.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    /// Decisions about the scenario's progress, oldest first, that the commits do not show.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<ScenarioDecision>,
+}
+
+/// A scenario that was completed or reopened by a decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioDecision {
+    pub made: HistoryMark,
+    pub completed: bool,
 }
 
 impl Recorded for Tdd {
     const KIND: &'static str = "tdd";
 }
 
-/// What a commit means for the cycle of the current scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a step means for the cycle of the current scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// The commit is not part of a cycle.
-    None,
-    To(Tdd),
-    /// This commit completes the scenario.
-    Done(Tdd),
-    /// The commit is the first test of the next scenario, so this one was already complete.
+    To(Option<Cycle>),
+    /// This step completes the scenario.
+    Done,
+    /// The step is the first test of the next scenario, so this one was already complete.
     DoneBefore,
 }
 
@@ -86,46 +98,17 @@ pub fn parse_commit_step(subject: &str, prefixes: &CommitPrefixes) -> Option<Cyc
     }
 }
 
-/// The parts of a commit that the cycle depends on.
-#[derive(Clone, Copy, Debug)]
-pub struct CycleCommit<'c> {
-    pub hash: &'c str,
-    pub subject: &'c str,
-    /// Hash of the commit it replaces (`git commit --amend`).
-    pub amends: Option<&'c str>,
-    pub lines: u64,
-}
-
-/// Returns what a commit means for the cycle.
+/// Returns what a step means for a scenario whose last step was `before`.
 #[must_use]
-pub fn advance_cycle(tdd: &Tdd, commit: &CycleCommit<'_>, prefixes: &CommitPrefixes) -> Advance {
-    let Some(step) = parse_commit_step(commit.subject, prefixes) else {
-        return Advance::None;
-    };
-    let amends = commit.amends.is_some() && commit.amends == tdd.last_hash.as_deref();
-    // An amended commit replaces its step instead of following it. Without this, correcting the
-    // subject of a `test:` commit would look like a second test.
-    let before = if amends { tdd.before } else { tdd.cycle };
-    // Refactoring is optional: many scenarios need none, and the next test says that this one is
-    // over.
-    if step == Cycle::Red && before == Some(Cycle::Green) {
-        return Advance::DoneBefore;
-    }
-    let after = Tdd {
-        cycle: Some(step),
-        last_commit: Some(commit.subject.to_owned()),
-        last_hash: Some(commit.hash.to_owned()),
-        before,
-        lines: tdd.lines.saturating_add(commit.lines),
-    };
-    match step {
+pub fn advance_cycle(before: Option<Cycle>, step: Cycle) -> Advance {
+    match (step, before) {
+        // Refactoring is optional: many scenarios need none, and the next test says that this one
+        // is over.
+        (Cycle::Red, Some(Cycle::Green)) => Advance::DoneBefore,
+        (Cycle::Refactor, Some(Cycle::Green)) => Advance::Done,
         // A refactoring while the test still fails completes nothing and keeps the step.
-        Cycle::Refactor if before == Some(Cycle::Green) => Advance::Done(after),
-        Cycle::Refactor => Advance::To(Tdd {
-            cycle: before,
-            ..after
-        }),
-        Cycle::Red | Cycle::Green => Advance::To(after),
+        (Cycle::Refactor, _) => Advance::To(before),
+        (Cycle::Red | Cycle::Green, _) => Advance::To(Some(step)),
     }
 }
 
@@ -155,18 +138,8 @@ pub fn expected_commit_subject(
 #[cfg(test)]
 mod tests {
     use super::{
-        Advance, CommitPrefixes, Cycle, CycleCommit, Tdd, advance_cycle, expected_commit_subject,
-        parse_commit_step,
+        Advance, CommitPrefixes, Cycle, advance_cycle, expected_commit_subject, parse_commit_step,
     };
-
-    fn commit<'c>(hash: &'c str, subject: &'c str, amends: Option<&'c str>) -> CycleCommit<'c> {
-        CycleCommit {
-            hash,
-            subject,
-            amends,
-            lines: 10,
-        }
-    }
 
     #[test]
     fn subjects_say_which_step_they_are() {
@@ -189,52 +162,17 @@ mod tests {
 
     #[test]
     fn a_cycle_goes_red_green_refactor() {
-        let prefixes = CommitPrefixes::default();
-        let mut tdd = Tdd::default();
-        for (subject, cycle) in [
-            ("docs: x", None),
-            ("test: a", Some(Cycle::Red)),
-            ("refactor: early", Some(Cycle::Red)),
-            ("feat: a", Some(Cycle::Green)),
+        let (red, green) = (Some(Cycle::Red), Some(Cycle::Green));
+        for (before, step, expected) in [
+            (None, Cycle::Red, Advance::To(red)),
+            (red, Cycle::Refactor, Advance::To(red)),
+            (red, Cycle::Green, Advance::To(green)),
+            (green, Cycle::Refactor, Advance::Done),
+            (green, Cycle::Red, Advance::DoneBefore),
+            (None, Cycle::Refactor, Advance::To(None)),
         ] {
-            if let Advance::To(next) = advance_cycle(&tdd, &commit("h", subject, None), &prefixes) {
-                tdd = next;
-            }
-            assert_eq!(tdd.cycle, cycle, "{subject}");
+            assert_eq!(advance_cycle(before, step), expected, "{before:?} {step:?}");
         }
-        assert_eq!(tdd.lines, 30);
-        assert!(matches!(
-            advance_cycle(&tdd, &commit("h", "refactor: a", None), &prefixes),
-            Advance::Done(_)
-        ));
-        assert_eq!(
-            advance_cycle(&tdd, &commit("h", "test: b", None), &prefixes),
-            Advance::DoneBefore
-        );
-    }
-
-    #[test]
-    fn an_amended_commit_takes_the_place_of_the_first() {
-        let prefixes = CommitPrefixes::default();
-        let Advance::To(red) =
-            advance_cycle(&Tdd::default(), &commit("1", "test: a", None), &prefixes)
-        else {
-            panic!("red")
-        };
-        let Advance::To(green) = advance_cycle(&red, &commit("2", "feat: a", None), &prefixes)
-        else {
-            panic!("green")
-        };
-        // The subject `feat:` was a mistake: the commit is still the test.
-        let Advance::To(again) =
-            advance_cycle(&green, &commit("3", "test: a", Some("2")), &prefixes)
-        else {
-            panic!("red")
-        };
-        assert_eq!(
-            (again.cycle, again.before),
-            (Some(Cycle::Red), Some(Cycle::Red))
-        );
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! The laws of the work: where a session stands, what is written into its files, what its commits count.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::fact::Fact;
 use domain::front_matter;
 use domain::ids::NodeId;
 use domain::node::{Node, Progress};
+use domain::ports::{CommitHistory, HistoryCommit};
 use domain::tree::Tree;
 use domain::work::focus::{Focus, find_root};
-use domain::work::tdd::{Advance, CommitPrefixes, Cycle, CycleCommit, Tdd, advance_cycle};
+use domain::work::history::{CycleInputs, HistoryMark, ScenarioInput, WorkSpan, fold_cycles};
+use domain::work::tdd::{CommitPrefixes, Cycle, ScenarioDecision};
 use proptest::prelude::*;
 use testkit::{node, timestamp};
 
@@ -245,19 +247,55 @@ proptest! {
     }
 }
 
-fn any_tdd() -> impl Strategy<Value = Tdd> {
-    let cycle = prop::option::of(prop::sample::select(vec![
-        Cycle::Red,
-        Cycle::Green,
-        Cycle::Refactor,
-    ]));
-    (cycle.clone(), cycle, 0..900_u64).prop_map(|(cycle, before, lines)| Tdd {
-        cycle,
-        before,
-        lines,
-        last_commit: Some("feat: before".to_owned()),
-        last_hash: Some("h0".to_owned()),
-    })
+/// The scenarios of a ticket that was entered before the first commit.
+const SCENARIOS: [NodeId; 3] = [NodeId(11), NodeId(12), NodeId(13)];
+
+fn commit(number: usize, subject: &str) -> HistoryCommit {
+    HistoryCommit {
+        hash: format!("{number:040x}"),
+        subject: subject.to_owned(),
+        authored_at: i64::try_from(number).unwrap(),
+        ..HistoryCommit::default()
+    }
+}
+
+/// The cycles and completed scenarios that a history leads to.
+fn folded(commits: Vec<HistoryCommit>) -> Vec<(Option<Cycle>, bool, u64)> {
+    let scenarios = SCENARIOS.map(|id| ScenarioInput {
+        id,
+        decisions: Vec::new(),
+        is_unproved: false,
+    });
+    let made = HistoryMark {
+        head: None,
+        at: timestamp(0),
+    };
+    let span = WorkSpan {
+        session: "s".to_owned(),
+        scenario: None,
+        from: made,
+        to: None,
+    };
+    let lines = commits
+        .iter()
+        .map(|commit| (commit.change_key(), 10))
+        .collect();
+    let cycles = fold_cycles(&CycleInputs {
+        scenarios: &scenarios,
+        spans: &[span],
+        history: &CommitHistory {
+            commits,
+            ..CommitHistory::default()
+        },
+        sessions: &BTreeMap::new(),
+        has_own_focus: &BTreeSet::new(),
+        lines: &lines,
+        prefixes: &CommitPrefixes::default(),
+    });
+    cycles
+        .into_iter()
+        .map(|tdd| (tdd.cycle, tdd.closed, tdd.lines))
+        .collect()
 }
 
 fn any_subject() -> impl Strategy<Value = &'static str> {
@@ -271,52 +309,115 @@ fn any_subject() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Lets a commit happen; what it leaves is the record, and whether the scenario is done.
-fn followed(tdd: &Tdd, hash: &str, subject: &str, amends: Option<&str>, lines: u64) -> (Tdd, bool) {
-    let commit = CycleCommit {
-        hash,
-        subject,
-        amends,
-        lines,
-    };
-    match advance_cycle(tdd, &commit, &CommitPrefixes::default()) {
-        Advance::None => (tdd.clone(), false),
-        Advance::To(after) => (after, false),
-        Advance::Done(after) => (after, true),
-        Advance::DoneBefore => (tdd.clone(), true),
-    }
+fn any_history() -> impl Strategy<Value = Vec<HistoryCommit>> {
+    prop::collection::vec(any_subject(), 0..12).prop_map(|subjects| {
+        let commits = subjects.iter().enumerate();
+        commits
+            .map(|(number, subject)| commit(number, subject))
+            .collect()
+    })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A commit that is amended any number of times counts as what it was in the end, and its lines once.
+    /// A reverted commit counts as if it had never been made, and a reverted revert as if neither had.
     #[test]
-    fn an_amended_commit_counts_once(
-        tdd in any_tdd(),
-        first in prop::sample::select(vec!["test: a", "feat: a", "fix: a", "refactor: a"]),
-        more in prop::collection::vec(any_subject(), 0..4),
-        last in prop::sample::select(vec!["test: b", "feat: b", "refactor: b"]),
-    ) {
-        let (mut now, _) = followed(&tdd, "h1", first, None, 40);
-        // A commit that closes the scenario before it belongs to the next one: there is nothing here to amend.
-        prop_assume!(now.last_hash.as_deref() == Some("h1"));
-        let mut before = "h1".to_owned();
-        for (number, subject) in more.iter().enumerate() {
-            let hash = format!("m{number}");
-            let (next, _) = followed(&now, &hash, subject, Some(&before), 0);
-            if next.last_hash.as_deref() == Some(hash.as_str()) {
-                before = hash;
-            } else {
-                prop_assert_eq!(&next, &now, "what is no step changes nothing");
-            }
-            now = next;
-        }
-        let (in_the_end, done) = followed(&now, "z", last, Some(&before), 2);
-        let (at_once, done_at_once) = followed(&tdd, "z", last, None, 42);
-        prop_assert_eq!(done, done_at_once);
-        if at_once.last_hash.as_deref() == Some("z") {
-            prop_assert_eq!(in_the_end, at_once);
-        }
+    fn a_revert_takes_its_commit_out_of_the_cycle(history in any_history(), which in 0..12_usize) {
+        prop_assume!(which < history.len());
+        let target = history[which].clone();
+        let revert = HistoryCommit {
+            reverts: Some(target.hash.clone()),
+            ..commit(100, &format!("Revert \"{}\"", target.subject))
+        };
+        let reapply = commit(101, &format!("Reapply \"{}\"", target.subject));
+        let without: Vec<_> = history.iter().filter(|one| one.hash != target.hash).cloned().collect();
+        let mut reverted = history.clone();
+        reverted.push(revert);
+        prop_assert_eq!(folded(reverted.clone()), folded(without));
+        reverted.push(reapply);
+        prop_assert_eq!(folded(reverted), folded(history));
     }
+
+    /// A change that comes in twice (cherry-picked and merged) counts once.
+    #[test]
+    fn a_second_copy_of_a_change_counts_nothing(history in any_history(), which in 0..12_usize) {
+        prop_assume!(which < history.len());
+        let mut twice = history.clone();
+        twice.push(HistoryCommit { hash: "f".repeat(40), ..history[which].clone() });
+        prop_assert_eq!(folded(twice), folded(history));
+    }
+
+    /// Scenarios are completed in order, and only the first open one is in a cycle.
+    #[test]
+    fn scenarios_are_gone_through_in_order(history in any_history()) {
+        let cycles = folded(history);
+        let open: Vec<_> = cycles.iter().skip_while(|(_, closed, _)| *closed).collect();
+        prop_assert!(open.iter().all(|(_, closed, _)| !closed));
+        prop_assert!(open.iter().skip(1).all(|(cycle, ..)| cycle.is_none()), "{:?}", cycles);
+    }
+}
+
+#[test]
+fn a_decision_about_a_scenario_keeps_the_commits_before_it() {
+    let made = |head: &str| HistoryMark {
+        head: Some(head.to_owned()),
+        at: timestamp(0),
+    };
+    let history = CommitHistory {
+        commits: vec![
+            commit(1, "test: a"),
+            commit(2, "feat: a"),
+            commit(3, "test: b"),
+        ],
+        ..CommitHistory::default()
+    };
+    let decision = |number: usize, completed| ScenarioDecision {
+        made: made(&format!("{number:040x}")),
+        completed,
+    };
+    let fold = |decisions: Vec<ScenarioDecision>| {
+        let inputs = [(SCENARIOS[0], decisions), (SCENARIOS[1], Vec::new())];
+        let scenarios = inputs.map(|(id, decisions)| ScenarioInput {
+            id,
+            decisions,
+            is_unproved: false,
+        });
+        let span = WorkSpan {
+            session: String::new(),
+            scenario: None,
+            from: made("base"),
+            to: None,
+        };
+        let cycles = fold_cycles(&CycleInputs {
+            scenarios: &scenarios,
+            spans: &[span],
+            history: &history,
+            sessions: &BTreeMap::new(),
+            has_own_focus: &BTreeSet::new(),
+            lines: &BTreeMap::new(),
+            prefixes: &CommitPrefixes::default(),
+        });
+        cycles
+            .iter()
+            .map(|tdd| (tdd.cycle, tdd.closed))
+            .collect::<Vec<_>>()
+    };
+    let (red, green) = (Some(Cycle::Red), Some(Cycle::Green));
+    // Completed by hand when it was green: the next test is the next scenario's.
+    assert_eq!(
+        fold(vec![decision(2, true)]),
+        [(green, false), (red, false)]
+    );
+    // Completed by hand when it was red: what follows is the next scenario's.
+    assert_eq!(fold(vec![decision(1, true)]), [(red, false), (green, true)]);
+    // Completed by commits and reopened: it begins again.
+    assert_eq!(
+        fold(vec![decision(3, false)]),
+        [(None, false), (red, false)]
+    );
+    assert_eq!(
+        fold(vec![decision(2, false)]),
+        [(red, false), (None, false)]
+    );
 }

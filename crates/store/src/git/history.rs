@@ -1,12 +1,12 @@
-//! Moves of HEAD derived from the commit graph, for repositories without a reflog.
+//! The commit graph: commits since a base, and moves of HEAD where there is no reflog.
 //!
 //! The graph shows the result, not the commands: an amended commit looks like a commit, and after a
-//! reset nothing is known.
+//! reset nothing is known of the moves.
 
-use domain::ports::{HeadMove, HeadMoveKind, StoreFault};
+use domain::ports::{CommitHistory, GitHead, HeadMove, HeadMoveKind, HistoryCommit, StoreFault};
 
 use super::repository_paths::RepositoryPaths;
-use super::{is_null_hash, is_object_hash, process};
+use super::{head, is_null_hash, is_object_hash, process};
 
 /// Limit of the walk; more commits than that between two hooks are not the work of one session.
 const MAX_COUNT_OPTION: &str = "--max-count=1000";
@@ -83,4 +83,125 @@ fn parse_commit(record: &str) -> Option<HeadMove> {
         kind,
         subject: subject.to_owned(),
     })
+}
+
+/// Returns the commits that HEAD has and `base` does not, and the other way round; `None` if git
+/// does not know the base any more.
+pub(super) fn read_commits_since(
+    place: &RepositoryPaths,
+    base: Option<&str>,
+) -> Result<Option<CommitHistory>, StoreFault> {
+    let GitHead::At(now) = head::resolve_head(place)? else {
+        return Ok(Some(CommitHistory::default()));
+    };
+    let base = base.filter(|base| !is_null_hash(base));
+    if base == Some(now.as_str()) {
+        return Ok(Some(CommitHistory::default()));
+    }
+    if base.is_some_and(|base| !is_object_hash(base)) {
+        return Ok(None);
+    }
+    let range = base.map_or_else(|| now.clone(), |base| format!("{now}...{base}"));
+    let ended = process::run_git(
+        place,
+        &[
+            "log",
+            "--topo-order",
+            "--reverse",
+            "--left-right",
+            // Lists the base itself too, for its time.
+            "--boundary",
+            "--no-color",
+            "--no-show-signature",
+            "--encoding=UTF-8",
+            "-z",
+            "--format=%m%H%n%P%n%at %ct%n%ae%n%ce%n%s%n%b",
+            MAX_COUNT_OPTION,
+            &range,
+            "--",
+        ],
+        process::read_to_text,
+    )?;
+    if ended.code != 0 {
+        // Usually the base was garbage-collected.
+        return Ok(None);
+    }
+    if ended.said.is_empty() {
+        return Ok(Some(CommitHistory::default()));
+    }
+    let own = read_own_address(place)?;
+    let mut history = CommitHistory::default();
+    for record in ended.said.split_terminator('\0') {
+        let Some(LoggedCommit {
+            side,
+            is_merge,
+            commit,
+        }) = parse_logged_commit(record, own.as_deref())
+        else {
+            continue;
+        };
+        if base == Some(commit.hash.as_str()) {
+            history.base_committed_at = Some(commit.committed_at);
+        }
+        match side {
+            // Without a base git marks every commit as of the right side.
+            '<' | '>' if is_merge => {}
+            '<' => history.commits.push(commit),
+            '>' if base.is_none() => history.commits.push(commit),
+            '>' => history.left.push(commit),
+            _ => {}
+        }
+    }
+    Ok(Some(history))
+}
+
+/// Returns the mail address that commits of this repository are made under, if one is configured.
+fn read_own_address(place: &RepositoryPaths) -> Result<Option<String>, StoreFault> {
+    let ended = process::run_git(
+        place,
+        &["config", "--get", "user.email"],
+        process::read_to_text,
+    )?;
+    let address = ended.said.trim();
+    Ok((ended.code == 0 && !address.is_empty()).then(|| address.to_owned()))
+}
+
+/// A record of `git log`.
+struct LoggedCommit {
+    /// `<` and `>`: the side of the range; `-`: a boundary.
+    side: char,
+    is_merge: bool,
+    commit: HistoryCommit,
+}
+
+/// Parses one record: mark and hash, parents, times, author, committer, subject, body.
+fn parse_logged_commit(record: &str, own: Option<&str>) -> Option<LoggedCommit> {
+    let mut lines = record.splitn(7, '\n');
+    let first = lines.next()?;
+    let side = first.chars().next()?;
+    let hash = first.get(side.len_utf8()..)?;
+    let parents = lines.next()?;
+    let (authored_at, committed_at) = lines.next()?.split_once(' ')?;
+    let (author, committer, subject) = (lines.next()?, lines.next()?, lines.next()?);
+    let body = lines.next().unwrap_or_default();
+    Some(LoggedCommit {
+        side,
+        is_merge: parents.contains(' '),
+        commit: HistoryCommit {
+            hash: hash.to_owned(),
+            subject: subject.to_owned(),
+            authored_at: authored_at.parse().ok()?,
+            committed_at: committed_at.parse().ok()?,
+            author: author.to_owned(),
+            reverts: parse_reverted_hash(body),
+            is_foreign: own.is_some_and(|own| own != committer),
+        },
+    })
+}
+
+/// Parses the id in git's own words of a revert: `This reverts commit HASH.`
+fn parse_reverted_hash(body: &str) -> Option<String> {
+    let (_, rest) = body.split_once("This reverts commit ")?;
+    let hash: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
+    is_object_hash(&hash).then_some(hash)
 }

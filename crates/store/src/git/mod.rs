@@ -23,7 +23,9 @@ mod uncommitted;
 
 use std::path::{Path, PathBuf};
 
-use domain::ports::{ChangedLines, Git, GitHead, HeadMove, NamedCommit, StoreFault, TrackedState};
+use domain::ports::{
+    ChangedLines, CommitHistory, Git, GitHead, HeadMove, NamedCommit, StoreFault, TrackedState,
+};
 
 pub use changes::GitChanges;
 pub use decision_folder::DiskDecisions;
@@ -118,6 +120,11 @@ impl Git for DiskGit {
         attributes::mark_generated_files(&place, &mut found.lines)?;
         line_count_cache::cache_line_counts(&place, &found, &unlike, &start)?;
         Ok(found.lines)
+    }
+
+    fn commits_since(&self, base: Option<&str>) -> Result<Option<CommitHistory>, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?
+            .map_or(Ok(None), |place| history::read_commits_since(&place, base))
     }
 
     fn find_commits_mentioning(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {

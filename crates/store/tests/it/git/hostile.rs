@@ -110,6 +110,7 @@ impl Planted {
         disk.count_uncommitted_lines(&["a.txt".to_owned(), "new.txt".to_owned()])
             .unwrap();
         disk.find_commits_mentioning("base").unwrap();
+        disk.commits_since(None).unwrap();
         counted
     }
 
