@@ -398,6 +398,7 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
     let mut endings: Option<LineEndings> = None;
     // Set from the header of a patch that deletes or adds the whole file.
     let mut whole: Option<WholeFile> = None;
+    let mut whole_lines_left = 0;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -424,9 +425,14 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
                 let count = told.changed.entry(name.clone()).or_default();
                 count.0 += added;
                 count.1 += removed;
+                whole_lines_left = removed + added;
             } else if let (Some(side), Some(_)) = (whole, &endings) {
-                // One side of such a patch is empty: there are no endings to compare.
-                told.whole.record_line(side, name, text);
+                // One side of such a patch is empty: there are no endings to compare. Counted,
+                // because the rule of dashes after the staged patches looks like a removed line.
+                if whole_lines_left > 0 {
+                    told.whole.record_line(side, name, text);
+                    whole_lines_left -= 1;
+                }
             } else if endings
                 .as_mut()
                 .is_some_and(|endings| endings.record_line(text))
@@ -435,11 +441,7 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
                 // One difference is enough to recount the file.
                 endings = None;
             } else if endings.is_none() {
-                whole = match text {
-                    _ if text.starts_with(b"deleted file mode ") => Some(WholeFile::Deleted),
-                    _ if text.starts_with(b"new file mode ") => Some(WholeFile::New),
-                    _ => whole,
-                };
+                whole = whole.or_else(|| parse_whole_file_header(text));
             }
         } else if let Some(entry) = text.strip_prefix(b"\t") {
             match part {
@@ -472,6 +474,15 @@ fn parse_status_output(mut answer: BufReader<ChildStdout>) -> StatusOutput {
             };
         }
     }
+}
+
+/// Parses the header line of a patch that deletes or adds a file.
+fn parse_whole_file_header(line: &[u8]) -> Option<WholeFile> {
+    if line.starts_with(b"deleted file mode ") {
+        return Some(WholeFile::Deleted);
+    }
+    line.starts_with(b"new file mode ")
+        .then_some(WholeFile::New)
 }
 
 /// Parses the path in `a/PATH b/PATH`; both halves are equal, because renames are not detected.

@@ -84,6 +84,14 @@ fn changed_lines_are_counted() {
             &["new zehn from ten +2 -1"],
         ),
         (
+            "renamed, with a later change that is not staged",
+            |it| {
+                it.git(&["mv", "ten", "a"]);
+                it.write("base", "other\n");
+            },
+            &["a from ten +0 -0", "base +1 -1"],
+        ),
+        (
             "moved without git, the new path meant to be added",
             |it| {
                 std::fs::rename(it.path("ten"), it.path("zehn")).unwrap();
