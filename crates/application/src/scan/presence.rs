@@ -146,7 +146,6 @@ impl Scanner<'_, '_> {
                     order: new.order,
                     path: new.path,
                 });
-                self.recall_basis(index, &node)?;
                 self.survey.sightings[index].place = OwningNode::Returned(Box::new(node));
             }
             self.survey.returned.push(ReturnedPlan { key, absent });
@@ -183,30 +182,6 @@ impl Scanner<'_, '_> {
             "" => file.clone(),
             folder => format!("{folder}/{file}"),
         })
-    }
-
-    /// Sets the parent version that a returning text was written against.
-    fn recall_basis(&mut self, index: usize, node: &Node) -> Result<(), Failure> {
-        let ObservedContent::Text {
-            version,
-            known_basis,
-            ..
-        } = &mut self.survey.sightings[index].found
-        else {
-            return Ok(());
-        };
-        *known_basis = match &node.content {
-            Content::Text {
-                version: same,
-                basis,
-                ..
-            } if same == version => Some(*basis),
-            _ => self
-                .state
-                .load_version(node.id, *version)?
-                .map(|known| known.basis),
-        };
-        Ok(())
     }
 
     /// Turns new files with the text of a plan that is gone into moves of that plan. Returns the
@@ -257,7 +232,6 @@ impl Scanner<'_, '_> {
                 continue;
             };
             ids.insert(new.id, node.id);
-            self.recall_basis(index, node)?;
             self.survey.sightings[index].place = OwningNode::Known(node.id);
             let after = NodeName {
                 alias: new.alias,
