@@ -9,6 +9,7 @@ use std::fs;
 
 use domain::session::SESSIONS_FOLDER;
 
+use crate::durable::{Durability, replace_file};
 use crate::git::tracks_files_below;
 use crate::layout::Layout;
 use crate::mirror::Mirror;
@@ -52,7 +53,7 @@ pub(crate) fn migrate_mirror(layout: &Layout) {
     }
     let _ = Mirror::new(&layout.mirror)
         .create_folder()
-        .and_then(|()| fs::write(layout.mirror.join(NOTE_FILE), PENDING));
+        .and_then(|()| write_note(layout, PENDING));
 }
 
 /// Returns the migration the user was not told about yet.
@@ -68,5 +69,14 @@ pub fn pending_mirror_migration(layout: &Layout) -> Option<MirrorMigration> {
 /// Records that the user was told.
 pub fn mark_migration_announced(layout: &Layout) {
     // Without the note the message is repeated, which does no harm.
-    let _ = fs::write(layout.mirror.join(NOTE_FILE), ANNOUNCED);
+    let _ = write_note(layout, ANNOUNCED);
+}
+
+fn write_note(layout: &Layout, text: &str) -> std::io::Result<()> {
+    // By a rename, which follows no link that came with a repository.
+    replace_file(
+        &layout.mirror.join(NOTE_FILE),
+        text.as_bytes(),
+        Durability::Atomic,
+    )
 }
