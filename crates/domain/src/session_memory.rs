@@ -32,6 +32,8 @@ pub struct SessionMemory {
     pub answered: Option<Digest32>,
     /// Digest of the last text sent, which is not sent twice in a row.
     pub told: Option<Digest32>,
+    /// Digests of the overlaps with other sessions it was told about.
+    pub told_overlaps: Vec<Digest32>,
 }
 
 /// Memory of a session's work, shared by hooks of every host and commands.
@@ -85,12 +87,23 @@ impl SessionMemory {
         self.told = None;
     }
 
+    /// Remembers overlaps as told, the latest ones.
+    pub fn remember_overlaps(&mut self, digests: impl Iterator<Item = Digest32>) {
+        self.told_overlaps.extend(digests);
+        // Bounded, because the memory is read and written by every hook.
+        let excess = self.told_overlaps.len().saturating_sub(MAX_TOLD_OVERLAPS);
+        self.told_overlaps.drain(..excess);
+    }
+
     /// Remembers a text as sent; returns whether it differs from the previous one.
     pub fn remember_if_new(&mut self, text: &str) -> bool {
         let digest = Digest32::of_bytes(text.as_bytes());
         self.told.replace(digest) != Some(digest)
     }
 }
+
+/// Maximum number of overlaps remembered as told.
+const MAX_TOLD_OVERLAPS: usize = 64;
 
 /// Key prefix of all session notes.
 pub const NOTE_KEY_PREFIX: &str = "session/";

@@ -182,6 +182,40 @@ pub trait Git {
         let _ = word;
         Ok(Vec::new())
     }
+
+    /// Returns the tips that may be merged later: those of all worktrees, and of at most `most`
+    /// local branches, the newest first. Starts one process per tip.
+    ///
+    /// # Errors
+    /// When git is not installed or fails.
+    fn list_open_branches(&self, most: usize) -> Result<Vec<OpenBranch>, StoreFault> {
+        let _ = most;
+        Ok(Vec::new())
+    }
+
+    /// Returns the files of the project that would conflict if two commits were merged. Writes
+    /// nothing to the repository. Starts one process.
+    ///
+    /// # Errors
+    /// When git is not installed, is too old, or fails.
+    fn predict_conflicts(&self, one: &str, other: &str) -> Result<Vec<String>, StoreFault> {
+        let _ = (one, other);
+        Ok(Vec::new())
+    }
+}
+
+/// The tip of a branch or of a worktree's detached HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenBranch {
+    /// The branch; `None` for a detached HEAD.
+    pub branch: Option<String>,
+    pub commit: String,
+    /// The top directory of the worktree it is checked out in.
+    pub worktree: Option<String>,
+    /// Whether it is checked out in this worktree.
+    pub is_here: bool,
+    /// The files of the project it changed since it left the commit that is checked out here.
+    pub changed: Vec<String>,
 }
 
 /// A commit found by its message.

@@ -4,6 +4,7 @@
 
 mod clock;
 mod command_runner;
+mod coordination;
 mod decision_folder;
 mod git;
 mod plan_files;
@@ -14,10 +15,14 @@ mod token_store;
 
 pub use clock::Clock;
 pub use command_runner::{CommandOutput, CommandRunner, NoCommands};
+pub use coordination::{
+    ClaimChange, Coordination, HeldClaim, LiveSession, NodeKey, SessionActivity, StoreCoordination,
+    Worktree,
+};
 pub use decision_folder::{DecisionFolder, DecisionListing, StateMark};
 pub use git::{
     ChangedLines, CommitHistory, Git, GitHead, HeadMove, HeadMoveKind, HistoryCommit, NamedCommit,
-    NoRepository, TrackedState,
+    NoRepository, OpenBranch, TrackedState,
 };
 pub use plan_files::{
     FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,

@@ -6,6 +6,7 @@ pub mod file_moves;
 pub mod focus;
 pub mod guides;
 pub mod history;
+pub mod overlap;
 pub mod scenarios;
 pub mod tdd;
 pub mod uncommitted;
