@@ -6,6 +6,7 @@
 //! repository.
 
 mod attributes;
+mod branches;
 mod changes;
 mod command;
 mod commit_search;
@@ -24,13 +25,14 @@ mod uncommitted;
 use std::path::{Path, PathBuf};
 
 use domain::ports::{
-    ChangedLines, CommitHistory, Git, GitHead, HeadMove, NamedCommit, StoreFault, TrackedState,
+    ChangedLines, CommitHistory, Git, GitHead, HeadMove, NamedCommit, OpenBranch, StoreFault,
+    TrackedState,
 };
 
 pub use changes::GitChanges;
 pub use decision_folder::DiskDecisions;
 use line_count_cache::{CacheLookup, CountStart};
-use repository_paths::RepositoryPaths;
+pub(crate) use repository_paths::{RepositoryPaths, read_first_line};
 
 /// The repository of one project, located again on every call: it may appear or vanish while a
 /// server runs.
@@ -130,6 +132,18 @@ impl Git for DiskGit {
     fn find_commits_mentioning(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
         RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
             commit_search::find_commits_naming(&place, word)
+        })
+    }
+
+    fn list_open_branches(&self, most: usize) -> Result<Vec<OpenBranch>, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+            branches::list_open_branches(&place, most)
+        })
+    }
+
+    fn predict_conflicts(&self, one: &str, other: &str) -> Result<Vec<String>, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+            branches::predict_conflicts(&place, one, other)
         })
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! The only place that starts it, so that no call misses the hardening of `command.rs`.
 
+use std::ffi::OsStr;
 use std::io::{BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -53,17 +54,24 @@ pub(super) fn run_without_attributes<T: Send + 'static>(
     arguments: &[&str],
     read: fn(BufReader<ChildStdout>) -> T,
 ) -> Result<Option<GitOutput<T>>, StoreFault> {
+    run_without_attributes_within(place, arguments, &[], GIT_TIMEOUT, read)
+}
+
+/// As [`run_without_attributes`], with more variables and another time limit.
+pub(super) fn run_without_attributes_within<T: Send + 'static>(
+    place: &RepositoryPaths,
+    arguments: &[&str],
+    environment: &[(&str, &OsStr)],
+    limit: Duration,
+    read: fn(BufReader<ChildStdout>) -> T,
+) -> Result<Option<GitOutput<T>>, StoreFault> {
     // Relaxed is enough: the flag only saves work, and a late thread merely tries once more.
     if has_own_attributes(place) || LACKS_ATTR_SOURCE.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let ended = run_once(
-        place,
-        Filters::NoAttributes,
-        arguments,
-        Instant::now() + GIT_TIMEOUT,
-        read,
-    )?;
+    let mut command = git_command(place, Filters::NoAttributes, arguments)?;
+    command.envs(environment.iter().copied());
+    let ended = run_command(command, arguments, Instant::now() + limit, read)?;
     LACKS_ATTR_SOURCE.fetch_or(ended.code == UNKNOWN_OPTION_EXIT_CODE, Ordering::Relaxed);
     Ok((ended.code != UNKNOWN_OPTION_EXIT_CODE).then_some(ended))
 }
@@ -137,8 +145,22 @@ fn run_once<T: Send + 'static>(
     deadline: Instant,
     read: fn(BufReader<ChildStdout>) -> T,
 ) -> Result<GitOutput<T>, StoreFault> {
+    run_command(
+        git_command(place, filters, arguments)?,
+        arguments,
+        deadline,
+        read,
+    )
+}
+
+/// Starts a prepared command and reads its output until the deadline.
+fn run_command<T: Send + 'static>(
+    mut command: Command,
+    arguments: &[&str],
+    deadline: Instant,
+    read: fn(BufReader<ChildStdout>) -> T,
+) -> Result<GitOutput<T>, StoreFault> {
     let start = Instant::now();
-    let mut command = git_command(place, filters, arguments)?;
     // A process group of its own, so that children of git are killed with it.
     command
         .stdin(Stdio::null())

@@ -17,23 +17,23 @@ const MAX_POINTER_BYTES: u64 = 8 * 1024;
 
 /// The directories of one working tree.
 #[derive(Debug)]
-pub(super) struct RepositoryPaths {
+pub(crate) struct RepositoryPaths {
     /// The project, links resolved.
-    pub(super) project: PathBuf,
+    pub(crate) project: PathBuf,
     /// The top of the working tree.
-    pub(super) top: PathBuf,
+    pub(crate) top: PathBuf,
     /// The project relative to the top of the working tree; empty if it is the top.
-    pub(super) prefix: PathBuf,
+    pub(crate) prefix: PathBuf,
     /// The working tree's own git directory: HEAD, its reflog, operations in progress.
-    pub(super) own: PathBuf,
+    pub(crate) own: PathBuf,
     /// The git directory that all linked working trees share: branches, objects, config.
-    pub(super) common: PathBuf,
+    pub(crate) common: PathBuf,
 }
 
 impl RepositoryPaths {
     /// Finds the repository that contains the project. A `.git` directory that is not a repository
     /// is skipped, as git does.
-    pub(super) fn find_repository(root: &Path) -> Result<Option<Self>, StoreFault> {
+    pub(crate) fn find_repository(root: &Path) -> Result<Option<Self>, StoreFault> {
         // Links are resolved, because git names files by their real path below the working tree.
         let Ok(project) = root.canonicalize() else {
             return Ok(None);
@@ -143,7 +143,7 @@ fn read_gitdir_file(file: &Path, top: &Path) -> Result<PathBuf, StoreFault> {
 }
 
 /// Reads the first line of a small file.
-pub(super) fn read_first_line(path: &Path) -> io::Result<String> {
+pub(crate) fn read_first_line(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?
         // A huge or endless file behind one of these names must not be read into memory.

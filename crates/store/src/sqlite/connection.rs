@@ -23,13 +23,13 @@ const MAX_LOG_PAGES: u64 = 48;
 const PAGE_BYTES: u64 = 4096;
 
 /// Whether the file is created or has to exist.
-pub(super) enum OpenMode {
+pub(crate) enum OpenMode {
     Create,
     Existing,
 }
 
 /// Opens the database.
-pub(super) fn open_database_file(
+pub(crate) fn open_database_file(
     path: &Path,
     purpose: &OpenMode,
     patience: Duration,
@@ -57,7 +57,7 @@ pub(super) fn open_database_file(
 ///
 /// Refused if the write-ahead log has content: `immutable` ignores the log, and recent operations
 /// would be missing.
-pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
+pub(crate) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
     if fs::metadata(log_path(path)).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(StoreFault::ReadOnly {
             path: path.to_owned(),
@@ -113,7 +113,7 @@ fn check_file_safety(path: &Path) -> Result<(), StoreFault> {
 }
 
 /// Checkpoints and truncates the write-ahead log once it is long.
-pub(super) fn checkpoint_long_log(connection: &Connection, path: &Path) {
+pub(crate) fn checkpoint_long_log(connection: &Connection, path: &Path) {
     if fs::metadata(log_path(path)).is_ok_and(|log| log.len() > MAX_LOG_PAGES * PAGE_BYTES) {
         // A reader blocks the truncation; then the next writer tries again.
         let _ = without_blocking(|| {
@@ -172,6 +172,11 @@ thread_local! {
     static IN_A_HURRY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
+/// Returns how long this process waits for a lock.
+pub(crate) fn lock_timeout() -> Duration {
+    Duration::from_millis(LOCK_TIMEOUT_MS.load(Ordering::Relaxed))
+}
+
 fn set_lock_timeout(patience: Duration) {
     LOCK_TIMEOUT_MS.store(
         u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
@@ -209,7 +214,7 @@ fn wait_with_jitter(attempt: i32) -> bool {
 }
 
 /// Maps an SQLite error to a fault with a known remedy.
-pub(super) fn to_fault(path: &Path, error: rusqlite::Error) -> StoreFault {
+pub(crate) fn to_fault(path: &Path, error: rusqlite::Error) -> StoreFault {
     let code = error.sqlite_error_code();
     match code {
         // SQLite retried for ten seconds, on its own schedule, for a lock no process holds for

@@ -3,7 +3,7 @@
 //! Write path: `BEGIN IMMEDIATE` → reconcile with the journal → apply facts → append to the journal
 //! and sync → `COMMIT` → mirror. A kill between any two steps loses nothing that was acknowledged.
 
-mod connection;
+pub(crate) mod connection;
 mod journal_sync;
 mod migrate;
 mod rollback_detection;
