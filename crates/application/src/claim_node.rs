@@ -1,20 +1,33 @@
 //! Claims: lease a node to this session, release it, and list the active leases.
 //!
 //! A lease is extended by the session's heartbeat. A claim also covers the nodes below it.
+//!
+//! In a git repository the coordination of its worktrees decides, inside its own write transaction:
+//! what it says wins over every record. The operation in the history of this worktree is written
+//! after it. A process killed between the two leaves a claim without an operation, which its
+//! session renews by claiming again and which expires otherwise; or a released node whose history
+//! still shows the claim, which nobody reads.
 
-use domain::ids::{NodeId, OperationId};
+use domain::fact::Fact;
+use domain::ids::OperationId;
 use domain::node::Node;
 use domain::operation::Verb;
-use domain::ports::{Snapshot, Transaction};
-use domain::record;
+use domain::ports::{ClaimChange, HeldClaim, NodeKey, Snapshot, Transaction};
+use domain::record::{self, Recorded};
 use domain::time::Timestamp;
-use domain::work::claim::{Claim, ClaimRefused, activity_key, claim_key};
+use domain::work::claim::{
+    self, Claim, ClaimRefused, ClaimRequest, activity_key, claim_key, decide_claim, decide_release,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::coordination::{
+    change_coordination, keep_unshared, load_claims, load_focus_key, load_node_key, load_overlaps,
+    load_recorded_claims, record_activity,
+};
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{load_ancestors, load_node, load_node_path, reject_extra_words};
+use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::with_observed_node;
 
 /// A claim.
@@ -25,8 +38,33 @@ pub struct ClaimView {
     pub token: u64,
     pub since: Timestamp,
     pub until: Timestamp,
+    /// The worktree its session works in, if that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+    /// The branch that is checked out there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Other live sessions that work on the same node or its file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overlaps: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationId>,
+}
+
+impl ClaimView {
+    fn from_claim(node: String, claim: Claim) -> Self {
+        Self {
+            node,
+            session: claim.session,
+            token: claim.token,
+            since: claim.since,
+            until: claim.until,
+            worktree: None,
+            branch: None,
+            overlaps: Vec::new(),
+            operation: None,
+        }
+    }
 }
 
 /// Request of [`release_node`].
@@ -57,46 +95,71 @@ pub(crate) fn claim_within(
     node: &Node,
     path: &str,
 ) -> Result<ClaimView, Failure> {
-    if let Some((_, claim)) = find_holder(ctx, &*tx, node)? {
-        return Err(held_claim_failure(path, &claim));
-    }
-    // Both directions conflict: a claim covers a subtree, so a lease inside it would have two
-    // holders.
-    if let Some((below, claim)) = find_holder_below(ctx, &*tx, node)? {
-        return Err(held_claim_failure(&load_node_path(&*tx, &below)?, &claim));
-    }
-    let now = read_store_time(ctx, &*tx)?;
+    let key = load_node_key(&*tx, node)?;
+    let claim = decide_and_take(ctx, &*tx, &key)?.map_err(|refused| claim_failure(&refused))?;
     let before = record::read_record::<Claim>(&*tx, &claim_key(node.id))?;
-    let own = before
-        .as_ref()
-        .filter(|claim| claim.session == ctx.session && is_claim_active(ctx, &*tx, claim, now));
-    let until = Timestamp::from_millis(now.as_millis().saturating_add(lease_millis(ctx)));
-    // A fencing token. Operation numbers only grow, so a later claim always has a higher one;
-    // renewing keeps it, so that the holder's own requests stay valid.
-    let token = own.map_or(tx.next_operation_id()?.0, |claim| claim.token);
-    let since = own.map_or(now, |claim| claim.since);
-    let after = Claim {
-        session: ctx.session.clone(),
-        token,
-        since,
-        until,
-    };
     let mut operation =
         ctx.new_operation(Verb::Claim, format!("{path} is claimed by {}", ctx.session));
     operation.facts.extend(record::record_changed_fact(
         &claim_key(node.id),
         before.as_ref(),
-        Some(&after),
+        Some(&claim),
     ));
     let operation = tx.record_operation(operation)?;
+    let files: Vec<String> = node.path.iter().cloned().collect();
+    let overlaps = load_overlaps(ctx, &*tx, &files, Some(&key))?;
     Ok(ClaimView {
-        node: path.to_owned(),
-        session: after.session,
-        token,
-        since,
-        until,
         operation: Some(operation),
+        overlaps: overlaps
+            .iter()
+            .map(domain::work::overlap::Overlap::render_sentence)
+            .collect(),
+        ..ClaimView::from_claim(path.to_owned(), claim)
     })
+}
+
+/// Decides about a claim where it is kept: in the coordination, or in the records of the store,
+/// whose write lock this transaction holds.
+fn decide_and_take(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    key: &NodeKey,
+) -> Result<Result<Claim, ClaimRefused>, Failure> {
+    let now = read_store_time(ctx, tx)?;
+    // A fencing token: higher than every one before it. Operation numbers grow too, so that the
+    // token of a claim made here stays the highest if the coordination is lost.
+    let operation = tx.next_operation_id()?.0;
+    let recorded = load_recorded_claims(tx)?;
+    let request = |next_token: u64| ClaimRequest {
+        node: key,
+        session: &ctx.session,
+        now,
+        lease_ms: lease_millis(ctx),
+        next_token,
+    };
+    let mut decided = None;
+    let shared = change_coordination(ctx, |coordination| {
+        coordination.change_claims(&mut |held, token| {
+            let mut all = recorded.clone();
+            keep_unshared(&mut all);
+            all.extend_from_slice(held);
+            let outcome = decide_claim(&all, &request(token.max(operation)));
+            let outcome = outcome.map(|claim| Claim {
+                shared: true,
+                ..claim
+            });
+            let change = match &outcome {
+                Ok(claim) => ClaimChange::Put(key.clone(), claim.clone()),
+                Err(_) => ClaimChange::Keep,
+            };
+            decided = Some(outcome);
+            change
+        })
+    })?;
+    match (shared, decided) {
+        (Some(()), Some(outcome)) => Ok(outcome),
+        _ => Ok(decide_claim(&recorded, &request(operation))),
+    }
 }
 
 /// Releases a node.
@@ -106,49 +169,118 @@ pub(crate) fn claim_within(
 pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<ClaimView, Failure> {
     with_observed_node(ctx, &request.node, |tx, id, rest| {
         reject_extra_words(rest)?;
-        let path = load_node_path(&*tx, &load_node(&*tx, id)?)?;
-        let Some(before) = record::read_record::<Claim>(&*tx, &claim_key(id))? else {
-            return Err(claim_failure(&ClaimRefused::NotClaimed { node: path }));
+        let key = load_node_key(&*tx, &load_node(&*tx, id)?)?;
+        let asked = claim::ReleaseRequest {
+            node: &key,
+            session: &ctx.session,
+            by_person: ctx.actor.is_human(),
+            token: request.token,
         };
-        // A person may release any claim: a crashed session would otherwise block its node until
-        // the lease ends.
-        if before.session != ctx.session && !ctx.actor.is_human() {
-            return Err(claim_failure(&ClaimRefused::NotYours {
-                node: path,
-                holder: before.session,
-            }));
-        }
-        // Protects against a late release: the same session may have lost the lease and claimed the
-        // node again.
-        if let Some(given) = request.token.filter(|given| *given != before.token) {
-            return Err(claim_failure(&ClaimRefused::OldToken {
-                node: path,
-                given,
-                token: before.token,
-            }));
-        }
-        let mut operation = ctx.new_operation(Verb::Claim, format!("{path} is released"));
+        let released =
+            decide_and_release(ctx, &*tx, &asked)?.map_err(|refused| claim_failure(&refused))?;
+        let before = record::read_record::<Claim>(&*tx, &claim_key(id))?;
+        let mut operation = ctx.new_operation(Verb::Claim, format!("{} is released", key.path));
         operation.facts.extend(record::record_changed_fact::<Claim>(
             &claim_key(id),
-            Some(&before),
+            before.as_ref(),
             None,
         ));
         let operation = tx.record_operation(operation)?;
-        let Claim {
-            session,
-            token,
-            since,
-            until,
-        } = before;
         Ok(ClaimView {
-            node: path,
-            session,
-            token,
-            since,
-            until,
             operation: Some(operation),
+            ..ClaimView::from_claim(key.path, released.claim)
         })
     })
+}
+
+/// Decides about a release where the claim is kept.
+fn decide_and_release(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    asked: &claim::ReleaseRequest<'_>,
+) -> Result<Result<HeldClaim, ClaimRefused>, Failure> {
+    let recorded = load_recorded_claims(tx)?;
+    let mut decided = None;
+    let shared = change_coordination(ctx, |coordination| {
+        coordination.change_claims(&mut |held, _| {
+            let mut all = held.to_vec();
+            let mut unshared = recorded.clone();
+            keep_unshared(&mut unshared);
+            all.extend(unshared);
+            let outcome = decide_release(&all, asked).cloned();
+            let change = match &outcome {
+                Ok(released) if released.claim.shared => ClaimChange::Remove(released.node.clone()),
+                _ => ClaimChange::Keep,
+            };
+            decided = Some(outcome);
+            change
+        })
+    })?;
+    match (shared, decided) {
+        (Some(()), Some(outcome)) => Ok(outcome),
+        _ => Ok(decide_release(&recorded, asked).cloned()),
+    }
+}
+
+/// Applies an undo of claims to the coordination: a claim that was undone ends, a release that was
+/// undone is claimed again if the node is still free.
+pub(crate) fn follow_undone_claims(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    facts: &[Fact],
+) -> Result<(), Failure> {
+    for fact in facts {
+        let Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } = fact
+        else {
+            continue;
+        };
+        let id = record.key.parse().ok().map(domain::ids::NodeId);
+        let (true, Some(id)) = (record.kind == Claim::KIND, id) else {
+            continue;
+        };
+        let Some(node) = tx.load_node(id)? else {
+            continue;
+        };
+        let key = load_node_key(tx, &node)?;
+        let parse = |body: &Option<serde_json::Value>| -> Option<Claim> {
+            serde_json::from_value(body.clone()?).ok()
+        };
+        let (before, after) = (parse(before), parse(after).filter(|claim| claim.shared));
+        let (now, lease_ms) = (ctx.clock.now(), lease_millis(ctx));
+        change_coordination(ctx, |coordination| {
+            coordination.change_claims(&mut |held, next_token| {
+                let same = |claim: &Claim| {
+                    held.iter().any(|one| {
+                        one.node == key
+                            && one.claim.session == claim.session
+                            && one.claim.token == claim.token
+                    })
+                };
+                match (&before, &after) {
+                    (Some(before), None) if same(before) => ClaimChange::Remove(key.clone()),
+                    (None, Some(after)) => {
+                        let request = ClaimRequest {
+                            node: &key,
+                            session: &after.session,
+                            now,
+                            lease_ms,
+                            next_token,
+                        };
+                        match decide_claim(held, &request) {
+                            Ok(_) => ClaimChange::Put(key.clone(), after.clone()),
+                            Err(_) => ClaimChange::Keep,
+                        }
+                    }
+                    _ => ClaimChange::Keep,
+                }
+            })
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns every active claim, by node.
@@ -157,57 +289,35 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
 /// When the state cannot be read.
 pub fn list_claims(ctx: &Context<'_>) -> Result<Vec<ClaimView>, Failure> {
     let state = ctx.store.begin_read()?;
-    let mut found = Vec::new();
-    for (id, claim) in list_active_claims(ctx, &*state)? {
-        let Some(node) = state.load_node(id)? else {
-            continue;
-        };
-        found.push(ClaimView {
-            node: load_node_path(&*state, &node)?,
-            session: claim.session,
-            token: claim.token,
-            since: claim.since,
-            until: claim.until,
-            operation: None,
-        });
-    }
-    Ok(found)
+    let found = list_active_claims(ctx, &*state)?.into_iter().map(|held| {
+        let elsewhere = held.worktree.describe_place().is_some();
+        ClaimView {
+            worktree: elsewhere.then_some(held.worktree.folder),
+            branch: held.worktree.branch.filter(|_| elsewhere),
+            ..ClaimView::from_claim(held.node.path, held.claim)
+        }
+    });
+    Ok(found.collect())
 }
 
-/// Returns the active claims.
+/// Returns the active claims, in all worktrees.
 pub(crate) fn list_active_claims(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-) -> Result<Vec<(NodeId, Claim)>, Failure> {
-    let all = record::read_records::<Claim>(state, "")?;
+) -> Result<Vec<HeldClaim>, Failure> {
+    let mut claims = load_claims(ctx, state)?;
     // Most projects have no claims; on a shared database the time is a query of its own.
-    if all.is_empty() {
-        return Ok(Vec::new());
+    if claims.is_empty() {
+        return Ok(claims);
     }
-    let now = read_store_time(ctx, state)?;
-    let holding = all
-        .into_iter()
-        .filter(|(_, claim)| is_claim_active(ctx, state, claim, now));
-    Ok(holding
-        // A key that is not a number was written by another version; it cannot block a node here.
-        .filter_map(|(key, claim)| Some((NodeId(key.parse().ok()?), claim)))
-        .collect())
+    let (now, lease_ms) = (read_store_time(ctx, state)?, lease_millis(ctx));
+    claims.retain(|held| held.is_active(now, lease_ms));
+    Ok(claims)
 }
 
 /// Returns the store's clock where machines share a store, because their own clocks may differ.
 fn read_store_time(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Timestamp, Failure> {
     Ok(state.store_time()?.unwrap_or_else(|| ctx.clock.now()))
-}
-
-/// Whether a claim is active: its lease runs, or its session was active within the lease time.
-fn is_claim_active(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim, now: Timestamp) -> bool {
-    // A missing or unreadable heartbeat counts as none; the lease itself still applies.
-    let heard = state
-        .load_note(&activity_key(&claim.session))
-        .ok()
-        .flatten()
-        .and_then(|text| text.parse().ok());
-    claim.is_active(now, heard.map(Timestamp::from_millis), lease_millis(ctx))
 }
 
 /// Whether a session was active within the lease time. A session that crashed sends no end, but is
@@ -232,44 +342,14 @@ pub(crate) fn find_holder(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     node: &Node,
-) -> Result<Option<(NodeId, Claim)>, Failure> {
-    let claims: Vec<_> = list_active_claims(ctx, state)?
-        .into_iter()
-        .filter(|(_, claim)| claim.session != ctx.session)
-        .collect();
+) -> Result<Option<HeldClaim>, Failure> {
+    let mut claims = list_active_claims(ctx, state)?;
+    claims.retain(|held| held.claim.session != ctx.session);
     if claims.is_empty() {
         return Ok(None);
     }
-    let above: Vec<NodeId> = load_ancestors(state, node)?
-        .iter()
-        .map(|node| node.id)
-        .collect();
-    Ok(claims
-        .into_iter()
-        .find(|(id, _)| *id == node.id || above.contains(id)))
-}
-
-/// Returns the claim of another session on a descendant of a node.
-fn find_holder_below(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    node: &Node,
-) -> Result<Option<(Node, Claim)>, Failure> {
-    for (id, claim) in list_active_claims(ctx, state)? {
-        if claim.session == ctx.session {
-            continue;
-        }
-        let Some(claimed) = state.load_node(id)? else {
-            continue;
-        };
-        if load_ancestors(state, &claimed)?
-            .iter()
-            .any(|above| above.id == node.id)
-        {
-            return Ok(Some((claimed, claim)));
-        }
-    }
-    Ok(None)
+    let key = load_node_key(state, node)?;
+    Ok(claims.into_iter().find(|held| held.node.covers(&key)))
 }
 
 /// Records a heartbeat of this session, which extends its leases; at most one per minute.
@@ -282,17 +362,8 @@ pub(crate) fn record_heartbeat(ctx: &Context<'_>, tx: &mut dyn Transaction) -> R
     if heard.is_none_or(|heard| now.as_millis() - heard > 60_000) {
         tx.save_note(&key, Some(&now.as_millis().to_string()), now)?;
     }
+    record_activity(ctx, load_focus_key(ctx, &*tx)?.as_ref(), &[]);
     Ok(())
-}
-
-/// Builds the refusal for a node held by another session.
-fn held_claim_failure(node: &str, claim: &Claim) -> Failure {
-    let refusal = ClaimRefused::Held {
-        node: node.to_owned(),
-        holder: claim.session.clone(),
-        until: claim.until,
-    };
-    claim_failure(&refusal)
 }
 
 fn claim_failure(refusal: &ClaimRefused) -> Failure {

@@ -11,8 +11,8 @@ use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
-    Clock, CommandRunner, DecisionFolder, Git, NewOperation, NoCommands, NoRepository, PlanFiles,
-    Store,
+    Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands, NoRepository,
+    PlanFiles, Store, StoreCoordination,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
@@ -36,6 +36,8 @@ pub struct Context<'a> {
     pub git: &'a dyn Git,
     /// The decision files, where decisions travel through git.
     pub decisions: Option<&'a dyn DecisionFolder>,
+    /// What the worktrees of the repository share, or [`StoreCoordination`].
+    pub coordination: &'a dyn Coordination,
     /// Runs the commands of evidence, where this edge permits it.
     pub commands: &'a dyn CommandRunner,
     /// The acting session: the host's id of it, or the terminal's own name.
@@ -94,6 +96,8 @@ pub enum Notice {
     DecisionsWaiting { count: usize, is_adopted: bool },
     /// A file in the decisions folder does not count.
     NotADecision { path: String, why: String },
+    /// Claims and ids are not shared with the other worktrees.
+    NotShared { why: String },
     /// Secrets were masked before something was written: how many, of which kinds.
     Masked { what: String },
 }
@@ -133,6 +137,7 @@ impl<'a> Context<'a> {
             channel,
             git: &NoRepository,
             decisions: None,
+            coordination: &StoreCoordination,
             commands: &NoCommands,
             session,
             waiting_policy: Vec::new(),
@@ -195,6 +200,15 @@ impl<'a> Context<'a> {
         Self { decisions, ..self }
     }
 
+    /// Sets what the worktrees of the repository share.
+    #[must_use]
+    pub fn with_coordination(self, coordination: &'a dyn Coordination) -> Self {
+        Self {
+            coordination,
+            ..self
+        }
+    }
+
     /// Judges statuses by another policy than the one that decides.
     #[must_use]
     pub fn with_judging_policy(self, judged_by: ApprovalPolicy) -> Self {
@@ -238,6 +252,7 @@ impl<'a> Context<'a> {
             channel: self.channel,
             git: self.git,
             decisions: self.decisions,
+            coordination: self.coordination,
             commands: self.commands,
             session: self.session.clone(),
             noticed: RefCell::default(),

@@ -5,6 +5,7 @@
 
 mod absent_nodes;
 mod context;
+mod coordination;
 mod failure;
 pub mod file_writes;
 mod follow_commits;
@@ -40,7 +41,9 @@ pub mod handle_host_event;
 pub mod history;
 pub mod invalidate;
 pub mod list_changes;
+pub mod list_overlap;
 pub mod list_versions;
+pub mod live_sessions;
 pub mod memory;
 pub mod move_focus;
 pub mod move_node;

@@ -103,10 +103,10 @@ fn enter_node(
     let path = load_node_path(&*tx, &node)?;
     // Refused on entry rather than at the first edit: by then the agent would have planned its work
     // there.
-    if let Some((_, held)) = claim_node::find_holder(ctx, &*tx, &node)? {
+    if let Some(held) = claim_node::find_holder(ctx, &*tx, &node)? {
         return Err(Failure::new(
             FailureKind::Refused,
-            format!("`{path}` is claimed by {}", held.session),
+            format!("`{path}` is claimed by {}", held.describe_holder()),
         )
         .with_step("tl next   # unclaimed work"));
     }

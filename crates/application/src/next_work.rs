@@ -2,10 +2,9 @@
 //!
 //! Nodes claimed by other sessions are left out; readiness itself is a rule of `domain::needs`.
 
-use domain::ids::NodeId;
 use domain::needs::{Needs, find_ready_nodes};
 use domain::node::{Node, Progress};
-use domain::ports::Snapshot;
+use domain::ports::{NodeKey, Snapshot};
 use domain::profile::{ApprovalNeed, Profile};
 use domain::tree::Tree;
 use schemars::JsonSchema;
@@ -53,18 +52,18 @@ pub(crate) fn list_ready(
 ) -> Result<NextWork, Failure> {
     let needs = Needs::from_tree(tree, ctx.profiles);
     // The session's own claims stay in the queue: it claimed them to work on them.
-    let held: Vec<NodeId> = claim_node::list_active_claims(ctx, state)?
-        .into_iter()
-        .filter(|(_, claim)| claim.session != ctx.session)
-        .map(|(id, _)| id)
-        .collect();
+    let mut held = claim_node::list_active_claims(ctx, state)?;
+    held.retain(|one| one.claim.session != ctx.session);
     // A claim covers the nodes below it.
     let is_free = |node: &&Node| {
-        !held.contains(&node.id)
-            && !tree
-                .ancestors(node)
-                .iter()
-                .any(|above| held.contains(&above.id))
+        if held.is_empty() {
+            return true;
+        }
+        let key = NodeKey {
+            profile: node.profile.clone(),
+            path: tree.alias_path(node),
+        };
+        !held.iter().any(|one| one.node.covers(&key))
     };
     let waits_for_approval = |node: &Node| {
         ctx.find_profile(&node.profile)

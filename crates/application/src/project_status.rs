@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::observe_plans;
 use crate::sessions::{load_current_trail, trail_places};
 use crate::views::{OperationView, StatusCounts, describe_cause};
@@ -33,6 +34,9 @@ pub struct ProjectStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Vec<crate::views::Object>>")]
     pub trail: Option<Vec<TrailPlace>>,
+    /// Other sessions at work now, in any worktree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_sessions: Vec<LiveSessionView>,
     pub last_operation: Option<OperationView>,
 }
 
@@ -141,6 +145,7 @@ pub(crate) fn summarise_status(
         attention,
         attention_total,
         trail: None,
+        other_sessions: list_other_sessions(ctx, state)?,
         last_operation,
     })
 }

@@ -6,10 +6,10 @@ use domain::node::Node;
 use domain::ports::Snapshot;
 use domain::record;
 use domain::time::Timestamp;
-use domain::work::claim::Claim;
 use domain::work::focus::Focus;
 use serde::Serialize;
 
+use crate::claim_node::list_active_claims;
 use crate::comment::{CommentView, load_comments};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -99,7 +99,7 @@ pub fn show_now(
     let mut comments = load_comments(&*state, None)?;
     comments.retain(|said| said.open);
     comments.truncate(MAX_LISTED);
-    let places = list_places(&*state)?;
+    let places = list_places(ctx, &*state)?;
     let gates = list_open_gates(known, blocked, ctx.clock.now());
     let attention_total = status.attention_total;
     Ok(NowView {
@@ -117,8 +117,8 @@ pub fn show_now(
 }
 
 /// Returns the position and the claims of every session with a focus.
-fn list_places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
-    let claims = record::read_records::<Claim>(state, "")?;
+fn list_places(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
+    let claims = list_active_claims(ctx, state)?;
     let path = |id: NodeId| -> Result<Option<String>, Failure> {
         Ok(state
             .load_node(id)?
@@ -131,21 +131,14 @@ fn list_places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
         let Some(here) = focus.cursor().map(path).transpose()?.flatten() else {
             continue;
         };
-        let mut held = Vec::new();
-        for (node, claim) in claims.iter().filter(|(_, claim)| claim.session == session) {
-            if let Some(path) = node
-                .parse()
-                .ok()
-                .map(|id| path(NodeId(id)))
-                .transpose()?
-                .flatten()
-            {
-                held.push(ClaimPlace {
-                    path,
-                    until: claim.until,
-                });
-            }
-        }
+        let held = claims
+            .iter()
+            .filter(|held| held.claim.session == session)
+            .map(|held| ClaimPlace {
+                path: held.node.path.clone(),
+                until: held.claim.until,
+            })
+            .collect();
         places.push(PlaceView {
             session,
             path: here,

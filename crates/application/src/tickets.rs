@@ -4,7 +4,7 @@
 
 use domain::fact::Fact;
 use domain::front_matter;
-use domain::ids::OperationId;
+use domain::ids::{OperationId, VersionHash};
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, PlanFiles, Snapshot, Transaction};
@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::coordination::reserve_id;
 use crate::evidence::{consume_override, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{self, PlannedFiles};
@@ -87,7 +88,7 @@ fn find_ticket_level<'p>(
 /// When the id is taken, the parent is unknown, or the file cannot be written.
 pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, Failure> {
     // Before the transaction: input errors need no lock, and no scan of the project.
-    let (_, level, _) = find_ticket_level(ctx)?;
+    let (profile, level, _) = find_ticket_level(ctx)?;
     if request.title.trim().is_empty() {
         return Err(Failure::new(FailureKind::Invalid, "a ticket needs a title"));
     }
@@ -95,7 +96,8 @@ pub fn create_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketVie
     // the next id.
     let asked = file_writes::hash_request(&("ticket new", request));
     with_observed_files(ctx, ScanScope::Everything, Some(asked), |planned, tx| {
-        let (id, title) = allocate_id(ctx, &*tx, level, request)?;
+        let scope = IdScope::new(profile, level, asked);
+        let (id, title) = allocate_id(ctx, &*tx, &scope, request)?;
         let parent = id.parent.as_ref().map(|node| node.alias.as_str());
         plan_ticket_file(ctx, planned, &id.id, &title, parent, &request.kind)?;
         let summary = format!("new ticket {} {title}", id.id);
@@ -110,12 +112,53 @@ struct NewTicketId {
     parent: Option<Node>,
 }
 
+/// Where ids are allocated, and for which request.
+struct IdScope<'p> {
+    level: &'p Level,
+    /// The name of the scope in the coordination.
+    name: String,
+    request: String,
+}
+
+impl<'p> IdScope<'p> {
+    fn new(profile: &Profile, level: &'p Level, request: VersionHash) -> Self {
+        Self {
+            level,
+            name: format!("{}/{}", profile.name, level.name),
+            request: request.to_string(),
+        }
+    }
+
+    /// Reserves an id in all worktrees; `false` if another one has it.
+    fn reserve_id(&self, ctx: &Context<'_>, id: &str) -> Result<bool, Failure> {
+        reserve_id(ctx, &self.name, id, &self.request)
+    }
+
+    /// Reserves the first free id that `next` proposes, given the ids that are taken.
+    fn reserve_next(
+        &self,
+        ctx: &Context<'_>,
+        taken: &mut Vec<String>,
+        next: impl Fn(&[String]) -> String,
+    ) -> Result<String, Failure> {
+        loop {
+            let id = next(taken);
+            let is_free = self.reserve_id(ctx, &id)?;
+            // One that another worktree has counts as taken, so that every round proposes another.
+            taken.push(id.clone());
+            if is_free {
+                return Ok(id);
+            }
+        }
+    }
+}
+
 /// Allocates the id of a new ticket. The transaction holds the write lock, so no other process can
-/// allocate the same one.
+/// allocate the same one in this worktree; the reservation excludes the other worktrees.
 fn allocate_id(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
-    level: &Level,
+    scope: &IdScope<'_>,
     request: &NewTicket,
 ) -> Result<(NewTicketId, String), Failure> {
     let parent = match &request.parent {
@@ -126,7 +169,8 @@ fn allocate_id(
         }
         None => None,
     };
-    let taken = list_taken_ids(ctx, tx, level)?;
+    let level = scope.level;
+    let mut taken = list_taken_ids(ctx, tx, level)?;
     let id = match &request.id {
         Some(id) => {
             // Exactly as the pattern formats it, because the id becomes part of the folder's name,
@@ -146,12 +190,21 @@ fn allocate_id(
                     format!("there is a ticket `{}` already", read.alias),
                 ));
             }
+            if !scope.reserve_id(ctx, &read.alias)? {
+                return Err(Failure::new(
+                    FailureKind::Conflict,
+                    format!("the id `{}` is reserved in another worktree", read.alias),
+                )
+                .with_step("tl overlap   # what is open where"));
+            }
             read.alias
         }
         // A child's id continues its parent's, so that a plain file listing shows the tree.
         None => match &parent {
-            Some(parent) => next_child_id(&parent.alias, &taken),
-            None => next_root_id(&taken),
+            Some(parent) => {
+                scope.reserve_next(ctx, &mut taken, |taken| next_child_id(&parent.alias, taken))?
+            }
+            None => scope.reserve_next(ctx, &mut taken, next_root_id)?,
         },
     };
     Ok((
@@ -169,7 +222,7 @@ pub fn split_ticket(
     node: &[String],
     titles: &[String],
 ) -> Result<SplitOutcome, Failure> {
-    let (_, level, _) = find_ticket_level(ctx)?;
+    let (profile, level, _) = find_ticket_level(ctx)?;
     if titles.iter().all(|title| title.trim().is_empty()) {
         return Err(Failure::new(
             FailureKind::Invalid,
@@ -183,16 +236,18 @@ pub fn split_ticket(
         reject_extra_words(rest)?;
         let parent = require_ticket(ctx, load_node(&*tx, id)?)?;
         let mut taken = list_taken_ids(ctx, &*tx, level)?;
+        let scope = IdScope::new(profile, level, asked);
         let mut ids = Vec::new();
         for title in titles
             .iter()
             .map(|title| collapse_whitespace(title))
             .filter(|title| !title.is_empty())
         {
-            let id = next_child_id(&parent.alias, &taken);
+            // The files exist only as planned writes, so that the scan for taken ids does not see
+            // them; a reserved id is added to `taken`.
+            let id =
+                scope.reserve_next(ctx, &mut taken, |taken| next_child_id(&parent.alias, taken))?;
             plan_ticket_file(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
-            // The files exist only as planned writes, so the scan for taken ids does not see them.
-            taken.push(id.clone());
             ids.push(id);
         }
         let file = parent.path.clone().unwrap_or_default();

@@ -112,6 +112,7 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         operation.facts = facts;
         let facts = operation.facts.clone();
         let operation = record_with_decisions(ctx, planned, tx, operation)?;
+        crate::claim_node::follow_undone_claims(ctx, &*tx, &facts)?;
         let changed = collect_transitions(&*tx, &facts, None)?;
         Ok(UndoOutcome {
             success: true,

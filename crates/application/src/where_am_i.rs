@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::absent_nodes::describe_absence;
+use crate::claim_node::list_active_claims;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{load_ancestors, load_node_path};
@@ -41,6 +42,9 @@ pub struct WhereView {
     pub loc_since_commit: Option<u64>,
     pub last_commit_hash: Option<String>,
     pub gate: Option<GateView>,
+    /// The nodes this session has claimed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<String>,
     /// One line for a prompt.
     pub line: String,
     /// Why lines are not counted, if so.
@@ -240,6 +244,11 @@ pub(crate) fn build_where_view(
         loc_since_commit: uncommitted.map(|found| found.lines),
         last_commit_hash: head_commit(ctx),
         gate,
+        claims: list_active_claims(ctx, state)?
+            .into_iter()
+            .filter(|held| held.claim.session == ctx.session)
+            .map(|held| held.node.path)
+            .collect(),
         line,
         note,
         absent: place.absent.as_ref().map(|absent| {

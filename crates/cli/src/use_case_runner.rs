@@ -12,8 +12,9 @@ use application::{Context, Failure, Interruption, Notice, UseCase};
 use domain::ids::{Digest32, Principal};
 use domain::operation::Channel;
 use domain::ports::{DecisionFolder, HistoryState, Recovery, Snapshot, Store, StoreFault};
+use domain::settings::Storage;
 use domain::trust_policy::PolicyChange;
-use store::{DiskFiles, DiskGit, ProcessRunner, SystemClock};
+use store::{DiskFiles, DiskGit, ProcessRunner, RepositoryCoordination, SystemClock};
 
 use crate::caller::Caller;
 use crate::settings;
@@ -188,6 +189,7 @@ impl UseCaseRunner<'_> {
             .unwrap_or_default();
         let (clock, git) = (SystemClock, DiskGit::open(&self.project.root));
         let decisions = self.project.open_decisions();
+        let coordination = RepositoryCoordination::open(&self.project.root);
         let mut ctx = Context::new(
             store,
             self.files,
@@ -206,6 +208,13 @@ impl UseCaseRunner<'_> {
                 .map(|folder| folder as &dyn DecisionFolder),
         )
         .with_shared_sessions(self.project.settings.git.share_sessions);
+        // A shared database or a team server has the claims of all machines.
+        if matches!(
+            self.project.settings.storage,
+            Storage::Sqlite | Storage::Json
+        ) {
+            ctx = ctx.with_coordination(&coordination);
+        }
         if let Some(commands) = self.commands {
             ctx = ctx.with_commands(commands);
         }

@@ -569,6 +569,10 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             let what = format!("`{path}` is not up to date: {why}");
             ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
         }
+        Notice::NotShared { why } => {
+            let what = format!("claims and ids are not shared with the other worktrees: {why}");
+            ui.print_message(format_args!("{}: {what}", styled(WARN, "warning")));
+        }
         Notice::CaughtUp { what } => {
             ui.print_message(format_args!("{} {}", styled(INFO, "resuming:"), what))
         }

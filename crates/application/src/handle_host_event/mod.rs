@@ -7,6 +7,7 @@
 
 mod host_sessions;
 mod kept_files;
+mod overlaps;
 mod plan_messages;
 mod plans;
 mod prompt_submitted;
@@ -101,30 +102,41 @@ pub fn handle_host_event(
 ) -> Result<EventOutcome, Failure> {
     match &event.happening {
         Happening::ToolAboutToRun(call) => {
-            Ok(
+            let handled =
                 tool_about_to_run::handle_tool_about_to_run(ctx, event, call, surroundings)?
-                    .merge(signals::check_trail_gates(ctx, event, call, surroundings)?),
-            )
+                    .merge(signals::check_trail_gates(ctx, event, call, surroundings)?);
+            // A blocked call changes nothing. Hosts that drop context before a tool get it after.
+            if handled.reply.block.is_some() || !event.host.accepts_context_before_tools() {
+                return Ok(handled);
+            }
+            Ok(handled.merge(overlaps::tell_overlaps(ctx, event, surroundings)?))
         }
         Happening::ToolFinished { call, failed } => {
             let plans =
                 tool_finished::handle_tool_finished(ctx, event, call, *failed, surroundings)?;
-            Ok(plans.merge(signals::count_finished_call(
+            let handled = plans.merge(signals::count_finished_call(
                 ctx,
                 event,
                 call,
                 *failed,
                 surroundings,
-            )?))
+            )?);
+            if event.host.accepts_context_before_tools() {
+                return Ok(handled);
+            }
+            Ok(handled.merge(overlaps::tell_overlaps(ctx, event, surroundings)?))
         }
         Happening::PromptSubmitted { prompt } => {
-            prompt_submitted::handle_prompt(ctx, event, prompt, surroundings)
+            let handled = prompt_submitted::handle_prompt(ctx, event, prompt, surroundings)?;
+            session_events::record_presence(ctx)?;
+            Ok(handled)
         }
         Happening::SessionStarted { source } => {
             let started = session_events::handle_start(ctx, event, *source, surroundings)?;
             // The briefing already lists the open signals, so they must not be repeated after the
             // first tool call.
             signals::mark_signals_reported(ctx)?;
+            session_events::record_presence(ctx)?;
             Ok(started)
         }
         Happening::Compacting => session_events::handle_compacting(ctx, event),

@@ -200,6 +200,7 @@ pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
         Notice::NotRecorded { .. }
         | Notice::NoBackup { .. }
         | Notice::NotWritten { .. }
+        | Notice::NotShared { .. }
         | Notice::CaughtUp { .. }
         | Notice::DecisionsWritten { .. }
         | Notice::DecisionsVanished { .. }

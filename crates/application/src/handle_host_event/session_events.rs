@@ -8,6 +8,7 @@ use domain::time::Timestamp;
 use super::{EventContext, EventOutcome, host_sessions, plan_messages, signals, work_gates};
 use crate::brief::compose_briefing;
 use crate::context::Context;
+use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
 use crate::observe::observe_then_read;
 use crate::scan::ScanScope;
@@ -141,6 +142,16 @@ pub(super) fn handle_stop(
     }
 }
 
+/// Records that this session is at work, for the other worktrees.
+pub(super) fn record_presence(ctx: &Context<'_>) -> Result<(), Failure> {
+    if !ctx.coordination.is_shared() {
+        return Ok(());
+    }
+    let focus = load_focus_key(ctx, &*ctx.store.begin_read()?)?;
+    record_activity(ctx, focus.as_ref(), &[]);
+    Ok(())
+}
+
 /// Handles the end of a session.
 pub(super) fn handle_end(
     ctx: &Context<'_>,
@@ -156,5 +167,9 @@ pub(super) fn handle_end(
     host_sessions::register_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
     crate::uncommitted::release_uncommitted_files(ctx, &mut *tx)?;
     tx.commit()?;
+    if ctx.coordination.is_shared() {
+        // Errors are ignored: the session counts as live a little longer.
+        let _ = ctx.coordination.end_session(&ctx.session);
+    }
     Ok(EventOutcome::default())
 }

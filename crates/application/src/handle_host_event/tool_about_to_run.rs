@@ -62,7 +62,7 @@ fn check_plan_gates(
             .map(|node| claim_node::find_holder(ctx, &*state, node))
             .transpose()?
             .flatten();
-        holders.push(holder.map(|(_, claim)| claim.session));
+        holders.push(holder.map(|held| held.describe_holder()));
     }
     // Evaluated without overrides first: their notes are looked up only where a gate blocks, and
     // one that is not needed is not used up.

@@ -5,9 +5,10 @@ use domain::ids::{NodeId, OperationId};
 use domain::ports::Transaction;
 
 use super::plans::{TouchedPlan, find_recorded};
-use super::{EventContext, EventOutcome, plan_messages, session_events, work_gates};
+use super::{EventContext, EventOutcome, overlaps, plan_messages, session_events, work_gates};
 use crate::brief::compose_briefing;
 use crate::context::Context;
+use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
 use crate::observe::observe_within;
 use crate::scan::{ScanScope, scan_plan_files};
@@ -80,7 +81,14 @@ pub(super) fn handle_tool_finished(
     let owed = std::mem::take(&mut memory.owed_a_briefing);
     memory.briefed_this_turn |= owed;
     session_events::store_memory(ctx, &mut *tx, event, &memory)?;
+    let focus = load_focus_key(ctx, &*tx)?;
     tx.commit()?;
+    // After the commit: the write lock of the state is not held while waiting for another one.
+    let changed = match failed {
+        true => Vec::new(),
+        false => overlaps::changed_files(surroundings),
+    };
+    record_activity(ctx, focus.as_ref(), &changed);
     if owed {
         told.push(compose_briefing(ctx, None)?);
     }

@@ -95,7 +95,7 @@ fn decide_work(
         None => None,
     };
     let holder = match place.stack.last() {
-        Some(node) => claim_node::find_holder(ctx, state, node)?.map(|(_, claim)| claim.session),
+        Some(node) => claim_node::find_holder(ctx, state, node)?.map(|held| held.describe_holder()),
         None => None,
     };
     let (node, path) = (place.node_name().to_owned(), place.node_path());

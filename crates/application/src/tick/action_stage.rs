@@ -111,7 +111,7 @@ fn check_gates(
         .map(|node| claim_node::find_holder(ctx, state, node))
         .transpose()
         .map_err(|failure| failure.message)?;
-    let holder = holder.flatten().map(|(_, claim)| claim.session);
+    let holder = holder.flatten().map(|held| held.describe_holder());
     let size = match ctx.files.stat_file(file) {
         FileStatResult::Present(stamp) => Some(stamp.size),
         FileStatResult::Missing => None,

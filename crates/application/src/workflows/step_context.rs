@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::claim_node::list_active_claims;
 use crate::context::Context;
+use crate::coordination::load_node_key;
 use crate::failure::Failure;
 use crate::plan_documents::{OpenedDocument, load_document, open_document, read_document_file};
 
@@ -118,15 +119,17 @@ impl StepContext {
                 .children_by_alias(document.record.node, id)?
                 .into_iter()
                 .next();
-            let claim = claims
-                .iter()
-                .find(|(claimed, _)| node.as_ref().is_some_and(|node| node.id == *claimed));
+            let key = match &node {
+                Some(node) if !claims.is_empty() => Some(load_node_key(state, node)?),
+                _ => None,
+            };
+            let claim = claims.iter().find(|held| Some(&held.node) == key.as_ref());
             found.push(WaveMilestone {
                 milestone: id.clone(),
                 progress: node
                     .as_ref()
                     .map_or(Progress::Pending, |node| node.progress),
-                claimed_by: claim.map(|(_, claim)| claim.session.clone()),
+                claimed_by: claim.map(|held| held.claim.session.clone()),
                 node,
             });
         }

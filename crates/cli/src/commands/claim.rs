@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, StyledLine, styled, styled_line};
+use crate::ui::{BOLD, DIM, StyledLine, WARN, styled, styled_line};
 use crate::wiring::App;
 
 /// Claim a node for this session
@@ -51,6 +51,10 @@ impl ClaimArgs {
             app.ui.print_json(&claim);
         } else {
             app.ui.print_line(render_claim(&claim));
+            for overlap in &claim.overlaps {
+                app.ui
+                    .print_message(format_args!("{}: {overlap}", styled(WARN, "overlap")));
+            }
         }
         Ok(ExitCode::Done)
     }
@@ -62,5 +66,10 @@ pub(super) fn render_claim(claim: &ClaimView) -> StyledLine {
         "by {} until {} (token {})",
         claim.session, claim.until, claim.token
     );
+    let by = match (&claim.worktree, &claim.branch) {
+        (Some(worktree), Some(branch)) => format!("{by} in {worktree} on {branch}"),
+        (Some(worktree), None) => format!("{by} in {worktree}"),
+        (None, _) => by,
+    };
     styled_line!("{}  {}", styled(BOLD, &claim.node), styled(DIM, &by))
 }

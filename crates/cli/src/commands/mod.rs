@@ -45,6 +45,7 @@ mod move_state;
 mod next;
 mod note;
 mod novel;
+mod overlap;
 pub(crate) mod overview;
 mod plan;
 mod policy;
@@ -195,6 +196,7 @@ commands! {
         Note "note" => note::NoteArgs,
         Where "where" => where_am_i::WhereArgs,
         Release "release" => release::ReleaseArgs,
+        Overlap "overlap" => overlap::OverlapArgs,
         Progress "progress" => progress::ProgressArgs,
         Brief "brief" => brief::BriefArgs,
         Comment "comment" => comment::CommentArgs,

@@ -1,6 +1,7 @@
 //! `tl status`: prints a summary of the project.
 
 use application::Failure;
+use application::live_sessions::LiveSessionView;
 use application::project_status::{ProjectStatus, load_project_status};
 use clap::Args;
 use domain::node::Status;
@@ -29,6 +30,25 @@ impl StatusArgs {
             }
         }
         Ok(ExitCode::Done)
+    }
+}
+
+/// Prints the sessions at work elsewhere, so that nobody takes their work a second time.
+fn print_other_sessions(ui: Ui, sessions: &[LiveSessionView]) {
+    if sessions.is_empty() {
+        return;
+    }
+    const MAX_PRINTED_SESSIONS: usize = 10;
+    ui.print_blank_line();
+    ui.print_line(styled(BOLD, "Other sessions"));
+    for one in sessions.iter().take(MAX_PRINTED_SESSIONS) {
+        ui.print_line(format_args!("  {}", one.render_line()));
+    }
+    if sessions.len() > MAX_PRINTED_SESSIONS {
+        ui.print_line(format!(
+            "  … and {} more (tl overlap)",
+            sessions.len() - MAX_PRINTED_SESSIONS
+        ));
     }
 }
 
@@ -109,6 +129,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
             ));
         }
     }
+    print_other_sessions(ui, &view.other_sessions);
     if let Some(last) = &view.last_operation {
         let text = format!(
             "Last: {} {} by {}, {}",

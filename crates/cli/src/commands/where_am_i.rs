@@ -40,6 +40,10 @@ impl WhereArgs {
         if let Some(absent) = &view.absent {
             app.ui.print_line(absent);
         }
+        if !view.claims.is_empty() {
+            let held = format!("holds {}", view.claims.join(", "));
+            app.ui.print_line(styled(DIM, held));
+        }
         if let Some(gate) = &view.gate {
             let reason = &gate.reason;
             app.ui.print_line(format_args!(

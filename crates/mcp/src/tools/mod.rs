@@ -236,6 +236,7 @@ static TOOLS: &[Tool] = &[
     Tool::of::<tickets_set::Scenarios>(),
     Tool::of::<tickets_set::Claim>(),
     Tool::of::<tickets_set::Release>(),
+    Tool::of::<tickets_set::Overlap>(),
     Tool::of::<tickets_set::Evidence>(),
     Tool::of::<plans_set::DocNew>(),
     Tool::of::<plans_set::DocShow>(),

@@ -1,5 +1,6 @@
 //! Page *Now*: what waits for a person, the agents' positions, open comments, ready work.
 
+use application::live_sessions::LiveSessionView;
 use application::open_gates::OpenGate;
 use application::show_now::NowView;
 use axum::extract::State;
@@ -85,7 +86,7 @@ fn render_content(now: &NowView) -> Markup {
         }
         section #places data-live {
             h2 { "Where the agents are" }
-            @if now.places.is_empty() && now.sessions.is_empty() { p.quiet { "No session has a position." } }
+            @if now.places.is_empty() && now.sessions.is_empty() && now.status.other_sessions.is_empty() { p.quiet { "No session has a position." } }
             ul.cards {
                 @for place in &now.places {
                     li.card {
@@ -93,6 +94,9 @@ fn render_content(now: &NowView) -> Markup {
                         p.quiet { "session " (place.session) }
                         @for claim in &place.claims { p.quiet { "holds " (claim.path) " until " (render_time(claim.until)) } }
                     }
+                }
+                @for other in list_unplaced_sessions(now).take(MAX_LIST_LENGTH) {
+                    li.card { (render_other_session(other)) }
                 }
                 @for session in now.sessions.iter().take(MAX_LIST_LENGTH) {
                     li.card {
@@ -128,6 +132,31 @@ fn render_content(now: &NowView) -> Markup {
                 p.quiet { "Last: " (last.summary) " · " (render_principal(&last.by)) " · " (render_time(last.at)) }
             }
         }
+    }
+}
+
+/// Returns the live sessions that are not listed with a position in this worktree.
+fn list_unplaced_sessions(now: &NowView) -> impl Iterator<Item = &LiveSessionView> {
+    now.status.other_sessions.iter().filter(|other| {
+        other.worktree.is_some()
+            || now
+                .places
+                .iter()
+                .all(|place| place.session != other.session)
+    })
+}
+
+/// Renders a live session: its worktree and branch, its position, and what it holds.
+fn render_other_session(other: &LiveSessionView) -> Markup {
+    html! {
+        @if let Some(focus) = &other.focus { p.you-are-here { (link_to_node(focus)) } }
+        p.quiet {
+            "session " (other.session)
+            @if let Some(worktree) = &other.worktree { " in " (worktree) }
+            @if let Some(branch) = &other.branch { " on " (branch) }
+            " · " (render_time(other.last_heard))
+        }
+        @for path in &other.holds { p.quiet { "holds " (path) } }
     }
 }
 

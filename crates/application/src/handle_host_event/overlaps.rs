@@ -1,0 +1,61 @@
+//! Tells a session once that another live session works on the same file or node.
+
+use domain::host_event::HostEvent;
+use domain::ids::Digest32;
+
+use super::{EventContext, EventOutcome, session_events};
+use crate::context::Context;
+use crate::coordination::{load_focus_key, load_overlaps};
+use crate::failure::Failure;
+
+/// Returns the message about overlaps of what a call changes, if there are new ones.
+///
+/// Without a coordination database this costs one `stat`.
+pub(super) fn tell_overlaps(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
+    let files = changed_files(surroundings);
+    if files.is_empty() || !ctx.coordination.is_shared() {
+        return Ok(EventOutcome::default());
+    }
+    let state = ctx.store.begin_read()?;
+    let focus = load_focus_key(ctx, &*state)?;
+    let found = load_overlaps(ctx, &*state, &files, focus.as_ref())?;
+    if found.is_empty() {
+        return Ok(EventOutcome::default());
+    }
+    let known = session_events::load_memory(&*state, event)?.told_overlaps;
+    drop(state);
+    let new: Vec<(String, Digest32)> = found
+        .iter()
+        .map(|overlap| {
+            let sentence = overlap.render_sentence();
+            let digest = Digest32::of_bytes(sentence.as_bytes());
+            (sentence, digest)
+        })
+        .filter(|(_, digest)| !known.contains(digest))
+        .collect();
+    if new.is_empty() {
+        return Ok(EventOutcome::default());
+    }
+    session_events::update_memory(ctx, event, |memory| {
+        memory.remember_overlaps(new.iter().map(|(_, digest)| *digest));
+    })?;
+    let sentences: Vec<&str> = new.iter().map(|(sentence, _)| sentence.as_str()).collect();
+    Ok(EventOutcome::with_context(Some(format!(
+        "Throughline: {}. Coordinate before you change it (tl overlap).",
+        sentences.join("; ")
+    ))))
+}
+
+/// Returns the project files a call changes, plans included.
+pub(super) fn changed_files(surroundings: &EventContext<'_>) -> Vec<String> {
+    let plans = surroundings
+        .plans
+        .iter()
+        .filter(|plan| plan.effect.modifies_file())
+        .map(|plan| plan.file.clone());
+    plans.chain(surroundings.files.iter().cloned()).collect()
+}
