@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::comment::list_open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::live_sessions::LiveSessionView;
 use crate::project_status::load_project_status;
 use crate::sessions::gather_trail_briefing;
 
@@ -116,6 +117,11 @@ pub fn compose_explained_briefing(
         levels,
         attention,
         comments,
+        other_sessions: status
+            .other_sessions
+            .iter()
+            .map(LiveSessionView::render_line)
+            .collect(),
         faults: request.faults,
         untrusted: untrusted.as_deref(),
         trail,

@@ -23,8 +23,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::coordination::{
-    change_coordination, keep_unshared, load_claims, load_focus_key, load_node_key, load_overlaps,
-    load_recorded_claims, record_activity,
+    change_coordination, keep_unshared, load_claims, load_node_key, load_overlaps,
+    load_recorded_claims,
 };
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, load_node_path, reject_extra_words};
@@ -344,7 +344,7 @@ pub(crate) fn find_holder(
     node: &Node,
 ) -> Result<Option<HeldClaim>, Failure> {
     let mut claims = list_active_claims(ctx, state)?;
-    claims.retain(|held| held.claim.session != ctx.session);
+    claims.retain(|held| !held.is_held_by(&ctx.session));
     if claims.is_empty() {
         return Ok(None);
     }
@@ -362,7 +362,6 @@ pub(crate) fn record_heartbeat(ctx: &Context<'_>, tx: &mut dyn Transaction) -> R
     if heard.is_none_or(|heard| now.as_millis() - heard > 60_000) {
         tx.save_note(&key, Some(&now.as_millis().to_string()), now)?;
     }
-    record_activity(ctx, load_focus_key(ctx, &*tx)?.as_ref(), &[]);
     Ok(())
 }
 

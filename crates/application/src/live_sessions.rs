@@ -43,7 +43,7 @@ pub(crate) fn list_other_sessions(
 ) -> Result<Vec<LiveSessionView>, Failure> {
     let mut found: Vec<LiveSessionView> = load_live_sessions(ctx, state)?
         .into_iter()
-        .filter(|one| one.session != ctx.session)
+        .filter(|one| !one.is_own(&ctx.session))
         .map(|one| {
             let elsewhere = one.worktree.describe_place().is_some();
             let mut files = one.touched;
@@ -61,7 +61,7 @@ pub(crate) fn list_other_sessions(
         .collect();
     for held in list_active_claims(ctx, state)? {
         let session = &held.claim.session;
-        if *session == ctx.session {
+        if held.is_held_by(&ctx.session) {
             continue;
         }
         let elsewhere = held.worktree.describe_place().is_some();

@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::claim_node;
 use crate::context::Context;
+use crate::coordination::{load_focus_key, record_activity};
 use crate::evidence::find_blocking_proof;
 use crate::failure::{Failure, FailureKind};
 use crate::follow_commits::follow_commits;
@@ -240,6 +241,7 @@ fn report_move(
     (assessed, context): (Option<Assessment>, Option<String>),
 ) -> Result<FocusOutcome, Failure> {
     claim_node::record_heartbeat(ctx, tx)?;
+    record_activity(ctx, load_focus_key(ctx, &*tx)?.as_ref(), &[]);
     Ok(FocusOutcome {
         place: build_where_view(ctx, &*tx)?,
         completed: moved.completed,

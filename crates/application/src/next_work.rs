@@ -53,7 +53,7 @@ pub(crate) fn list_ready(
     let needs = Needs::from_tree(tree, ctx.profiles);
     // The session's own claims stay in the queue: it claimed them to work on them.
     let mut held = claim_node::list_active_claims(ctx, state)?;
-    held.retain(|one| one.claim.session != ctx.session);
+    held.retain(|one| !one.is_held_by(&ctx.session));
     // A claim covers the nodes below it.
     let is_free = |node: &&Node| {
         if held.is_empty() {

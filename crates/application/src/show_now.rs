@@ -133,7 +133,7 @@ fn list_places(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<PlaceView>
         };
         let held = claims
             .iter()
-            .filter(|held| held.claim.session == session)
+            .filter(|held| held.is_held_by(&session))
             .map(|held| ClaimPlace {
                 path: held.node.path.clone(),
                 until: held.claim.until,

@@ -246,7 +246,7 @@ pub(crate) fn build_where_view(
         gate,
         claims: list_active_claims(ctx, state)?
             .into_iter()
-            .filter(|held| held.claim.session == ctx.session)
+            .filter(|held| held.is_held_by(&ctx.session))
             .map(|held| held.node.path)
             .collect(),
         line,

@@ -4,7 +4,7 @@
 use domain::ids::VersionHash;
 use domain::node::{Node, Progress};
 use domain::plan_document::{Plan, ProblemGrade, check_context, check_plan, compute_waves};
-use domain::ports::{FileReadResult, Snapshot};
+use domain::ports::{FileReadResult, HeldClaim, Snapshot};
 use domain::record;
 use domain::review::{LoopState, Review};
 use domain::workflow::{FlowRun, Requirement, StepKind, SubjectKind, Workflow, WorkflowStep};
@@ -129,7 +129,7 @@ impl StepContext {
                 progress: node
                     .as_ref()
                     .map_or(Progress::Pending, |node| node.progress),
-                claimed_by: claim.map(|held| held.claim.session.clone()),
+                claimed_by: claim.map(HeldClaim::describe_holder),
                 node,
             });
         }

@@ -124,6 +124,7 @@ mod wait;
 mod where_am_i;
 mod why;
 mod work_state;
+mod worktrees;
 mod write;
 
 use std::path::Path;
@@ -155,6 +156,7 @@ const COMMANDS: &[&str] = &[
     "note",
     "where",
     "release",
+    "overlap",
     "progress",
     "brief",
     "comment",

@@ -25,6 +25,8 @@ pub struct Briefing<'a> {
     pub attention: Vec<Attention<'a>>,
     /// Open comments on plans: path, author, text.
     pub comments: Vec<(&'a str, String, &'a str)>,
+    /// Other live sessions, one line each: where they are and what they hold.
+    pub other_sessions: Vec<String>,
     /// Failures of hooks since the last contact.
     pub faults: Option<&'a str>,
     /// What a person has to decide before policy and history can be trusted again.
@@ -48,6 +50,8 @@ pub const BRIEFING_OPENING: &str = "Throughline keeps the plans of this project"
 
 /// Maximum number of plans, and of comments, that are listed; further plans are only counted.
 const MAX_LISTED_ITEMS: usize = 8;
+/// Maximum number of other sessions that are listed.
+const MAX_LISTED_SESSIONS: usize = 4;
 /// Maximum length of a quoted comment in characters.
 const MAX_COMMENT_CHARS: usize = 400;
 
@@ -81,6 +85,7 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     if let Some(trail) = &briefing.trail {
         lines.extend(trail_lines::collect_trail_lines(trail));
     }
+    lines.extend(other_session_lines(briefing));
     for (path, by, text) in briefing.comments.iter().take(MAX_LISTED_ITEMS) {
         // Comments are written by people and reach an agent's prompt: control characters are
         // removed and the text is marked as data, so that it is not taken for an instruction of
@@ -108,6 +113,23 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
         ));
     }
     lines
+}
+
+/// Returns the sessions that work beside this one: what they do is not to be taken up again.
+fn other_session_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
+    let listed = briefing.other_sessions.iter().take(MAX_LISTED_SESSIONS);
+    let lines = listed.map(|line| {
+        BriefingLine::new(
+            "sessions",
+            LineSeverity::High,
+            "another session is at work now",
+            format!(
+                "- another session is at work now: {}. Do not continue its work.",
+                clean_line(line)
+            ),
+        )
+    });
+    lines.collect()
 }
 
 /// Returns the plans that need a decision, and how many are left out.

@@ -47,10 +47,16 @@ pub struct Worktree {
 }
 
 impl Worktree {
+    /// Whether it is the working tree of this process, or all sessions share one store.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.is_here || self.folder.is_empty()
+    }
+
     /// Names the working tree and its branch; `None` if it is this one.
     #[must_use]
     pub fn describe_place(&self) -> Option<String> {
-        if self.is_here || self.folder.is_empty() {
+        if self.is_own() {
             return None;
         }
         Some(match &self.branch {
@@ -68,6 +74,14 @@ pub struct HeldClaim {
     pub worktree: Worktree,
     /// The last activity of the session.
     pub heard: Option<Timestamp>,
+}
+
+impl LiveSession {
+    /// Whether it is the session of this name in this working tree.
+    #[must_use]
+    pub fn is_own(&self, session: &str) -> bool {
+        self.session == session && self.worktree.is_own()
+    }
 }
 
 /// What becomes of the claims, decided inside the write transaction that read them.

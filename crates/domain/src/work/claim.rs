@@ -87,11 +87,7 @@ pub fn decide_claim(held: &[HeldClaim], request: &ClaimRequest<'_>) -> Result<Cl
         .collect();
     // Both directions conflict: a claim covers a subtree, so a lease inside it would have two
     // holders. The claim of the node itself or of an ancestor is reported first.
-    let others = || {
-        active
-            .iter()
-            .filter(|one| one.claim.session != request.session)
-    };
+    let others = || active.iter().filter(|one| !one.is_held_by(request.session));
     let conflict = others()
         .find(|one| one.node.covers(request.node))
         .or_else(|| others().find(|one| request.node.covers(&one.node)));
@@ -137,7 +133,7 @@ pub fn decide_release<'h>(
     let Some(found) = held.iter().find(|one| one.node == *request.node) else {
         return Err(ClaimRefused::NotClaimed { node: node() });
     };
-    if found.claim.session != request.session && !request.by_person {
+    if !found.is_held_by(request.session) && !request.by_person {
         return Err(ClaimRefused::NotYours {
             node: node(),
             holder: found.describe_holder(),
@@ -160,6 +156,15 @@ impl HeldClaim {
     #[must_use]
     pub fn is_active(&self, now: Timestamp, lease_ms: i64) -> bool {
         self.claim.is_active(now, self.heard, lease_ms)
+    }
+
+    /// Whether this session holds it, in this worktree.
+    ///
+    /// A session name alone is not enough: subagents that a host runs in worktrees of their own have
+    /// the session id of their parent, and scripts are all called `shell`.
+    #[must_use]
+    pub fn is_held_by(&self, session: &str) -> bool {
+        self.claim.session == session && self.worktree.is_own()
     }
 
     /// Names the holder, with its worktree and branch if that is not this one.

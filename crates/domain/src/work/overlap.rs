@@ -35,7 +35,7 @@ pub fn find_overlaps(
     node: Option<&NodeKey>,
 ) -> Vec<Overlap> {
     let mut found = Vec::new();
-    for other in sessions.iter().filter(|other| other.session != own) {
+    for other in sessions.iter().filter(|other| !other.is_own(own)) {
         let shared_files = files.iter().filter(|file| other.touched.contains(file));
         let shared_node = other
             .focus

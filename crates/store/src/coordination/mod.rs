@@ -144,7 +144,7 @@ impl RepositoryCoordination {
         let mut statement = connection.prepare_cached(
             "SELECT profile, path, session, token, since, until, worktree, made, folder, \
              (SELECT max(heard) FROM session WHERE session.project = claim.project \
-              AND session.session = claim.session) \
+              AND session.session = claim.session AND session.worktree = claim.worktree) \
              FROM claim WHERE project = ?1 ORDER BY profile, path",
         )?;
         let mut rows = statement.query([&place.project])?;

@@ -1,5 +1,6 @@
 //! The repository, read by us, against repositories made by git.
 
+mod coordination;
 mod counts;
 mod hostile;
 mod moves;
