@@ -188,11 +188,21 @@ pub(crate) fn load_live_sessions(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
 ) -> Result<Vec<LiveSession>, Failure> {
-    let since = Timestamp::from_millis(ctx.clock.now().as_millis().saturating_sub(LIVE_SESSION_MS));
-    match read_coordination(ctx, |coordination| coordination.list_sessions(since))? {
+    match load_shared_sessions(ctx)? {
         Some(sessions) => Ok(sessions),
-        None => list_focused_sessions(state, since),
+        None => list_focused_sessions(state, live_since(ctx)),
     }
+}
+
+/// Returns the live sessions of all worktrees; `None` if the store has to answer instead.
+pub(crate) fn load_shared_sessions(ctx: &Context<'_>) -> Result<Option<Vec<LiveSession>>, Failure> {
+    let since = live_since(ctx);
+    read_coordination(ctx, |coordination| coordination.list_sessions(since))
+}
+
+/// Returns the moment since which a session has to be heard of to count as live.
+fn live_since(ctx: &Context<'_>) -> Timestamp {
+    Timestamp::from_millis(ctx.clock.now().as_millis().saturating_sub(LIVE_SESSION_MS))
 }
 
 /// Returns the sessions with a focus that the store heard of lately.

@@ -2,10 +2,11 @@
 
 use domain::host_event::HostEvent;
 use domain::ids::Digest32;
+use domain::work::overlap::find_overlaps;
 
 use super::{EventContext, EventOutcome, session_events};
 use crate::context::Context;
-use crate::coordination::{load_focus_key, load_overlaps};
+use crate::coordination::{load_focus_key, load_shared_sessions};
 use crate::failure::Failure;
 
 /// Returns the message about overlaps of what a call changes, if there are new ones.
@@ -17,12 +18,17 @@ pub(super) fn tell_overlaps(
     surroundings: &EventContext<'_>,
 ) -> Result<EventOutcome, Failure> {
     let files = changed_files(surroundings);
-    if files.is_empty() || !ctx.coordination.is_shared() {
+    if files.is_empty() {
+        return Ok(EventOutcome::default());
+    }
+    let sessions = load_shared_sessions(ctx)?.unwrap_or_default();
+    // Usually there is no other session, and the state need not be read.
+    if sessions.iter().all(|one| one.is_own(&ctx.session)) {
         return Ok(EventOutcome::default());
     }
     let state = ctx.store.begin_read()?;
     let focus = load_focus_key(ctx, &*state)?;
-    let found = load_overlaps(ctx, &*state, &files, focus.as_ref())?;
+    let found = find_overlaps(&sessions, &ctx.session, &files, focus.as_ref());
     if found.is_empty() {
         return Ok(EventOutcome::default());
     }

@@ -7,6 +7,7 @@ use application::project_status::load_project_status;
 use application::tickets::{NewTicket, create_ticket};
 use application::undo::{UndoTarget, undo_operations};
 use application::{Context, FailureKind, Notice};
+use domain::ids::OperationId;
 
 use crate::fake_coordination::{DatabaseState, FakeCoordination, FakeRepository};
 use crate::world::{World, assert_refused, words};
@@ -161,12 +162,16 @@ fn a_locked_coordination_fails_the_claim_instead_of_giving_the_node_twice() {
 fn undoing_a_claim_ends_it_everywhere_and_undoing_a_release_takes_it_again() {
     let repository = FakeRepository::default();
     let worktrees = Worktrees::of(&repository);
-    claim_node(&worktrees.here("one"), &words("017a")).unwrap();
-    undo_operations(&worktrees.here("one"), UndoTarget::Newest).unwrap();
+    let undo = |operation: Option<OperationId>| {
+        let target = UndoTarget::Operation(operation.unwrap());
+        undo_operations(&worktrees.here("one"), target).unwrap();
+    };
+    let claimed = claim_node(&worktrees.here("one"), &words("017a")).unwrap();
+    undo(claimed.operation);
     assert!(list_claims(&worktrees.there("two")).unwrap().is_empty());
     claim_node(&worktrees.here("one"), &words("017a")).unwrap();
-    release_node(&worktrees.here("one"), &release("017a", None)).unwrap();
-    undo_operations(&worktrees.here("one"), UndoTarget::Newest).unwrap();
+    let released = release_node(&worktrees.here("one"), &release("017a", None)).unwrap();
+    undo(released.operation);
     assert_eq!(list_claims(&worktrees.there("two")).unwrap().len(), 1);
 }
 

@@ -277,6 +277,7 @@ const COMMANDS: &[&[&str]] = &[
     &["tree"],
     &["show", "017a"],
     &["next"],
+    &["overlap"],
     &["claim", "017a"],
     &["log"],
     &["check"],

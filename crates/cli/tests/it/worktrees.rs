@@ -349,8 +349,9 @@ fn a_damaged_coordination_database_is_replaced() {
 fn undoing_a_claim_frees_the_node_in_every_worktree() {
     let repository = Repository::new();
     let beside = repository.add_worktree("../beside", "beside");
-    repository.ok(&repository.main(), "s1", &["claim", "001"]);
-    repository.ok(&repository.main(), "s1", &["undo"]);
+    let claim = repository.json(&repository.main(), "s1", &["claim", "001"]);
+    let operation = claim["operation"].to_string();
+    repository.ok(&repository.main(), "s1", &["undo", &operation]);
     repository.ok(&beside, "s2", &["claim", "001"]);
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use domain::ports::{OpenBranch, StoreFault};
 
-use super::process::{self, GitOutput};
+use super::process;
 use super::repository_paths::RepositoryPaths;
 use super::{git_fault, is_object_hash};
 
@@ -163,19 +163,13 @@ pub(super) fn predict_conflicts(
         one,
         other,
     ];
-    let ended: GitOutput<String> = process::run_without_attributes_within(
+    let ended = process::run_merge(
         place,
         &arguments,
         &environment,
         BRANCH_TIMEOUT,
         process::read_to_text,
-    )?
-    .ok_or_else(|| {
-        git_fault(
-            action,
-            "needs git 2.41 and no `.git/info/attributes`, whose merge drivers would run",
-        )
-    })?;
+    )?;
     // 0: a clean merge, 1: conflicts; everything else is an error.
     match ended.code {
         0 => Ok(Vec::new()),

@@ -154,6 +154,15 @@ pub(super) const LIST_FILTERS: &[&str] = &[
     r"^filter\.",
 ];
 
+/// Arguments that list the keys of every configured merge driver.
+pub(super) const LIST_MERGE_DRIVERS: &[&str] = &[
+    "config",
+    "--null",
+    "--name-only",
+    "--get-regexp",
+    r"^merge\..*\.driver$",
+];
+
 /// Parses the filter names from their keys: `filter.NAME.clean`.
 ///
 /// # Errors

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use domain::ports::StoreFault;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::command::{Filters, LIST_FILTERS, filter_names, git_command, has_own_attributes};
+use super::command::{
+    Filters, LIST_FILTERS, LIST_MERGE_DRIVERS, filter_names, git_command, has_own_attributes,
+};
 use super::git_fault;
 use super::repository_paths::RepositoryPaths;
 
@@ -54,26 +56,66 @@ pub(super) fn run_without_attributes<T: Send + 'static>(
     arguments: &[&str],
     read: fn(BufReader<ChildStdout>) -> T,
 ) -> Result<Option<GitOutput<T>>, StoreFault> {
-    run_without_attributes_within(place, arguments, &[], GIT_TIMEOUT, read)
+    // Relaxed is enough: the flag only saves work, and a late thread merely tries once more.
+    if has_own_attributes(place) || LACKS_ATTR_SOURCE.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let ended = run_once(
+        place,
+        Filters::NoAttributes,
+        arguments,
+        Instant::now() + GIT_TIMEOUT,
+        read,
+    )?;
+    LACKS_ATTR_SOURCE.fetch_or(ended.code == UNKNOWN_OPTION_EXIT_CODE, Ordering::Relaxed);
+    Ok((ended.code != UNKNOWN_OPTION_EXIT_CODE).then_some(ended))
 }
 
-/// As [`run_without_attributes`], with more variables and another time limit.
-pub(super) fn run_without_attributes_within<T: Send + 'static>(
+/// Runs a merge that writes no files, with more variables. Merge drivers are programs of the
+/// repository: where attributes cannot be disabled, none may be configured.
+///
+/// # Errors
+/// When git is not found or does not end in time, or a merge driver could run.
+pub(super) fn run_merge<T: Send + 'static>(
     place: &RepositoryPaths,
     arguments: &[&str],
     environment: &[(&str, &OsStr)],
     limit: Duration,
     read: fn(BufReader<ChildStdout>) -> T,
-) -> Result<Option<GitOutput<T>>, StoreFault> {
-    // Relaxed is enough: the flag only saves work, and a late thread merely tries once more.
-    if has_own_attributes(place) || LACKS_ATTR_SOURCE.load(Ordering::Relaxed) {
-        return Ok(None);
+) -> Result<GitOutput<T>, StoreFault> {
+    let deadline = Instant::now() + limit;
+    let once = |filters: Filters<'_>| {
+        let mut command = git_command(place, filters, arguments)?;
+        command.envs(environment.iter().copied());
+        run_command(command, arguments, deadline, read)
+    };
+    let has_own = has_own_attributes(place);
+    if !has_own && !LACKS_ATTR_SOURCE.load(Ordering::Relaxed) {
+        let ended = once(Filters::NoAttributes)?;
+        if ended.code != UNKNOWN_OPTION_EXIT_CODE {
+            return Ok(ended);
+        }
+        LACKS_ATTR_SOURCE.store(true, Ordering::Relaxed);
     }
-    let mut command = git_command(place, Filters::NoAttributes, arguments)?;
-    command.envs(environment.iter().copied());
-    let ended = run_command(command, arguments, Instant::now() + limit, read)?;
-    LACKS_ATTR_SOURCE.fetch_or(ended.code == UNKNOWN_OPTION_EXIT_CODE, Ordering::Relaxed);
-    Ok((ended.code != UNKNOWN_OPTION_EXIT_CODE).then_some(ended))
+    let drivers = run_once(
+        place,
+        Filters::Empty(&[]),
+        LIST_MERGE_DRIVERS,
+        deadline,
+        read_to_text,
+    )?;
+    // `git config --get-regexp` ends with 1 if no key matches.
+    if drivers.code != 1 {
+        return Err(git_fault(
+            "`git` was not started",
+            "a merge driver is configured, which this git cannot switch off (2.41 can)",
+        ));
+    }
+    let names = list_configured_filters(place, deadline)?;
+    if LACKS_ATTR_SOURCE.load(Ordering::Relaxed) {
+        return once(Filters::Empty(&names));
+    }
+    once(Filters::NoAttributesAndEmpty(&names))
 }
 
 /// Runs git in the project and reads its output while it is written. The arguments must not request

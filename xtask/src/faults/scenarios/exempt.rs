@@ -56,6 +56,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("note-find", READS),
     ("note-list", READS),
     ("note-shelves", READS),
+    ("overlap", READS),
     ("plan", READS),
     ("policy-show", READS),
     ("review-escalated", READS),
