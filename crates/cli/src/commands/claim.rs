@@ -11,8 +11,9 @@ use crate::wiring::App;
 
 /// Claim a node for this session
 ///
-/// Other sessions do not get it from `tl next`, and their writes to it are blocked. A claim expires
-/// when its session is no longer active; the next claim of the node gets a higher token.
+/// Other sessions, in every worktree of the repository, do not get it from `tl next`, and their
+/// writes to it are blocked. A claim expires when its session is no longer active; the next claim of
+/// the node gets a higher token.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl claim 017a\n  tl claim --list\n  tl release 017a")]
 pub(crate) struct ClaimArgs {
