@@ -35,6 +35,7 @@ pub mod policy;
 pub mod ports;
 pub mod presence;
 pub mod profile;
+pub mod rebase;
 pub mod record;
 pub mod revalidation;
 pub mod review;

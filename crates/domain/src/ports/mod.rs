@@ -7,6 +7,7 @@ mod command_runner;
 mod coordination;
 mod decision_folder;
 mod git;
+mod offline_conflicts;
 mod plan_files;
 mod repository_changes;
 mod snapshot;
@@ -24,6 +25,7 @@ pub use git::{
     ChangedLines, CommitHistory, Git, GitHead, HeadMove, HeadMoveKind, HistoryCommit, NamedCommit,
     NoRepository, OpenBranch, TrackedState,
 };
+pub use offline_conflicts::{OfflineConflict, OfflineConflicts};
 pub use plan_files::{
     FileFault, FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, PlanFiles,
     ScanCacheCheck,

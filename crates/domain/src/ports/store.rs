@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::operation::{Channel, Verb};
-use crate::ports::{FileStamp, Snapshot, TokenStore};
+use crate::ports::{FileStamp, OfflineConflicts, Snapshot, TokenStore};
 use crate::time::Timestamp;
 
 /// Polling interval for engines without change notifications.
@@ -219,8 +219,19 @@ pub trait Store: Send {
         Vec::new()
     }
 
+    /// Whether several working copies share this state: then what one of them has in its files is
+    /// not recorded by looking, only when it is submitted.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Returns the token store, if the engine has one.
     fn token_store(&self) -> Option<Box<dyn TokenStore + '_>> {
+        None
+    }
+
+    /// Returns the conflicts of operations recorded offline, if the engine can record any.
+    fn offline_conflicts(&self) -> Option<&dyn OfflineConflicts> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! Flushing the offline queue: rebases queued operations onto the server's history and sends them.
 //!
-//! Operations recorded offline get new ids at the end of the server's history, as long as their
-//! facts apply; conflicting ones are saved as readable files. The queue is written in its rebased
+//! Operations recorded offline get new ids at the end of the server's history if their facts apply;
+//! conflicting ones are saved as readable files, and the others are sent. The queue is written in its rebased
 //! form before it is sent, so that an operation that arrived without a response is recognised by
 //! its hash.
 
@@ -13,7 +13,8 @@ use domain::sync_protocol::{PullHeader, PushHeader, PushOutcome};
 use domain::text::count_with_noun;
 use domain::tree::FactMismatch;
 
-use super::offline_queue::{ChainPosition, PendingOperations, may_queue, rebase_operations};
+use super::offline_queue::{ChainPosition, PendingOperations, may_queue};
+use super::rebase::{LostNodes, Misfit, added_nodes, rebase_operations};
 use super::server::{FetchOutcome, ServerFault};
 use super::{Duration, RemoteStore};
 use crate::engine::ChainedOperation;
@@ -32,6 +33,11 @@ enum SendRound {
     /// Everything was sent, or there was a conflict: compare again.
     Again,
     Silent,
+    /// The server refused the operation at this index.
+    Refused {
+        index: usize,
+        why: String,
+    },
 }
 
 impl RemoteStore {
@@ -159,7 +165,9 @@ impl RemoteStore {
             });
             let again = match follow_on && still_good {
                 true => rest,
-                false => self.rebase_queue(pending.base, &news, rest, &greeting)?,
+                false => {
+                    self.rebase_queue(pending.base, &news, rest, LostNodes::new(), &greeting)?
+                }
             };
             let pending = PendingOperations {
                 base: pending.base,
@@ -167,11 +175,54 @@ impl RemoteStore {
                 waiting: again,
             };
             self.queue.write_pending(&pending)?;
-            if let SendRound::Silent = self.send_in_order(pending, &greeting)? {
-                return Ok(false);
+            match self.send_in_order(&pending)? {
+                SendRound::Again => {}
+                SendRound::Silent => return Ok(false),
+                SendRound::Refused { index, why } => {
+                    if !self.remove_refused(pending, index, why)? {
+                        return Ok(false);
+                    }
+                }
             }
         }
         Err(StoreFault::Overtaken)
+    }
+
+    /// Saves an operation that the server refused, and rebases those behind it. Returns whether the
+    /// server was reachable.
+    fn remove_refused(
+        &self,
+        mut pending: PendingOperations,
+        index: usize,
+        why: String,
+    ) -> Result<bool, StoreFault> {
+        let mut rest = pending.waiting.split_off(index);
+        let refused = rest.remove(0);
+        let Some((greeting, news)) = self.fetch_all_after(pending.base)? else {
+            // The whole queue is still in its file.
+            return Ok(false);
+        };
+        let id = refused.operation.id;
+        let lost: LostNodes = added_nodes(&refused.operation.facts)
+            .into_iter()
+            .map(|node| (node, id))
+            .collect();
+        let misfit = Misfit {
+            operation: refused,
+            why,
+            lost: Vec::new(),
+        };
+        self.save_conflicts(&[misfit], &greeting)?;
+        let again = self.rebase_queue(pending.base, &news, rest, lost, &greeting)?;
+        let after = news
+            .last()
+            .map_or(pending.base, ChainPosition::of_operation);
+        self.queue.write_pending(&PendingOperations {
+            base: pending.base,
+            after,
+            waiting: again,
+        })?;
+        Ok(true)
     }
 
     /// Rebases the queue onto the server's history, and saves what conflicts.
@@ -180,6 +231,7 @@ impl RemoteStore {
         base: ChainPosition,
         news: &[ChainedOperation],
         rest: Vec<ChainedOperation>,
+        lost: LostNodes,
         greeting: &PullHeader,
     ) -> Result<Vec<ChainedOperation>, StoreFault> {
         // In memory: the replica itself is only rewritten once the server has stored everything.
@@ -190,35 +242,27 @@ impl RemoteStore {
                 .apply_operation(one)
                 .map_err(|FactMismatch(what)| StoreFault::DoesNotFit { what })?;
         }
-        let rebased = rebase_operations(&mut state, rest, greeting.now)?;
+        let rebased = rebase_operations(&mut state, rest, lost, greeting.now)?;
         self.save_conflicts(&rebased.misfits, greeting)?;
         Ok(rebased.again)
     }
 
-    fn save_conflicts(
-        &self,
-        misfits: &[(ChainedOperation, String)],
-        greeting: &PullHeader,
-    ) -> Result<(), StoreFault> {
-        for (one, why) in misfits {
-            let path = self.queue.save_conflict(one, why, greeting.now)?;
-            let (summary, place) = (&one.operation.summary, path.display());
+    fn save_conflicts(&self, misfits: &[Misfit], greeting: &PullHeader) -> Result<(), StoreFault> {
+        for misfit in misfits {
+            self.queue.save_conflict(misfit, greeting.now)?;
+            let summary = &misfit.operation.operation.summary;
             self.warn(format!(
-                "`{summary}`, recorded offline, conflicts with the server ({why}): see {place}"
+                "`{summary}`, recorded offline, conflicts with the server ({}): see tl conflicts list",
+                misfit.why
             ));
         }
         Ok(())
     }
 
     /// Sends the operations one by one, so that it is known which one is refused.
-    fn send_in_order(
-        &self,
-        mut pending: PendingOperations,
-        greeting: &PullHeader,
-    ) -> Result<SendRound, StoreFault> {
+    fn send_in_order(&self, pending: &PendingOperations) -> Result<SendRound, StoreFault> {
         let mut place = pending.after;
-        for index in 0..pending.waiting.len() {
-            let one = &pending.waiting[index];
+        for (index, one) in pending.waiting.iter().enumerate() {
             let sending = PushHeader {
                 after: place.operation,
                 hash: place.hash,
@@ -236,17 +280,7 @@ impl RemoteStore {
                     return Ok(SendRound::Silent);
                 }
                 Err(ServerFault::Refused { why, .. }) => {
-                    let mut reason = why;
-                    let mut misfits = Vec::new();
-                    // All that follow go with it: they were decided on a state that will not exist.
-                    for one in pending.waiting.drain(index..) {
-                        let first = one.operation.id;
-                        misfits.push((one, reason));
-                        reason = format!("operation {first}, on which it may depend, was refused");
-                    }
-                    self.save_conflicts(&misfits, greeting)?;
-                    self.queue.write_pending(&pending)?;
-                    return Ok(SendRound::Again);
+                    return Ok(SendRound::Refused { index, why });
                 }
             }
         }

@@ -6,9 +6,11 @@
 //! here. An operation is identified by its hash, which makes sending idempotent. Notes and stamps
 //! belong to this working copy and are not sent, except for the shared ones.
 
+mod conflicts;
 mod flush_queue;
 mod http;
 mod offline_queue;
+mod rebase;
 mod server;
 mod server_status;
 
@@ -17,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use domain::ids::{OperationId, Principal, StoreId};
 use domain::ports::{
-    Clock, OperationReader, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
-    Transaction,
+    Clock, OfflineConflicts, OperationReader, Recovery, Snapshot, Store, StoreFault, StoreFinding,
+    StoreFindingKind, Transaction,
 };
 use domain::settings::OfflinePolicy;
 use domain::sync_protocol::{JournalLineHead, PullHeader, PushHeader, PushOutcome, SharedNote};
@@ -553,6 +555,10 @@ impl TransactionOwner for RemoteStore {
 }
 
 impl Store for RemoteStore {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         self.pull_changes(Duration::ZERO)?;
         self.replica.begin_read()
@@ -623,6 +629,10 @@ impl Store for RemoteStore {
 
     fn take_warnings(&self) -> Vec<String> {
         self.warnings.take()
+    }
+
+    fn offline_conflicts(&self) -> Option<&dyn OfflineConflicts> {
+        Some(self)
     }
 
     fn remote_principal(&self) -> Option<Principal> {

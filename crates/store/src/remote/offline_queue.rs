@@ -5,25 +5,19 @@
 //! follows. The others are journal lines. The file is replaced atomically. An operation leaves the
 //! queue when it is sent or saved as a conflict; nothing is dropped.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use domain::fact::Fact;
 use domain::ids::{Digest32, OperationId};
-use domain::node::NodeStatus;
 use domain::operation::Verb;
-use domain::ports::{NewOperation, StoreFault};
-use domain::secrets::mask_operation;
-use domain::time::Timestamp;
+use domain::ports::StoreFault;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::durable::{Durability, replace_file};
 use crate::engine::{ChainedOperation, io_fault};
 use crate::journal;
-use crate::memory::MemoryState;
 
 /// A position in the history: operation and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +65,7 @@ impl PendingOperations {
 pub(super) struct OfflineQueue {
     file: PathBuf,
     lock: PathBuf,
-    conflicts: PathBuf,
+    pub(super) conflicts: PathBuf,
     patience: Duration,
     /// Key of the seal. The queue is sent under this user's token, so a forged file would act in
     /// their name.
@@ -175,7 +169,7 @@ impl OfflineQueue {
     }
 
     /// Returns the seal of a text: a digest over key and text.
-    fn compute_seal(&self, text: &str) -> Digest32 {
+    pub(super) fn compute_seal(&self, text: &str) -> Digest32 {
         Digest32::of_bytes(&[&self.seal.0[..], text.as_bytes()].concat())
     }
 
@@ -188,49 +182,6 @@ impl OfflineQueue {
             _ => Ok(()),
         }
     }
-
-    /// Saves an operation that conflicts with the server as a readable file, and returns its path.
-    pub(super) fn save_conflict(
-        &self,
-        one: &ChainedOperation,
-        why: &str,
-        now: Timestamp,
-    ) -> Result<PathBuf, StoreFault> {
-        #[derive(Serialize)]
-        struct Conflict<'c> {
-            why: &'c str,
-            operation: &'c domain::operation::Operation,
-            texts: Vec<&'c str>,
-        }
-        let texts = one.texts.iter().map(|(_, text)| text.as_str()).collect();
-        let conflict = Conflict {
-            why,
-            operation: &one.operation,
-            texts,
-        };
-        // Named by the operation's hash, so that retries save it once.
-        let name: String = one.hash.to_string().chars().take(12).collect();
-        let path = self
-            .conflicts
-            .join(format!("{}-{name}.json", now.format_for_file_name()));
-        let cannot = |error| io_fault("cannot write", &path, error);
-        crate::private_files::create_private_directory(&self.conflicts).map_err(cannot)?;
-        let known = fs::read_dir(&self.conflicts)
-            .map_err(cannot)?
-            .flatten()
-            .map(|entry| entry.path());
-        if let Some(known) = known
-            .into_iter()
-            .find(|path| path.to_string_lossy().contains(&name))
-        {
-            return Ok(known);
-        }
-        let text = serde_json::to_vec_pretty(&conflict)
-            .map_err(std::io::Error::other)
-            .map_err(cannot)?;
-        replace_file(&path, &text, Durability::Synced).map_err(cannot)?;
-        Ok(path)
-    }
 }
 
 /// Whether an operation may be queued. Approvals and claims may not: they are agreements with
@@ -238,88 +189,4 @@ impl OfflineQueue {
 pub(super) fn may_queue(operation: &domain::operation::Operation) -> bool {
     let needed = domain::authorization::required_scope(operation);
     domain::authorization::Scope::Agent.is_sufficient_for(needed) && operation.verb != Verb::Claim
-}
-
-/// Outcome of a rebase.
-pub(super) struct RebaseOutcome {
-    pub(super) again: Vec<ChainedOperation>,
-    /// The first conflicting operation and all after it, which may depend on it, with the reasons.
-    pub(super) misfits: Vec<(ChainedOperation, String)>,
-}
-
-/// Rebases operations onto another state, in order, up to the first that conflicts.
-pub(super) fn rebase_operations(
-    state: &mut MemoryState,
-    waiting: Vec<ChainedOperation>,
-    now: Timestamp,
-) -> Result<RebaseOutcome, StoreFault> {
-    let mut numbers: HashMap<OperationId, OperationId> = HashMap::new();
-    let mut rebased = RebaseOutcome {
-        again: Vec::new(),
-        misfits: Vec::new(),
-    };
-    let mut broken = None;
-    for one in waiting {
-        if let Some(first) = broken {
-            rebased.misfits.push((
-                one,
-                format!("operation {first}, on which it may depend, conflicts"),
-            ));
-            continue;
-        }
-        let (old, id) = (one.operation.id, state.head().next_id());
-        numbers.insert(old, id);
-        let operation = one.operation.clone();
-        let mut new = NewOperation {
-            // The server refuses operations whose date is off by minutes.
-            at: now,
-            by: operation.by,
-            channel: operation.channel,
-            verb: operation.verb,
-            summary: operation.summary,
-            key: operation.key,
-            facts: operation
-                .facts
-                .into_iter()
-                .map(|fact| renumber_fact(fact, &numbers))
-                .collect(),
-            texts: one.texts.iter().map(|(_, text)| text.clone()).collect(),
-        };
-        // They may have been queued by a version that did not mask secrets.
-        mask_operation(&mut new, state)?;
-        let again = ChainedOperation::new(id, state.head_hash, new)?;
-        // A copy, because an operation that fails half-way leaves the state half changed.
-        let mut draft = state.clone();
-        match draft.apply_operation(&again) {
-            Ok(()) => {
-                *state = draft;
-                rebased.again.push(again);
-            }
-            Err(misfit) => {
-                broken = Some(old);
-                rebased.misfits.push((one, misfit.0));
-            }
-        }
-    }
-    Ok(rebased)
-}
-
-/// Renumbers the causes of statuses: a cause names an operation, which got a new id.
-fn renumber_fact(mut fact: Fact, numbers: &HashMap<OperationId, OperationId>) -> Fact {
-    let renumber = |standing: &mut NodeStatus| {
-        if let Some(cause) = &mut standing.cause
-            && let Some(number) = numbers.get(&cause.operation)
-        {
-            cause.operation = *number;
-        }
-    };
-    match &mut fact {
-        Fact::NodeAdded { node } | Fact::NodeRemoved { node } => renumber(&mut node.standing),
-        Fact::StandingsChanged { groups } => groups.iter_mut().for_each(|group| {
-            renumber(&mut group.before);
-            renumber(&mut group.after);
-        }),
-        _ => {}
-    }
-    fact
 }

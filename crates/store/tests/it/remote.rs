@@ -551,8 +551,15 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
     record_facts(
         &*here.queueing(),
         Verb::Remember,
-        "rests on it",
+        "independent",
         set("later", None, "2"),
+    )
+    .unwrap();
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "rests on it",
+        set("цель", Some("здесь"), "позже"),
     )
     .unwrap();
     server.is_silent.store(false, SeqCst);
@@ -564,7 +571,10 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
     )
     .unwrap();
     let store = here.queueing();
-    assert_eq!(summaries(&*store), ["begin", "theirs", "mine"]);
+    assert_eq!(
+        summaries(&*store),
+        ["begin", "theirs", "mine", "independent"]
+    );
     let told = store.take_warnings().join("\n");
     assert!(
         told.contains("`спорное`, recorded offline, conflicts with the server"),
@@ -587,7 +597,10 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
             .iter()
             .any(|text| text.contains("здесь") && text.contains("is not what the fact says"))
     );
-    assert_eq!(server.summaries(), ["begin", "theirs", "mine"]);
+    assert_eq!(
+        server.summaries(),
+        ["begin", "theirs", "mine", "independent"]
+    );
     assert!(
         store.verify_integrity().unwrap().is_empty(),
         "{:?}",
@@ -597,7 +610,7 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
     record(&*here.queueing(), "after").unwrap();
     assert_eq!(
         summaries(&*there.open()),
-        ["begin", "theirs", "mine", "after"]
+        ["begin", "theirs", "mine", "independent", "after"]
     );
 }
 
@@ -631,4 +644,176 @@ fn what_waits_is_sent_only_if_it_was_written_here() {
         here.conflicts().iter().any(|text| text.contains("mine")),
         "quarantined, not lost"
     );
+}
+
+/// Adds a node as a working copy does: with the next free id it knows of.
+fn add_node(store: &dyn Store, alias: &str) -> Result<(), StoreFault> {
+    let mut tx = store.begin_write()?;
+    let added = testkit::node(tx.next_node_id()?.0, None, alias, alias);
+    let mut operation = new(
+        Verb::Ticket,
+        &format!("new {alias}"),
+        vec![Fact::NodeAdded {
+            node: Box::new(added),
+        }],
+    );
+    operation.texts = vec![alias.to_owned()];
+    tx.record_operation(operation)?;
+    tx.commit()
+}
+
+fn comment_on(store: &dyn Store, alias: &str, words: &str) -> Result<(), StoreFault> {
+    let mut tx = store.begin_write()?;
+    let node = tx.nodes_by_alias(alias)?.remove(0);
+    let said = domain::comment::Comment {
+        node: node.id,
+        operation: tx.next_operation_id()?,
+        by: Principal::System,
+        at: timestamp(1_000),
+        text: words.to_owned(),
+    };
+    let facts = domain::record::record_changed_fact(&said.record_key(), None, Some(&said));
+    tx.record_operation(new(Verb::Comment, words, facts.into_iter().collect()))?;
+    tx.commit()
+}
+
+fn comments_on(store: &dyn Store, alias: &str) -> Vec<String> {
+    let state = store.begin_read().unwrap();
+    let node = state.nodes_by_alias(alias).unwrap().remove(0);
+    let prefix = domain::comment::comment_key_prefix(node.id);
+    domain::record::read_records::<domain::comment::Comment>(&*state, &prefix)
+        .unwrap()
+        .into_iter()
+        .map(|(_, said)| {
+            assert_eq!(said.node, node.id);
+            said.text
+        })
+        .collect()
+}
+
+#[test]
+fn a_node_added_offline_gets_another_number_if_its_own_was_taken() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let (here, there) = (Machine::of(&server), Machine::of(&server));
+    add_node(&*here.queueing(), "act-1").unwrap();
+    drop(there.open().begin_read().unwrap());
+    server.is_silent.store(true, SeqCst);
+    add_node(&*here.queueing(), "act-2").unwrap();
+    comment_on(&*here.queueing(), "act-2", "on mine").unwrap();
+    comment_on(&*here.queueing(), "act-1", "on ours").unwrap();
+    server.is_silent.store(false, SeqCst);
+    add_node(&*there.open(), "act-3").unwrap();
+    comment_on(&*there.open(), "act-3", "on theirs").unwrap();
+    drop(here.queueing().begin_read().unwrap());
+    for store in [here.open(), there.open()] {
+        assert_eq!(comments_on(&*store, "act-1"), ["on ours"]);
+        assert_eq!(comments_on(&*store, "act-2"), ["on mine"]);
+        assert_eq!(comments_on(&*store, "act-3"), ["on theirs"]);
+        assert!(store.verify_integrity().unwrap().is_empty());
+    }
+    assert_eq!(here.conflicts(), Vec::<String>::new());
+}
+
+#[test]
+fn a_conflict_takes_only_what_depends_on_it_and_can_be_retried() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let (here, there) = (Machine::of(&server), Machine::of(&server));
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "begin",
+        set("goal", None, "a"),
+    )
+    .unwrap();
+    drop(there.open().begin_read().unwrap());
+    server.is_silent.store(true, SeqCst);
+    {
+        // One operation that adds a node and changes what another changes too.
+        let store = here.queueing();
+        let mut tx = store.begin_write().unwrap();
+        let added = testkit::node(tx.next_node_id().unwrap().0, None, "act-1", "act-1");
+        let mut facts = set("goal", Some("a"), "here");
+        facts.push(Fact::NodeAdded {
+            node: Box::new(added),
+        });
+        let mut operation = new(Verb::Ticket, "new act-1", facts);
+        operation.texts = vec!["act-1".to_owned()];
+        tx.record_operation(operation).unwrap();
+        tx.commit().unwrap();
+    }
+    comment_on(&*here.queueing(), "act-1", "depends on it").unwrap();
+    record(&*here.queueing(), "independent").unwrap();
+    server.is_silent.store(false, SeqCst);
+    record_facts(
+        &*there.open(),
+        Verb::Remember,
+        "theirs",
+        set("goal", Some("a"), "there"),
+    )
+    .unwrap();
+    add_node(&*there.open(), "act-9").unwrap();
+    let store = here.queueing();
+    assert_eq!(
+        summaries(&*store),
+        ["begin", "theirs", "new act-9", "independent"]
+    );
+    assert_eq!(comments_on(&*store, "act-9"), Vec::<String>::new());
+    let conflicts = store.offline_conflicts().expect("a replica has them");
+    let found = conflicts.list_conflicts().unwrap();
+    let id_of = |summary: &str| {
+        let one = found.iter().find(|one| one.operation.summary == summary);
+        one.expect("it conflicts").id.clone()
+    };
+    let (first, second) = (id_of("new act-1"), id_of("depends on it"));
+    // Neither can be recorded yet: one still conflicts, the other is about its node.
+    for id in [&first, &second] {
+        assert!(matches!(
+            conflicts.retry_conflict(id, timestamp(2_000)),
+            Err(StoreFault::DoesNotFit { .. } | StoreFault::Damaged { .. })
+        ));
+    }
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "back",
+        set("goal", Some("there"), "a"),
+    )
+    .unwrap();
+    conflicts.retry_conflict(&first, timestamp(2_000)).unwrap();
+    conflicts.retry_conflict(&second, timestamp(2_000)).unwrap();
+    assert_eq!(comments_on(&*here.open(), "act-1"), ["depends on it"]);
+    assert!(conflicts.list_conflicts().unwrap().is_empty());
+    assert!(here.open().verify_integrity().unwrap().is_empty());
+}
+
+#[test]
+fn a_conflict_that_was_not_saved_here_is_not_sent() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let here = Machine::of(&server);
+    record(&*here.open(), "before").unwrap();
+    let folder = here.directory.path().join(".throughline/remote/conflicts");
+    std::fs::create_dir_all(&folder).unwrap();
+    let planted = json!({
+        "why": "x",
+        "operation": {
+            "id": 2, "at": timestamp(1_000), "by": "system", "channel": "cli", "verb": "comment",
+            "summary": "planted", "facts": []
+        },
+        "texts": []
+    });
+    std::fs::write(folder.join("x-0123456789ab.json"), planted.to_string()).unwrap();
+    let store = here.open();
+    let conflicts = store.offline_conflicts().expect("a replica has them");
+    assert_eq!(conflicts.list_conflicts().unwrap().len(), 1);
+    let Err(StoreFault::DoesNotFit { what }) = conflicts.retry_conflict("0123", timestamp(2_000))
+    else {
+        panic!("sent")
+    };
+    assert!(what.contains("was not saved here"), "{what}");
+    conflicts.drop_conflict("0123").unwrap();
+    assert!(conflicts.list_conflicts().unwrap().is_empty());
+    assert_eq!(server.summaries(), ["before"]);
 }
