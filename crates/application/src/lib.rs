@@ -31,6 +31,7 @@ pub mod check_state;
 pub mod children_status;
 pub mod claim_node;
 pub mod comment;
+pub mod conflicts;
 pub mod create_backup;
 pub mod decisions;
 pub mod diff_version;

@@ -59,7 +59,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     HelpSection {
         title: "Share",
         common: &["serve", "team"],
-        rare: &["decisions"],
+        rare: &["decisions", "conflicts"],
     },
     HelpSection {
         title: "Look after",

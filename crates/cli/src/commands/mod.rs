@@ -12,6 +12,7 @@ mod comment;
 mod compact;
 mod completions;
 mod config;
+mod conflicts;
 mod decisions;
 mod demo;
 mod diff;
@@ -215,6 +216,7 @@ commands! {
         Hook "hook" => hook::HookArgs,
         Decisions "decisions" => decisions::DecisionsArgs,
         Serve "serve" => serve::ServeArgs,
+        Conflicts "conflicts" => conflicts::ConflictsArgs,
         Check "check" => check::CheckArgs,
         Config "config" => config::ConfigArgs,
         Policy "policy" => policy::PolicyArgs,
