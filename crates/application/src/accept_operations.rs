@@ -25,6 +25,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::record_policy::resolve_deciding_policy;
 use crate::status_cascade::find_wrong_statuses;
+use crate::working_copy::{SHARED_NOTE, is_state_shared};
 
 /// Maximum number of shared notes accepted at once.
 const MAX_NOTES: usize = 100;
@@ -70,6 +71,10 @@ pub fn accept_operations(
         check_outcome(ctx, &*tx, operation)?;
     }
     save_notes(&mut *tx, sending, now)?;
+    // From now on the files beside this state are those of one working copy among several.
+    if !lines.is_empty() && !is_state_shared(ctx, &*tx)? {
+        tx.save_note(SHARED_NOTE, Some(""), now)?;
+    }
     let head = tx.last_operation_id()?;
     tx.commit()?;
     Ok(PushOutcome::Kept { head })

@@ -25,6 +25,7 @@ use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::views::TransitionView;
+use crate::working_copy::refuse_differing_copy;
 
 /// Request of [`approve`].
 #[derive(Clone, Debug)]
@@ -63,6 +64,7 @@ pub fn approve_node(
         let parent = load_parent(&*tx, &node)?;
         let path = load_node_path(&*tx, &node)?;
         refuse_unavailable(ctx, &node)?;
+        refuse_differing_copy(ctx, request.shown.is_some())?;
         refuse_cyclic_needs(ctx, &*tx, &node, &path)?;
         let warnings = collect_warnings(ctx, &*tx, &node, parent.as_ref())?;
         let now = ctx.clock.now();

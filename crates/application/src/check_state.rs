@@ -18,7 +18,10 @@ use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::precise_cascade::PreciseCascade;
 use crate::record_policy::resolve_judging_policy;
-use crate::scan::{ScanScope, scan_plan_files};
+use crate::scan::{ScanResult, ScanScope, scan_plan_files};
+use crate::working_copy::{
+    CopyDifference, DifferenceKind, classify_sightings, describe_sightings, is_state_shared,
+};
 
 /// Outcome of a check.
 #[derive(Clone, Debug, Serialize)]
@@ -96,9 +99,12 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     findings.extend(find_untrusted(ctx));
     Ok(CheckOutcome {
         // A secret in a user's own file is theirs to remove; the state itself is sound.
-        ok: findings
-            .iter()
-            .all(|finding| finding.kind == AuditFindingKind::SecretInPlan),
+        ok: findings.iter().all(|finding| {
+            matches!(
+                finding.kind,
+                AuditFindingKind::SecretInPlan | AuditFindingKind::CopyDiffers
+            )
+        }),
         nodes,
         findings: findings.into_iter().map(FindingView::from).collect(),
     })
@@ -140,7 +146,12 @@ fn compare_with_files(
     // that kept size and mtime.
     let seen = scan_plan_files(ctx, state, ScanScope::EverythingAnew, next)?;
     let mut findings = Vec::new();
-    for sighting in &seen.sightings {
+    let is_shared = is_state_shared(ctx, state)?;
+    if is_shared {
+        findings.extend(describe_copy(state, &seen)?);
+    }
+    // A working copy of a shared state may differ from it; that is no fault of the state.
+    for sighting in seen.sightings.iter().filter(|_| !is_shared) {
         match &sighting.place {
             OwningNode::New(NewNode { path, alias, .. }) => {
                 findings.push(unrecorded_file_finding(path.as_deref().unwrap_or(alias)));
@@ -193,6 +204,28 @@ fn unrecorded_file_finding(file: &str) -> AuditFinding {
         message: format!("`{file}` is not recorded yet"),
         next_steps: vec!["tl state sync-hashes".to_owned()],
     }
+}
+
+/// Describes how this working copy differs from a shared state.
+fn describe_copy(state: &dyn Snapshot, seen: &ScanResult) -> Result<Vec<AuditFinding>, Failure> {
+    let kinds = classify_sightings(state, seen)?;
+    let differences = describe_sightings(state, seen, &kinds)?;
+    Ok(differences
+        .into_iter()
+        .map(|CopyDifference { node, kind, file }| AuditFinding {
+            kind: AuditFindingKind::CopyDiffers,
+            message: format!(
+                "`{}` is {} in your working copy; the team's text counts",
+                file.as_deref().unwrap_or(&node),
+                kind.as_str()
+            ),
+            next_steps: vec![match kind {
+                DifferenceKind::Outdated | DifferenceKind::Missing => "git pull".to_owned(),
+                _ => format!("tl submit {node}"),
+            }],
+            node: Some(node),
+        })
+        .collect())
 }
 
 /// Describes how a plan file differs from what is recorded of it.

@@ -28,7 +28,7 @@ use crate::coordination::{
 };
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::with_observed_node;
+use crate::observe::{with_observed_node, with_recorded_node};
 
 /// A claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -80,7 +80,7 @@ pub struct ReleaseRequest {
 /// # Errors
 /// When another session holds it, an ancestor or a descendant.
 pub fn claim_node(ctx: &Context<'_>, node: &[String]) -> Result<ClaimView, Failure> {
-    with_observed_node(ctx, node, |tx, id, rest| {
+    with_recorded_node(ctx, node, |tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;

@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::decisions::record_with_decisions;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::{observe_node, with_observed_node_files};
+use crate::observe::{observe_node, with_recorded_node_files};
 use crate::scan::ScanScope;
 
 /// A comment.
@@ -44,7 +44,7 @@ pub fn add_comment(
     text: &str,
 ) -> Result<CommentView, Failure> {
     let text = validate_note_text(text, MAX_COMMENT_CHARS)?;
-    with_observed_node_files(ctx, words, None, |planned, tx, id, rest| {
+    with_recorded_node_files(ctx, words, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;

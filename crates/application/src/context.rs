@@ -19,6 +19,7 @@ use domain::secrets::{SecretCount, mask_text};
 use domain::trust_policy::PolicyChange;
 
 use crate::failure::Failure;
+use crate::working_copy::CopyDifference;
 
 /// Everything a use case works with.
 pub struct Context<'a> {
@@ -54,6 +55,8 @@ pub struct Context<'a> {
     carried_out: Cell<Option<Digest32>>,
     /// Whether `files` are the project as it will be.
     has_planned_files: bool,
+    /// How this working copy differs from a shared state, by the last scan.
+    copy_differences: RefCell<Vec<CopyDifference>>,
 }
 
 /// Something found in the plan files on the way, for the edge to report.
@@ -100,6 +103,14 @@ pub enum Notice {
     NotShared { why: String },
     /// Secrets were masked before something was written: how many, of which kinds.
     Masked { what: String },
+    /// Texts of this working copy became the shared ones, because a decision is about them.
+    Submitted {
+        operation: OperationId,
+        summary: String,
+        stale: usize,
+    },
+    /// A decision was made on the shared text, which this working copy does not have.
+    CopyBehind { what: String },
 }
 
 /// Maximum number of misplaced or unavailable files listed one by one: a project with 4,900 of them
@@ -147,6 +158,7 @@ impl<'a> Context<'a> {
             acknowledges: false,
             carried_out: Cell::default(),
             has_planned_files: false,
+            copy_differences: RefCell::default(),
         }
     }
 
@@ -261,6 +273,7 @@ impl<'a> Context<'a> {
             acknowledges: self.acknowledges,
             carried_out: Cell::default(),
             has_planned_files: true,
+            copy_differences: RefCell::default(),
         };
         let value = act(&ctx);
         // Notices from the planned files concern the caller just as much.
@@ -273,6 +286,17 @@ impl<'a> Context<'a> {
     /// Whether the files are the project as it will be: changes in them are the caller's own.
     pub(crate) fn has_planned_files(&self) -> bool {
         self.has_planned_files
+    }
+
+    /// Remembers how this working copy differs from the shared state.
+    pub(crate) fn set_copy_differences(&self, differences: Vec<CopyDifference>) {
+        *self.copy_differences.borrow_mut() = differences;
+    }
+
+    /// Returns how this working copy differs from the shared state, by the last scan.
+    #[must_use]
+    pub fn copy_differences(&self) -> Vec<CopyDifference> {
+        self.copy_differences.borrow().clone()
     }
 
     /// Remembers a backup that was written before its operation is committed.

@@ -26,7 +26,7 @@ use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
 use crate::handle_host_event::override_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::{observe_node, with_observed_node};
+use crate::observe::{observe_node, with_recorded_node};
 use crate::scan::ScanScope;
 
 /// The evidence of a node.
@@ -62,7 +62,7 @@ pub fn add_evidence(
     asks: ProofCheck,
 ) -> Result<EvidenceView, Failure> {
     check_declaration(ctx, &asks)?;
-    with_observed_node(ctx, node, |tx, id, rest| {
+    with_recorded_node(ctx, node, |tx, id, rest| {
         reject_extra_words(rest)?;
         let path = load_node_path(&*tx, &load_node(&*tx, id)?)?;
         let before = record::read_record::<Evidence>(&*tx, &evidence_key(id))?;

@@ -30,6 +30,7 @@ use crate::presence_facts::{push_identity_facts, push_presence_facts};
 use crate::scan::{ScanResult, ScanScope, save_seen_head, scan_plan_files, was_checked_out};
 use crate::scan_summary::summarise_changes;
 use crate::status_cascade::{cascade_statuses, count_stale_nodes};
+use crate::working_copy::{self, is_state_shared};
 
 /// Minimum number of new file stamps for which an otherwise unchanged state is written. Fewer files
 /// are read again by the next command, which is cheaper than taking the write lock.
@@ -43,12 +44,18 @@ pub(crate) fn observe_then_read<'s>(
     scope: ScanScope,
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let snapshot = ctx.store.begin_read()?;
+    if ctx.store.is_shared() && working_copy::shows_shared_state(ctx) {
+        return Ok(snapshot);
+    }
     // The ids of new nodes are placeholders far above the real ones: this scan is discarded, and
     // the one under the write lock allocates the ids.
     let seen = scan_plan_files(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
     if seen.is_unchanged() && seen.stamps.len() < MIN_STAMPS_TO_WRITE {
         seen.decisions.remember(ctx);
         return Ok(snapshot);
+    }
+    if is_state_shared(ctx, &*snapshot)? {
+        return working_copy::overlay_copy(ctx, snapshot, seen, scope);
     }
     // A store has one open snapshot at a time, and the write lock may not be taken under it.
     drop(snapshot);
@@ -133,12 +140,49 @@ pub(crate) fn with_observed_node<T>(
     with_observed_node_files(ctx, words, None, |_, tx, id, rest| act(tx, id, rest))
 }
 
+/// Like [`with_observed_node`] for an operation that does not depend on the node's text: it does not
+/// submit this working copy's text to a shared state, unless the node is not known there yet.
+pub(crate) fn with_recorded_node<T>(
+    ctx: &Context<'_>,
+    words: &[String],
+    act: impl FnOnce(&mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_recorded_node_files(ctx, words, |_, tx, id, rest| act(tx, id, rest))
+}
+
+/// Like [`with_recorded_node`] for an operation that writes files.
+pub(crate) fn with_recorded_node_files<T>(
+    ctx: &Context<'_>,
+    words: &[String],
+    act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_node_files(ctx, words, None, LineageText::AsRecorded, act)
+}
+
 /// Like [`with_node`] for an operation that writes files: `act` plans them, and they are written
 /// after the commit. A `request` that an interrupted process carried out is not carried out again.
 pub(crate) fn with_observed_node_files<T>(
     ctx: &Context<'_>,
     words: &[String],
     request: Option<VersionHash>,
+    act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_node_files(ctx, words, request, LineageText::Submitted, act)
+}
+
+/// Which texts of a node and its ancestors an operation on a shared state is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineageText {
+    /// Those of this working copy, which are submitted.
+    Submitted,
+    AsRecorded,
+}
+
+fn with_node_files<T>(
+    ctx: &Context<'_>,
+    words: &[String],
+    request: Option<VersionHash>,
+    text: LineageText,
     act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut tx = file_writes::begin_transaction(ctx)?;
@@ -149,25 +193,34 @@ pub(crate) fn with_observed_node_files<T>(
         return Err(done);
     }
     let planned = PlannedFiles::new(ctx, request);
+    let is_shared = is_state_shared(ctx, &*tx)?;
     let mut observed = None;
     let (id, rest) = match find_node(ctx, &*tx, words) {
         Err(failure) if failure.kind == FailureKind::NotFound => {
-            observed = observe_within(ctx, &mut *tx, ScanScope::Everything)?;
+            observed = match is_shared {
+                true => working_copy::submit_new_node(ctx, &mut *tx, words)?,
+                false => observe_within(ctx, &mut *tx, ScanScope::Everything)?,
+            };
             match find_node(ctx, &*tx, words) {
                 Ok(found) => found,
-                Err(failure) => return keep_observed(tx, observed, failure),
+                Err(failure) => return keep_observed(ctx, tx, observed, failure),
             }
         }
         other => other?,
     };
     // Under the write lock: no file change of another command can come between this scan and the
     // decision.
-    observed = observe_within(ctx, &mut *tx, ScanScope::Lineage(id))?.or(observed);
+    observed = match (is_shared, text) {
+        (false, _) => observe_within(ctx, &mut *tx, ScanScope::Lineage(id))?,
+        (true, LineageText::Submitted) => working_copy::submit_lineage(ctx, &mut *tx, id)?,
+        (true, LineageText::AsRecorded) => None,
+    }
+    .or(observed);
     let (id, rest) = match tx.load_node(id)? {
         Some(_) => (id, rest),
         None => match find_node(ctx, &*tx, words) {
             Ok(found) => found,
-            Err(failure) => return keep_observed(tx, observed, failure),
+            Err(failure) => return keep_observed(ctx, tx, observed, failure),
         },
     };
     match act(&planned, &mut *tx, id, rest) {
@@ -175,7 +228,7 @@ pub(crate) fn with_observed_node_files<T>(
             planned.commit_and_write(ctx, tx)?;
             Ok(value)
         }
-        Err(failure) => keep_observed(tx, observed, failure),
+        Err(failure) => keep_observed(ctx, tx, observed, failure),
     }
 }
 
@@ -195,11 +248,17 @@ pub(crate) fn answer_repeated_request(
 }
 
 /// Commits the observed changes although the operation was refused: they are true either way.
+///
+/// Not on a shared state: a refused decision submits nothing.
 fn keep_observed<T>(
+    ctx: &Context<'_>,
     tx: Box<dyn Transaction + '_>,
     observed: Option<OperationId>,
     failure: Failure,
 ) -> Result<T, Failure> {
+    if is_state_shared(ctx, &*tx)? {
+        return Err(failure);
+    }
     // After an error of the store the transaction is not trusted any more.
     if failure.is_rejection() && observed.is_some() {
         tx.commit()?;
@@ -286,12 +345,30 @@ pub(crate) fn with_observed_files<T>(
             planned.commit_and_write(ctx, tx)?;
             Ok(value)
         }
-        Err(failure) => keep_observed(tx, observed, failure),
+        // The act may name a plan that only this working copy has.
+        Err(failure) if failure.kind == FailureKind::NotFound && is_state_shared(ctx, &*tx)? => {
+            Err(failure.with_step("tl submit   # if the plan is new in your working copy"))
+        }
+        Err(failure) => keep_observed(ctx, tx, observed, failure),
     }
 }
 
-/// Records the changes in `scope` in this transaction.
+/// Records the changes in `scope` in this transaction; nothing on a shared state, where texts are
+/// submitted.
 pub(crate) fn observe_within(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    scope: ScanScope,
+) -> Result<Option<OperationId>, Failure> {
+    if is_state_shared(ctx, &*tx)? {
+        file_writes::complete_writes_within(ctx, tx)?;
+        return Ok(None);
+    }
+    record_all_changes(ctx, tx, scope)
+}
+
+/// Records the changes in `scope`, also on a shared state: for a state that begins with these files.
+pub(crate) fn record_all_changes(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
     scope: ScanScope,
@@ -327,7 +404,10 @@ pub(crate) fn record_planned(
     // The tree is derived from the planned texts by the same scan that reads files, so that a
     // planned ticket and one written by hand give the same facts.
     let operation = ctx.with_planned_files(planned, |ctx| {
-        let seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, tx.next_node_id()?)?;
+        let mut seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, tx.next_node_id()?)?;
+        if is_state_shared(ctx, &*tx)? {
+            working_copy::keep_planned(tx, &mut seen, planned)?;
+        }
         build_operation(ctx, tx, &seen, verb)
     })?;
     if operation.is_none() && more.is_empty() && planned.is_empty() {
@@ -355,12 +435,18 @@ pub(crate) fn record_sightings(
     );
     let id = tx.record_operation(operation)?;
     // Only for changes made outside: those of the caller's own operation are in its outcome.
-    if verb == Verb::Observe {
-        ctx.push_notice(Notice::Changes {
+    match verb {
+        Verb::Observe => ctx.push_notice(Notice::Changes {
             operation: id,
             summary,
             stale,
-        });
+        }),
+        Verb::Submit => ctx.push_notice(Notice::Submitted {
+            operation: id,
+            summary,
+            stale,
+        }),
+        _ => {}
     }
     Ok(Some(id))
 }
@@ -372,6 +458,23 @@ fn build_operation(
     seen: &ScanResult,
     verb: Verb,
 ) -> Result<Option<NewOperation>, Failure> {
+    let Some((tree, mut operation)) = derive_operation(ctx, tx, seen, verb)? else {
+        return Ok(None);
+    };
+    let now = operation.at;
+    let is_checkout = verb == Verb::Observe && was_checked_out(ctx, &*tx)?;
+    back_up_overwritten(ctx, tx, &tree, &mut operation.facts, now, is_checkout)?;
+    Ok(Some(operation))
+}
+
+/// Derives the operation for these sightings without writing anything; also returns the nodes it is
+/// about, with their ancestors.
+pub(crate) fn derive_operation(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    seen: &ScanResult,
+    verb: Verb,
+) -> Result<Option<(Tree, NewOperation)>, Failure> {
     if seen.is_unchanged() {
         return Ok(None);
     }
@@ -385,11 +488,9 @@ fn build_operation(
     if facts.is_empty() {
         return Ok(None);
     }
-    let is_checkout = verb == Verb::Observe && was_checked_out(ctx, &*tx)?;
     // The new texts are passed along because the precise cascade compares them, and they are not in
     // the store before the operation is recorded.
     cascade_statuses(ctx, tx, &mut facts, &seen.texts, now, None)?;
-    back_up_overwritten(ctx, tx, &tree, &mut facts, now, is_checkout)?;
     let summary = [
         summarise_changes(&tree, seen, &facts),
         seen.decisions.summarise(),
@@ -399,7 +500,7 @@ fn build_operation(
         .filter(|part| !part.is_empty())
         .collect();
     let mut summary = summary.join("; ");
-    if is_checkout {
+    if verb == Verb::Observe && was_checked_out(ctx, &*tx)? {
         let branch = ctx.git.current_branch();
         let branch = branch.map_or_else(String::new, |branch| format!(" of {branch}"));
         summary = format!("checkout{branch}: {summary}");
@@ -413,7 +514,7 @@ fn build_operation(
     operation.at = now;
     operation.facts = facts;
     operation.texts = seen.texts.clone();
-    Ok(Some(operation))
+    Ok(Some((tree, operation)))
 }
 
 /// Derives the progress from front matter where a file declares it; unproved work does not become

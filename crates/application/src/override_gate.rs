@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::handle_host_event::override_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
-use crate::observe::with_observed_node;
+use crate::observe::with_recorded_node;
 
 /// Request of [`override_gate`].
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ pub fn override_gate(
                 .with_step("--reason \"…\""),
         );
     }
-    with_observed_node(ctx, &request.node, |tx, id, rest| {
+    with_recorded_node(ctx, &request.node, |tx, id, rest| {
         reject_extra_words(rest)?;
         let node = load_node(&*tx, id)?;
         let path = load_node_path(&*tx, &node)?;

@@ -15,6 +15,7 @@ use crate::live_sessions::{LiveSessionView, list_other_sessions};
 use crate::observe::observe_plans;
 use crate::sessions::{load_current_trail, trail_places};
 use crate::views::{OperationView, StatusCounts, describe_cause};
+use crate::working_copy::CopyDifference;
 
 /// The project at a glance.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -38,6 +39,9 @@ pub struct ProjectStatus {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_sessions: Vec<LiveSessionView>,
     pub last_operation: Option<OperationView>,
+    /// On a state that other working copies share: the plans of this one that differ from it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub copy_differences: Vec<CopyDifference>,
 }
 
 /// Number of nodes of a level, per status.
@@ -64,6 +68,7 @@ pub fn load_project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> 
     let (state, tree) = observe_plans(ctx)?;
     let order: Vec<&Node> = tree.all_preorder();
     let mut status = summarise_status(ctx, &*state, &tree, &order, usize::MAX)?;
+    status.copy_differences = ctx.copy_differences();
     if domain::trail::has_trail_profile(ctx.profiles) {
         status.trail = Some(
             load_current_trail(ctx, &*state)?
@@ -147,6 +152,7 @@ pub(crate) fn summarise_status(
         trail: None,
         other_sessions: list_other_sessions(ctx, state)?,
         last_operation,
+        copy_differences: Vec::new(),
     })
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observe_within;
+use crate::observe::record_all_changes;
 use crate::presence_facts::leave_tree_facts;
 use crate::scan::ScanScope;
 use crate::views::StatusCounts;
@@ -35,7 +35,7 @@ pub struct RebuildOutcome {
 pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
     let mut tx = ctx.store.begin_write()?;
     // File stamps are part of the state that is in doubt, so every file is read.
-    observe_within(ctx, &mut *tx, ScanScope::EverythingAnew)?;
+    record_all_changes(ctx, &mut *tx, ScanScope::EverythingAnew)?;
     let tree = Tree::new(tx.all_nodes()?);
     let mut facts = Vec::new();
     let mut forgotten = Vec::new();

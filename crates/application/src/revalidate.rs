@@ -27,6 +27,7 @@ use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::views::{DiffView, NodeView, TransitionView, describe_cause};
+use crate::working_copy::refuse_differing_copy;
 
 /// A stale node and the change it has to be compared with.
 #[derive(Clone, Debug, Serialize)]
@@ -229,6 +230,7 @@ pub struct KeepRequest {
 pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome, Failure> {
     with_observed_node_files(ctx, &request.node, None, |planned, tx, id, rest| {
         reject_extra_words(rest)?;
+        refuse_differing_copy(ctx, request.shown.is_some())?;
         let (kept, reinstated, operation) =
             keep_within(ctx, planned, tx, id, request.force, request.shown.as_ref())?;
         Ok(KeepOutcome {

@@ -28,6 +28,7 @@ use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::unmask_version::unmask_version;
 use crate::views::{OperationView, TransitionView};
+use crate::working_copy::refuse_overwriting;
 
 /// Which operations to undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +80,7 @@ pub fn undo_operations(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutc
         let mut facts = decided.facts;
         let mut files = Vec::new();
         for change in &decided.files {
+            refuse_overwriting(ctx, &*tx, change.node)?;
             // On the planned files: several undone operations may concern one file, and each step
             // has to see the result of the one before.
             let changed = ctx.with_planned_files(planned, |ctx| {

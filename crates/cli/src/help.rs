@@ -58,7 +58,7 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     },
     HelpSection {
         title: "Share",
-        common: &["serve", "team"],
+        common: &["serve", "submit", "team"],
         rare: &["decisions", "conflicts"],
     },
     HelpSection {

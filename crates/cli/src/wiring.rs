@@ -636,6 +636,28 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
                 styled(WARN, "note")
             ));
         }
+        Notice::Submitted {
+            summary,
+            stale,
+            operation,
+        } => {
+            let below = match stale {
+                0 => String::new(),
+                stale => format!(
+                    " → {} to revalidate",
+                    count_with_noun(*stale, "plan", "plans")
+                ),
+            };
+            ui.print_message(format_args!(
+                "{} your text, which the team did not have: {}{below} (operation {operation})",
+                styled(INFO, "submitted"),
+                summary
+            ));
+        }
+        Notice::CopyBehind { what } => ui.print_message(format_args!(
+            "{}: {what}, which is what was decided on",
+            styled(WARN, "warning")
+        )),
         Notice::Masked { what } => {
             ui.print_message(format_args!("{}: {what}", styled(WARN, "note")))
         }

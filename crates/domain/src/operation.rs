@@ -27,6 +27,8 @@ pub enum Verb {
     Init,
     /// Changes of plan files were observed.
     Observe,
+    /// Texts of a working copy became those of a shared state.
+    Submit,
     Approve,
     Revalidate,
     Invalidate,
@@ -85,6 +87,7 @@ impl Verb {
         match self {
             Self::Init => "init",
             Self::Observe => "observe",
+            Self::Submit => "submit",
             Self::Approve => "approve",
             Self::Revalidate => "revalidate",
             Self::Invalidate => "invalidate",
@@ -136,6 +139,7 @@ impl Verb {
             | Self::Repair => true,
             Self::Init
             | Self::Observe
+            | Self::Submit
             | Self::Rebuild
             | Self::Adopt
             | Self::Undo

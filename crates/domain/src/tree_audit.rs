@@ -44,6 +44,8 @@ pub enum AuditFindingKind {
     /// The history was rolled back or rewritten since this user last saw it.
     HistoryChanged,
     SecretInPlan,
+    /// A file of this working copy differs from a shared state.
+    CopyDiffers,
     Store(&'static str),
 }
 
@@ -66,6 +68,7 @@ impl AuditFindingKind {
             Self::PolicyNotAccepted => "policy-not-accepted",
             Self::HistoryChanged => "history-changed",
             Self::SecretInPlan => "secret-in-plan",
+            Self::CopyDiffers => "copy-differs",
             Self::Store(word) => word,
         }
     }

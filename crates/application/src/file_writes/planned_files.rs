@@ -142,7 +142,8 @@ impl<'f> PlannedFiles<'f> {
         self.writes.borrow().is_empty() && self.sessions.borrow().is_empty()
     }
 
-    fn is_planned(&self, path: &str) -> bool {
+    /// Returns whether this file is to be written or deleted.
+    pub(crate) fn is_planned(&self, path: &str) -> bool {
         self.writes
             .borrow()
             .iter()

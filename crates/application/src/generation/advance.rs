@@ -26,7 +26,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
-use crate::observe::observe_plans;
+use crate::submit::observe_submitted_plans;
 use crate::tick::spending::spending_facts;
 use crate::tick::story_state::prose_path;
 
@@ -79,7 +79,7 @@ pub struct StepAnswer {
 /// # Errors
 /// When it was never started, or the state cannot be read or written.
 pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextGenerationStep, Failure> {
-    let (state, tree) = observe_plans(ctx)?;
+    let (state, tree) = observe_submitted_plans(ctx)?;
     let node = find_scene(ctx, &*state, &tree, words)?;
     let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
     if generation.status != GenerationStatus::Running {
@@ -126,7 +126,7 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextGenerationSt
 /// # Errors
 /// When it was never started, or the state cannot be read.
 pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Failure> {
-    let (state, tree) = observe_plans(ctx)?;
+    let (state, tree) = observe_submitted_plans(ctx)?;
     let node = find_scene(ctx, &*state, &tree, words)?;
     let generation = load_generation(&*state, node.id, &tree.alias_path(node))?;
     let gathered = SceneMaterial::gather(ctx, &*state, &tree, node)?;
@@ -147,7 +147,7 @@ pub fn submit_step(
     words: &[String],
     answer: &StepAnswer,
 ) -> Result<NextGenerationStep, Failure> {
-    let (_, tree) = observe_plans(ctx)?;
+    let (_, tree) = observe_submitted_plans(ctx)?;
     let mut tx = ctx.store.begin_write()?;
     let node = find_scene(ctx, &*tx, &tree, words)?;
     let before = load_generation(&*tx, node.id, &tree.alias_path(node))?;

@@ -14,7 +14,7 @@ use super::material::find_scene;
 use super::view::{GenerationView, load_generation};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::observe::observe_plans;
+use crate::submit::observe_submitted_plans;
 use crate::tick::story_state::prose_path;
 
 /// Starts a generation. One that is complete, cancelled or based on another blueprint starts over;
@@ -175,7 +175,7 @@ fn change_generation(
         Option<Generation>,
     ) -> Result<(Generation, Option<Fact>), Failure>,
 ) -> Result<GenerationView, Failure> {
-    let (_, tree) = observe_plans(ctx)?;
+    let (_, tree) = observe_submitted_plans(ctx)?;
     let mut tx = ctx.store.begin_write()?;
     let node = find_scene(ctx, &*tx, &tree, words)?;
     // A missing record is a regular case here; each caller decides whether it is an error.
@@ -212,7 +212,7 @@ fn change_generation(
 /// # Errors
 /// When there is none.
 pub fn next_unwritten_scene(ctx: &Context<'_>) -> Result<String, Failure> {
-    let (state, tree) = observe_plans(ctx)?;
+    let (state, tree) = observe_submitted_plans(ctx)?;
     for node in tree.all_preorder() {
         let known = record::read_record::<Generation>(&*state, &Generation::record_key(node.id))?;
         // A held scene waits for a person and is skipped; a changed blueprint makes both kinds open

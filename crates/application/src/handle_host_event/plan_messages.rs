@@ -196,6 +196,12 @@ pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
         Notice::PossibleMove { was, now, .. } => Some(format!(
             "Throughline: `{now}` may be the former `{was}`. If it is: tl move --was {was} {now}"
         )),
+        Notice::Submitted { summary, .. } => Some(format!(
+            "Throughline submitted your working copy's text to the team: {summary}."
+        )),
+        Notice::CopyBehind { what } => Some(format!(
+            "Throughline: {what}, which is what was decided on."
+        )),
         // Faults of the machine: the edge reports them to the person, an agent cannot fix them.
         Notice::NotRecorded { .. }
         | Notice::NoBackup { .. }

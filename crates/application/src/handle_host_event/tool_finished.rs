@@ -2,7 +2,8 @@
 
 use domain::host_event::{FileEffect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
-use domain::ports::Transaction;
+use domain::ports::{Snapshot, Transaction};
+use domain::session_memory::SessionMemory;
 
 use super::plans::{TouchedPlan, find_recorded};
 use super::{EventContext, EventOutcome, overlaps, plan_messages, session_events, work_gates};
@@ -10,8 +11,9 @@ use crate::brief::compose_briefing;
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
 use crate::failure::Failure;
-use crate::observe::observe_within;
+use crate::observe::{observe_then_read, observe_within};
 use crate::scan::{ScanScope, scan_plan_files};
+use crate::working_copy::is_state_shared;
 
 /// Records the changes with their cascade, and returns what the agent should know.
 pub(super) fn handle_tool_finished(
@@ -33,6 +35,9 @@ pub(super) fn handle_tool_finished(
     if !concerns_us {
         return Ok(EventOutcome::default());
     }
+    if is_state_shared(ctx, &*ctx.store.begin_read()?)? {
+        return finish_on_shared_state(ctx, event, call, failed, surroundings);
+    }
     let mut tx = ctx.store.begin_write()?;
     let mut operations: Vec<OperationId> = Vec::new();
     if anything {
@@ -46,10 +51,63 @@ pub(super) fn handle_tool_finished(
         }
     }
     let mut memory = session_events::load_memory(&*tx, event)?;
+    let (touched, mut told) = remember_plans(&*tx, event, plans, failed, &mut memory)?;
+    if works || !plans.is_empty() {
+        told.extend(work_gates::record_finished_call(
+            ctx, &mut *tx, call, files,
+        )?);
+    }
+    let news = plan_messages::describe_operations(ctx, &*tx, &operations, &touched, &mut memory)?;
+    if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
+        told.insert(0, news);
+    }
+    finish_turn(ctx, event, tx, memory, told)
+}
+
+/// The same on a state that other working copies share: the changes are laid over it for these
+/// messages, and not recorded.
+fn finish_on_shared_state(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    call: &ToolCall,
+    failed: bool,
+    surroundings: &EventContext<'_>,
+) -> Result<EventOutcome, Failure> {
+    let (plans, files) = (surroundings.plans, surroundings.files);
+    let scope = match plans {
+        [plan] if !call.may_change_anything() => scan_scope_of(&*ctx.store.begin_read()?, plan)?,
+        _ => ScanScope::Everything,
+    };
+    let state = observe_then_read(ctx, scope)?;
+    let mut memory = session_events::load_memory(&*state, event)?;
+    let (touched, mut told) = remember_plans(&*state, event, plans, failed, &mut memory)?;
+    // The overlay's own operation follows the last one of the state.
+    let own = state.last_operation_id()?.next_id();
+    let news = plan_messages::describe_operations(ctx, &*state, &[own], &touched, &mut memory)?;
+    if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
+        told.insert(0, news);
+    }
+    drop(state);
+    let mut tx = ctx.store.begin_write()?;
+    told.extend(work_gates::record_finished_call(
+        ctx, &mut *tx, call, files,
+    )?);
+    finish_turn(ctx, event, tx, memory, told)
+}
+
+/// Remembers the versions of these plans, and returns those that were written, with the parents'
+/// texts where the host could not be given them before.
+fn remember_plans(
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+    failed: bool,
+    memory: &mut SessionMemory,
+) -> Result<(Vec<NodeId>, Vec<String>), Failure> {
     let mut touched: Vec<NodeId> = Vec::new();
     let mut told: Vec<String> = Vec::new();
     for plan in plans {
-        let found = find_recorded(&*tx, &plan.place)?;
+        let found = find_recorded(state, &plan.place)?;
         let Some(node) = &found.node else { continue };
         // A session that wrote a text knows it as well as one that read it.
         if let (Some(version), false) = (node.content.version_hash(), failed) {
@@ -60,7 +118,7 @@ pub(super) fn handle_tool_finished(
         }
         touched.push(node.id);
         if let (Some(parent), false) = (&found.parent, event.host.accepts_context_before_tools())
-            && let Some(text) = plan_messages::parent_plan_context(&*tx, &memory, parent)?
+            && let Some(text) = plan_messages::parent_plan_context(state, memory, parent)?
         {
             let version = parent.content.version_hash();
             memory
@@ -69,15 +127,17 @@ pub(super) fn handle_tool_finished(
             told.push(text);
         }
     }
-    if works || !plans.is_empty() {
-        told.extend(work_gates::record_finished_call(
-            ctx, &mut *tx, call, files,
-        )?);
-    }
-    let news = plan_messages::describe_operations(ctx, &*tx, &operations, &touched, &mut memory)?;
-    if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
-        told.insert(0, news);
-    }
+    Ok((touched, told))
+}
+
+/// Stores the memory and returns the messages, with a briefing that is due.
+fn finish_turn(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    mut tx: Box<dyn Transaction + '_>,
+    mut memory: SessionMemory,
+    mut told: Vec<String>,
+) -> Result<EventOutcome, Failure> {
     let owed = std::mem::take(&mut memory.owed_a_briefing);
     memory.briefed_this_turn |= owed;
     session_events::store_memory(ctx, &mut *tx, event, &memory)?;
@@ -116,8 +176,8 @@ fn has_unrecorded_changes(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, 
 }
 
 /// Returns the smallest scan scope that shows what happened to a plan.
-fn scan_scope_of(tx: &dyn Transaction, plan: &TouchedPlan<'_>) -> Result<ScanScope, Failure> {
-    let found = find_recorded(tx, &plan.place)?;
+fn scan_scope_of(state: &dyn Snapshot, plan: &TouchedPlan<'_>) -> Result<ScanScope, Failure> {
+    let found = find_recorded(state, &plan.place)?;
     Ok(match (found.node, found.parent) {
         (Some(node), _) => ScanScope::Lineage(node.id),
         (None, Some(parent)) => ScanScope::Lineage(parent.id),

@@ -12,7 +12,7 @@ use super::story_state::{StoryState, names_in_plans};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::memory::memory_files;
-use crate::observe::observe_plans;
+use crate::submit::observe_submitted_plans;
 
 const SYSTEM_PROMPT: &str = "You plan stories. You answer with one JSON object and nothing else.";
 /// Maximum size of a prompt template.
@@ -101,7 +101,7 @@ pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
 fn observe_story<'s>(
     ctx: &Context<'s>,
 ) -> Result<(Box<dyn Snapshot + 's>, domain::tree::Tree), Failure> {
-    let (_, tree) = observe_plans(ctx)?;
+    let (_, tree) = observe_submitted_plans(ctx)?;
     Ok((memory_files::observe_memory(ctx)?, tree))
 }
 

@@ -22,8 +22,9 @@ use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::memory::memory_files;
-use crate::observe::{observe_plans, observe_within, record_planned};
+use crate::observe::{observe_within, record_planned};
 use crate::scan::ScanScope;
+use crate::submit::observe_submitted_plans;
 
 /// Maximum size of a plan file.
 const MAX_PLAN_BYTES: u64 = 4 * 1024 * 1024;
@@ -250,7 +251,7 @@ fn run_plan(
             .iter()
             .any(|action| tools::tool_reads_plans(&action.tool));
     let tree = if stands_on_plans {
-        observe_plans(ctx)?.1
+        observe_submitted_plans(ctx)?.1
     } else {
         Tree::new([])
     };

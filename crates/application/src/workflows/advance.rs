@@ -21,6 +21,7 @@ use crate::observe::observe_within;
 use crate::plan_documents::{StagedDocument, run_with_files, stage_freeze};
 use crate::reviews;
 use crate::scan::ScanScope;
+use crate::working_copy::{is_state_shared, submit_named};
 
 /// The result of a move.
 #[derive(Clone, Debug, Serialize)]
@@ -53,7 +54,10 @@ pub fn advance_run(
         let (at, step) = current_step(&workflow, &run)?;
         // A plan that was written a moment ago has to be recorded before it can count.
         if step.requires.contains(&Requirement::NodeWritten) {
-            observe_within(ctx, tx, ScanScope::Everything)?;
+            match is_state_shared(ctx, tx)? {
+                true => submit_named(ctx, tx, std::slice::from_ref(&run.subject))?,
+                false => drop(observe_within(ctx, tx, ScanScope::Everything)?),
+            }
         }
         let ground = gather_context(ctx, &*tx, &workflow, step, &run)?;
         let now = ctx.clock.now();

@@ -15,6 +15,7 @@ use domain::settings::{DatabaseUrl, Settings, Storage};
 use proptest::prelude::*;
 use store::{EngineSettings, KnownStores, Layout, SystemClock};
 
+use crate::shared_state::Sharing;
 use crate::world::{World, words};
 
 #[derive(Clone, Debug)]
@@ -164,7 +165,8 @@ proptest! {
             World::new(),
             World::on(engine(folders[0].path(), Storage::Sqlite)),
             World::on(engine(folders[1].path(), Storage::Json)),
-            World::on(engine(folders[2].path(), Storage::Postgres)),
+            // One copy alone, so that it records what it sees, as the others do.
+            World::on(Box::new(Sharing { inner: engine(folders[2].path(), Storage::Postgres), is_shared: false })),
         ];
         let mut known = Arc::new(CachedTree::read(&worlds[1].ctx()).unwrap());
         let mut read = CachedTree::read(&worlds[1].ctx()).unwrap();

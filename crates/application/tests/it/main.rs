@@ -28,6 +28,7 @@ mod presence;
 mod prompts;
 mod races;
 mod reviews;
+mod shared_state;
 mod tick;
 mod tickets;
 mod trail;

@@ -142,6 +142,11 @@ impl World {
         view.version_hash.unwrap().into()
     }
 
+    /// The hash of that version.
+    pub(crate) fn shown_hash(&self, node: &str) -> Option<domain::ids::VersionHash> {
+        show_node(&self.ctx(), &words(node)).unwrap().version_hash
+    }
+
     /// The number of the last operation.
     pub(crate) fn head(&self) -> OperationId {
         let state = self.store.begin_read().unwrap();

@@ -70,6 +70,7 @@ mod serve;
 mod session;
 mod show;
 mod status;
+mod submit;
 mod sync_hashes;
 mod think_back;
 mod tick;
@@ -216,6 +217,7 @@ commands! {
         Hook "hook" => hook::HookArgs,
         Decisions "decisions" => decisions::DecisionsArgs,
         Serve "serve" => serve::ServeArgs,
+        Submit "submit" => submit::SubmitArgs,
         Conflicts "conflicts" => conflicts::ConflictsArgs,
         Check "check" => check::CheckArgs,
         Config "config" => config::ConfigArgs,

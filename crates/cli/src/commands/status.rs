@@ -7,6 +7,7 @@ use clap::Args;
 use domain::node::Status;
 use domain::text::count_with_noun;
 
+use super::submit;
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, Ui, render_node_status, styled, styled_line};
 use crate::wiring::App;
@@ -24,6 +25,7 @@ impl StatusArgs {
             app.ui.print_json(&view);
         } else {
             print_status(app.ui, &view);
+            submit::print_differences_hint(app.ui, &view.copy_differences);
             if let Some(server) = &project.settings.server.address {
                 app.ui
                     .print_line(styled(DIM, format!("The state is remote: {server}")));

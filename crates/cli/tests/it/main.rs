@@ -101,6 +101,7 @@ mod serve;
 mod session;
 mod show;
 mod status;
+mod submit;
 mod survival;
 mod sync_hashes;
 mod tdd_history;

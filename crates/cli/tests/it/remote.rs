@@ -67,7 +67,7 @@ impl Team {
     }
 
     /// Another machine, with the same plans.
-    fn laptop(&self) -> Project {
+    pub(crate) fn laptop(&self) -> Project {
         self.laptop_by(&self.url())
     }
 
@@ -690,6 +690,7 @@ fn what_is_done_during_a_silence_can_wait() {
     );
     here.write(Project::SCENE, "# Scene 1.1, rewritten\n");
     assert_eq!(here.status("scene-0101"), "draft", "noticed here at once");
+    here.ok(&["submit", "scene-0101"]);
     let refused = here.run(&["approve", "scene-0101"]);
     assert!(
         refused.code != 0 && refused.stderr.contains("is never queued"),
@@ -705,10 +706,45 @@ fn what_is_done_during_a_silence_can_wait() {
     there.ok(&["comment", "act-1", "--message", "meanwhile."]);
     let sent = here.ok(&["status"]).stderr;
     assert!(!sent.contains("wait here"), "{sent}");
-    there.write(Project::SCENE, "# Scene 1.1, rewritten\n");
     assert_eq!(there.status("scene-0101"), "draft");
     each_once(
         &["пока нет связи.".to_owned(), "meanwhile.".to_owned()],
         &[&here, &there, &team.project],
     );
+}
+
+/// What two people make while one of them is offline is kept, and unrelated work with it.
+#[test]
+fn a_ticket_made_offline_is_kept_beside_one_made_meanwhile() {
+    let project = Project::empty(binary());
+    project.ok(&["init", "--profile", "tickets,story"]);
+    project.plan_story();
+    let team = Team::of(project);
+    let laptop = || {
+        let laptop = team.laptop();
+        laptop.configure("profiles", "[\"tickets\", \"story\"]");
+        laptop
+    };
+    let (anna, bob) = (
+        laptop().with_environment("THROUGHLINE_OFFLINE", "queue"),
+        laptop(),
+    );
+    anna.ok(&["status"]);
+    team.kill();
+    anna.ok(&["ticket", "new", "Offline one"]);
+    anna.ok(&["comment", "act-1", "--message", "unrelated"]);
+    anna.ok(&["progress", "chapter-01", "active"]);
+    team.again();
+    bob.ok(&["ticket", "new", "Meanwhile"]);
+    let told = anna.ok(&["status"]).stderr;
+    assert!(!told.contains("conflicts"), "{told}");
+    let all = summaries(&bob);
+    for words in ["Offline one", "Meanwhile", "unrelated", "is active"] {
+        assert!(
+            all.iter().any(|summary| summary.contains(words)),
+            "{words} is missing in {all:?}"
+        );
+    }
+    anna.ok(&["check"]);
+    assert_eq!(anna.json(&["conflicts", "list"]), json!([]));
 }

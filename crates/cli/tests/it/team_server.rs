@@ -13,7 +13,7 @@ use crate::{ACT_TEXT, planned, text};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Gives a token and returns its secret.
-fn token(project: &Project, principal: &str, scope: &str) -> String {
+pub(crate) fn token(project: &Project, principal: &str, scope: &str) -> String {
     let given = project.json(&[
         "team", "token", "create", principal, "--as", principal, "--scope", scope,
     ]);

@@ -677,6 +677,10 @@ impl AccessTransactions for PostgresStore {
 }
 
 impl Store for PostgresStore {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn begin_read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         Ok(Box::new(self.begin_read_transaction()?))
     }
