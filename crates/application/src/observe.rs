@@ -55,7 +55,7 @@ pub(crate) fn observe_then_read<'s>(
         return Ok(snapshot);
     }
     if is_state_shared(ctx, &*snapshot)? {
-        return working_copy::overlay_copy(ctx, snapshot, seen, scope);
+        return working_copy::overlay_copy(ctx, snapshot, seen);
     }
     // A store has one open snapshot at a time, and the write lock may not be taken under it.
     drop(snapshot);

@@ -87,6 +87,11 @@ impl<'s> Overlay<'s> {
             .collect()
     }
 
+    /// Whether only the overlay has a node: a store takes a question about it for damage.
+    fn is_added(&self, id: NodeId) -> bool {
+        id.0 >= FIRST_NEW_NODE
+    }
+
     fn added_nodes(&self) -> impl Iterator<Item = &Node> {
         self.added.iter().filter_map(|id| self.nodes.get(id))
     }
@@ -133,7 +138,10 @@ impl NodeReader for Overlay<'_> {
     }
 
     fn load_children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
-        let mut found = self.overlaid_list(self.base.load_children(parent)?);
+        let mut found = match self.is_added(parent) {
+            true => Vec::new(),
+            false => self.overlaid_list(self.base.load_children(parent)?),
+        };
         found.retain(|node| node.parent == Some(parent));
         // Those that were added or moved here.
         let others: Vec<Node> = self
@@ -186,7 +194,7 @@ impl NodeReader for Overlay<'_> {
             let tree = Tree::new(self.all_nodes()?);
             return Ok(tree.subtree_preorder(top).into_iter().cloned().collect());
         }
-        let mut nodes = match self.added.contains(&top) {
+        let mut nodes = match self.is_added(top) {
             true => Vec::new(),
             false => self.overlaid_list(self.base.load_subtree(top)?),
         };
@@ -216,8 +224,9 @@ impl VersionReader for Overlay<'_> {
             .rev()
             .filter(|version| version.node == node);
         let mut found: Vec<Version> = own.cloned().collect();
-        let known = self.base.load_versions(node)?;
-        found.extend(known);
+        if !self.is_added(node) {
+            found.extend(self.base.load_versions(node)?);
+        }
         Ok(found)
     }
 
@@ -228,6 +237,7 @@ impl VersionReader for Overlay<'_> {
             .find(|version| version.node == node && version.hash == hash);
         match own {
             Some(version) => Ok(Some(version.clone())),
+            None if self.is_added(node) => Ok(None),
             None => self.base.load_version(node, hash),
         }
     }
@@ -246,7 +256,10 @@ impl VersionReader for Overlay<'_> {
     }
 
     fn load_backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
-        self.base.load_backups(node)
+        match self.is_added(node) {
+            true => Ok(Vec::new()),
+            false => self.base.load_backups(node),
+        }
     }
 
     fn file_stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
@@ -293,7 +306,10 @@ impl OperationReader for Overlay<'_> {
         before: Option<OperationId>,
         most: usize,
     ) -> Result<Vec<OperationHead>, StoreFault> {
-        self.base.operation_heads_of_node(node, before, most)
+        match self.is_added(node) {
+            true => Ok(Vec::new()),
+            false => self.base.operation_heads_of_node(node, before, most),
+        }
     }
 
     fn load_operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {

@@ -27,7 +27,7 @@ use crate::scan::ScanScope;
 use crate::status_cascade::cascade_statuses;
 use crate::transitions::collect_transitions;
 use crate::views::{DiffView, NodeView, TransitionView, describe_cause};
-use crate::working_copy::refuse_differing_copy;
+use crate::working_copy::{find_differing_nodes, refuse_differing_copy};
 
 /// A stale node and the change it has to be compared with.
 #[derive(Clone, Debug, Serialize)]
@@ -263,11 +263,20 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
             refused: Vec::new(),
             operation: None,
         };
+        let differing = find_differing_nodes(ctx, &*tx)?;
         for id in order {
             // Keeping a parent may make its descendants approved again, so each status is read when
             // its turn comes.
             let node = load_node(&*tx, id)?;
             if node.status() != Status::RequiresRevalidation {
+                continue;
+            }
+            // Nobody who has another text here has seen the one that would be kept.
+            if let Some(kind) = differing.get(&id) {
+                outcome.refused.push(RefusedView {
+                    path: load_node_path(&*tx, &node)?,
+                    reason: format!("your copy of it is {}", kind.as_str()),
+                });
                 continue;
             }
             match keep_within(ctx, planned, tx, id, force, None) {

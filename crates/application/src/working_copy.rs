@@ -101,12 +101,9 @@ pub(crate) fn overlay_copy<'s>(
     ctx: &Context<'s>,
     snapshot: Box<dyn Snapshot + 's>,
     mut seen: ScanResult,
-    scope: ScanScope,
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let kinds = classify_sightings(&*snapshot, &seen)?;
-    if matches!(scope, ScanScope::Everything | ScanScope::WholeTree) {
-        ctx.set_copy_differences(describe_sightings(&*snapshot, &seen, &kinds)?);
-    }
+    ctx.set_copy_differences(describe_sightings(&*snapshot, &seen, &kinds)?);
     if shows_shared_state(ctx) {
         return Ok(snapshot);
     }
@@ -534,6 +531,22 @@ pub(crate) fn keep_planned(
     let numbers = sequential_ids(tx)?;
     keep_sightings(seen, |index| keep[index], numbers);
     Ok(())
+}
+
+/// Returns the recorded nodes whose file differs in this copy of a shared state.
+pub(crate) fn find_differing_nodes(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<BTreeMap<NodeId, DifferenceKind>, Failure> {
+    if !is_state_shared(ctx, state)? || shows_shared_state(ctx) {
+        return Ok(BTreeMap::new());
+    }
+    let seen = scan_plan_files(ctx, state, ScanScope::Everything, NodeId(FIRST_LOCAL_NODE))?;
+    let kinds = classify_sightings(state, &seen)?;
+    let differing = seen.sightings.iter().zip(kinds);
+    Ok(differing
+        .filter_map(|(sighting, kind)| Some((owner_id(sighting), kind?)))
+        .collect())
 }
 
 /// Refuses to overwrite this copy's own text of a node, which nobody else has yet.

@@ -58,8 +58,8 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
     },
     HelpSection {
         title: "Share",
-        common: &["serve", "submit", "team"],
-        rare: &["decisions", "conflicts"],
+        common: &["serve", "team"],
+        rare: &["submit", "decisions", "conflicts"],
     },
     HelpSection {
         title: "Look after",

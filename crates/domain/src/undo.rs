@@ -110,7 +110,7 @@ pub fn decide_undo(
                 continue;
             }
             // The files are still there: the next observation would only add the nodes again.
-            if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
+            if let (Fact::NodeAdded { .. }, Verb::Observe | Verb::Submit) = (fact, operation.verb) {
                 return Err(UndoRefused::NewFiles {
                     operation: operation.id,
                 });

@@ -35,10 +35,11 @@ pub(super) fn handle_tool_finished(
     if !concerns_us {
         return Ok(EventOutcome::default());
     }
-    if is_state_shared(ctx, &*ctx.store.begin_read()?)? {
+    let mut tx = ctx.store.begin_write()?;
+    if is_state_shared(ctx, &*tx)? {
+        drop(tx);
         return finish_on_shared_state(ctx, event, call, failed, surroundings);
     }
-    let mut tx = ctx.store.begin_write()?;
     let mut operations: Vec<OperationId> = Vec::new();
     if anything {
         // A shell command may have changed any plan. Where files are named, their lineage is

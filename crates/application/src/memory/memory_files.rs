@@ -14,7 +14,8 @@ use domain::ids::{OperationId, Principal, VersionHash};
 use domain::memory::{Entry, EntryKind, StoryMemory, entry_file};
 use domain::operation::Verb;
 use domain::ports::{
-    FileReadResult, FileStamp, FileStatResult, FolderEntryKind as OnDisk, Snapshot, Transaction,
+    FileReadResult, FileStamp, FileStatResult, FolderEntryKind as OnDisk, NewOperation, Snapshot,
+    Transaction,
 };
 use domain::secrets::mask_secrets;
 use domain::text::count_with_noun;
@@ -23,6 +24,8 @@ use serde::{Deserialize, Serialize};
 use super::unwritten_files::UnwrittenEntries;
 use crate::context::{Context, Notice};
 use crate::failure::{Failure, FailureKind};
+use crate::overlay::Overlay;
+use crate::working_copy::is_state_shared;
 
 /// Maximum size of a memory file.
 pub(super) const MAX_FILE_BYTES: u64 = 1024 * 1024;
@@ -181,6 +184,15 @@ pub(crate) fn observe_memory<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot +
     if !look.needs_write() {
         return Ok(state);
     }
+    // Edits in the files of one working copy are recorded for the others by a command that writes.
+    if is_state_shared(ctx, &*state)? {
+        let edits = edits_operation(ctx, &*state, &look)?;
+        let mut overlay = Overlay::new(state);
+        if let Some(operation) = edits {
+            overlay.record_operation(operation)?;
+        }
+        return Ok(Box::new(overlay));
+    }
     drop(state);
     import_edits(ctx)?;
     Ok(ctx.store.begin_read()?)
@@ -195,6 +207,37 @@ pub(super) fn import_edits(ctx: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the operation that records the edited files; `None` if they change nothing.
+fn edits_operation(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    look: &FileComparison,
+) -> Result<Option<NewOperation>, Failure> {
+    // Only the edited entries are loaded, not the whole memory.
+    let mut memory = StoryMemory::default();
+    for (entry, _) in &look.edited {
+        if let Some(known) = load_entry(state, entry.kind(), entry.id())? {
+            memory = with_entry(memory, known);
+        }
+    }
+    look.edited
+        .iter()
+        .for_each(|(entry, _)| memory.put_entry(entry.clone()));
+    let facts = memory.change_facts();
+    if facts.is_empty() {
+        return Ok(None);
+    }
+    let summary = format!(
+        "memory: {} edited by hand",
+        count_with_noun(facts.len(), "entry", "entries")
+    );
+    let mut operation = ctx.new_operation(Verb::Observe, summary);
+    // Who edited the file is unknown; the acting session only noticed it.
+    operation.by = Principal::System;
+    operation.facts = facts;
+    Ok(Some(operation))
+}
+
 /// Imports people's edits within a transaction that is committed in any case. The returned files
 /// are to be written after the commit.
 pub(crate) fn import_edits_within(
@@ -204,26 +247,8 @@ pub(crate) fn import_edits_within(
     let mut files = MemoryFiles::default();
     let look = compare_files(ctx, &*tx, &mut files.notes)?;
     look.report_broken(ctx);
-    // Only the edited entries are loaded, not the whole memory.
-    let mut memory = StoryMemory::default();
-    for (entry, _) in &look.edited {
-        if let Some(known) = load_entry(&*tx, entry.kind(), entry.id())? {
-            memory = with_entry(memory, known);
-        }
-    }
-    look.edited
-        .iter()
-        .for_each(|(entry, _)| memory.put_entry(entry.clone()));
-    let facts = memory.change_facts();
-    if !facts.is_empty() {
-        let summary = format!(
-            "memory: {} edited by hand",
-            count_with_noun(facts.len(), "entry", "entries")
-        );
-        let mut operation = ctx.new_operation(Verb::Observe, summary.clone());
-        // Who edited the file is unknown; the acting session only noticed it.
-        operation.by = Principal::System;
-        operation.facts = facts;
+    if let Some(operation) = edits_operation(ctx, &*tx, &look)? {
+        let summary = operation.summary.clone();
         let id = tx.record_operation(operation)?;
         ctx.push_notice(Notice::Changes {
             operation: id,

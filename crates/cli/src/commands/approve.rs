@@ -2,7 +2,8 @@
 
 use application::approve::{ApproveRequest, approve_node};
 use application::show_node::show_node;
-use application::views::TransitionView;
+use application::views::{NodeView, TransitionView};
+use application::working_copy::{CopyDifference, DifferenceKind};
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
@@ -47,8 +48,10 @@ impl ApproveArgs {
                 && is_called_by_person()
                 && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.requires_person()))?);
         let shown = if only_people && is_called_by_person() {
-            let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
-            confirm_approval(&view)?;
+            let (view, differences) = project.run(app.ui, &|ctx| {
+                Ok((show_node(ctx, &self.node.node)?, ctx.copy_differences()))
+            })?;
+            confirm_approval(&view, &differences)?;
             self.shown
                 .shown_versions()
                 // Binds the approval to the version that was shown: a change between the question
@@ -80,13 +83,24 @@ impl ApproveArgs {
 }
 
 /// Shows the plan and asks for confirmation of just this version.
-fn confirm_approval(view: &application::views::NodeView) -> Result<(), Failure> {
+fn confirm_approval(view: &NodeView, differences: &[CopyDifference]) -> Result<(), Failure> {
     // Also with `--json`: the question is for the person at the terminal, the JSON for the caller.
     let ui = Ui {
         json: false,
         silent: false,
     };
     show::print_node(ui, view);
+    for difference in differences.iter().filter(|one| one.node == view.path) {
+        ui.print_message(format_args!(
+            "{}: your file is {}; {}",
+            styled(WARN, "differs from the team's text"),
+            difference.kind.as_str(),
+            match difference.kind {
+                DifferenceKind::New | DifferenceKind::Changed => "approving it submits it",
+                _ => "the team's text is approved, not yours",
+            }
+        ));
+    }
     let version = view
         .version_hash
         .map(domain::ids::VersionHash::short_hex)

@@ -16,6 +16,7 @@ mod comment;
 mod compact;
 mod completions;
 mod config;
+mod conflicts;
 mod dashboard;
 mod demo;
 mod diff;
@@ -175,6 +176,8 @@ const COMMANDS: &[&str] = &[
     "mcp",
     "hook",
     "serve",
+    "submit",
+    "conflicts",
     "check",
     "policy",
     "config",

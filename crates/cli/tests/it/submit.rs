@@ -4,7 +4,7 @@ use testkit::{Database, Project};
 
 use crate::remote::Team;
 use crate::serve::Server;
-use crate::team_server::token;
+use crate::team_server::{send, token};
 use crate::{ACT_EDITED, machine_on};
 
 const STATED: &str = "\n## Stakes\nAll of it.\n";
@@ -149,8 +149,7 @@ fn two_servers_on_differing_copies_write_nothing() {
     for _ in 0..10 {
         for server in &servers {
             for page in ["/api/tree", "/api/nodes/act-1"] {
-                let bearer = format!("Bearer {reader}");
-                let reply = server.send_to(page, "GET", &[("authorization", &bearer)], "");
+                let reply = send(server, &reader, "GET", page, "");
                 assert_eq!(reply.status, 200, "{page}");
                 assert!(!reply.body.contains("Stakes"), "the team's text is shown");
             }

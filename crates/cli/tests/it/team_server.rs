@@ -25,7 +25,7 @@ fn first_token(project: &Project) -> String {
     project.json(&["team", "token", "list"])[0]["id"].to_string()
 }
 
-fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Reply {
+pub(crate) fn send(server: &Server, token: &str, method: &str, path: &str, body: &str) -> Reply {
     let (host, bearer) = (
         format!("127.0.0.1:{}", server.port),
         format!("Bearer {token}"),

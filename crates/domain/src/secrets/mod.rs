@@ -198,7 +198,7 @@ impl fmt::Display for SecretCount {
 #[must_use]
 pub fn masked_notice(verb: Verb, masked: &SecretCount) -> Option<String> {
     let place = match verb {
-        Verb::Observe | Verb::Rebuild | Verb::Adopt => {
+        Verb::Observe | Verb::Submit | Verb::Rebuild | Verb::Adopt => {
             // Here the secret is still in the user's file. That has to be said, or the notice would
             // read
             // as if it had been removed.

@@ -35,6 +35,7 @@ pub(crate) async fn timeline_page(
 /// Verbs in the filter; others work in the URL.
 const FILTER_VERBS: &[Verb] = &[
     Verb::Observe,
+    Verb::Submit,
     Verb::Approve,
     Verb::Revalidate,
     Verb::Invalidate,

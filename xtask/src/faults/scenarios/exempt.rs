@@ -1,6 +1,7 @@
 //! Commands without a scenario, each with the reason.
 
 const READS: &str = "reads; what it notices in the plan files is recorded as `tl status` records it, scenario `observe`";
+const CONFLICTS: &str = "needs a team server that was unreachable; tests/it/remote.rs of the store";
 const PRINTS: &str = "prints, and opens no project";
 
 /// Commands that change nothing, or whose changes cannot be swept here, as the manual pages name them.
@@ -21,6 +22,10 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
         "config-set",
         "changes `config.toml` alone, in one replacement; nothing is recorded",
     ),
+    ("conflicts-drop", CONFLICTS),
+    ("conflicts-list", CONFLICTS),
+    ("conflicts-retry", CONFLICTS),
+    ("conflicts-show", CONFLICTS),
     (
         "demo",
         "a demonstration in a new directory, made of commands that have scenarios",
@@ -82,6 +87,10 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("story-memory-show", READS),
     ("story-model-check", "asks a model, and keeps nothing"),
     ("story-stats", READS),
+    (
+        "submit",
+        "needs a shared state; here it records as `tl status` does, scenario `observe`",
+    ),
     (
         "team-join",
         "needs a team server; tests/it/join.rs and remote.rs of the program break its connections",
