@@ -29,8 +29,9 @@ use serde_json::Value;
 /// server each single node is a round trip.
 const MAX_SINGLE_LOADS: usize = 32;
 
-/// First id of a new node. Far above the ids of a store, which start at 1.
-const FIRST_NEW_NODE: u32 = u32::MAX / 2;
+/// First id of a node that only this working copy has. Far above the ids of a store, which start at
+/// 1.
+pub(crate) const FIRST_NEW_NODE: u32 = u32::MAX / 2;
 
 /// A snapshot with facts applied in memory.
 pub(crate) struct Overlay<'s> {
@@ -44,7 +45,6 @@ pub(crate) struct Overlay<'s> {
     removed: Vec<NodeId>,
     versions: Vec<Version>,
     texts: HashMap<VersionHash, String>,
-    backups: Vec<Backup>,
     records: BTreeMap<RecordKey, Option<Value>>,
     operations: Vec<Operation>,
     applying: (OperationId, Timestamp),
@@ -60,7 +60,6 @@ impl<'s> Overlay<'s> {
             removed: Vec::new(),
             versions: Vec::new(),
             texts: HashMap::new(),
-            backups: Vec::new(),
             records: BTreeMap::new(),
             operations: Vec::new(),
             applying: (OperationId(0), Timestamp::from_millis(0)),
@@ -73,7 +72,7 @@ impl<'s> Overlay<'s> {
     }
 
     /// Returns a node of the base as the overlay has it; `None` if it was removed.
-    fn overlaid(&self, node: Node) -> Option<Node> {
+    fn overlaid_node(&self, node: Node) -> Option<Node> {
         if self.removed.contains(&node.id) {
             return None;
         }
@@ -83,7 +82,7 @@ impl<'s> Overlay<'s> {
     fn overlaid_list(&self, nodes: Vec<Node>) -> Vec<Node> {
         nodes
             .into_iter()
-            .filter_map(|node| self.overlaid(node))
+            .filter_map(|node| self.overlaid_node(node))
             .collect()
     }
 
@@ -105,7 +104,7 @@ impl<'s> Overlay<'s> {
         tree.all_preorder().into_iter().cloned().collect()
     }
 
-    fn fault(what: String) -> StoreFault {
+    fn misfit_fault(what: String) -> StoreFault {
         StoreFault::DoesNotFit { what }
     }
 }
@@ -433,7 +432,7 @@ impl Transaction for Overlay<'_> {
     }
 
     fn record_journal_line(&mut self, _line: &str) -> Result<(), StoreFault> {
-        Err(Self::fault("an overlay has no journal".to_owned()))
+        Err(Self::misfit_fault("an overlay has no journal".to_owned()))
     }
 
     // Stamps and notes belong to the store; losing one here costs a second read at most.
@@ -458,7 +457,9 @@ impl Transaction for Overlay<'_> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), StoreFault> {
-        Err(Self::fault("an overlay cannot be committed".to_owned()))
+        Err(Self::misfit_fault(
+            "an overlay cannot be committed".to_owned(),
+        ))
     }
 }
 
@@ -489,7 +490,7 @@ impl NodeTable for Overlay<'_> {
         let mut above = parent;
         while let Some(id) = above {
             if id == node.id {
-                return Err(Self::fault(format!(
+                return Err(Self::misfit_fault(format!(
                     "`{}` would be its own ancestor",
                     node.alias
                 )));
@@ -521,11 +522,11 @@ impl NodeTable for Overlay<'_> {
         }
         for id in &group.nodes {
             let Some(mut node) = NodeReader::load_node(self, *id)? else {
-                return Err(Self::fault(format!("node {id} does not exist")));
+                return Err(Self::misfit_fault(format!("node {id} does not exist")));
             };
             if node.standing != group.before {
                 let what = format!("the status of `{}` is not what it was", node.alias);
-                return Err(Self::fault(what));
+                return Err(Self::misfit_fault(what));
             }
             node.standing = group.after.clone();
             self.nodes.insert(*id, node);
@@ -557,8 +558,8 @@ impl NodeTable for Overlay<'_> {
         Ok(())
     }
 
-    fn add_backup(&mut self, backup: Backup) -> Result<(), StoreFault> {
-        self.backups.push(backup);
+    // Looking writes no backup, so there is none to add.
+    fn add_backup(&mut self, _backup: Backup) -> Result<(), StoreFault> {
         Ok(())
     }
 
@@ -581,6 +582,6 @@ impl NodeTable for Overlay<'_> {
     }
 
     fn mismatch_fault(&mut self, what: String) -> StoreFault {
-        Self::fault(what)
+        Self::misfit_fault(what)
     }
 }

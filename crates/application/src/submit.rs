@@ -13,6 +13,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::begin_transaction;
 use crate::locate::find_node;
 use crate::observe::observe_plans;
+use crate::overlay::FIRST_NEW_NODE;
 use crate::scan::{ScanResult, ScanScope, scan_plan_files};
 use crate::working_copy::{
     CopyDifference, DifferenceKind, SightingNames, classify_sightings, describe_sightings,
@@ -52,7 +53,10 @@ pub fn submit_texts(ctx: &Context<'_>, request: &SubmitRequest) -> Result<Submit
         let state = ctx.store.begin_read()?;
         let shared = is_state_shared(ctx, &*state)?;
         let selection = select_sightings(ctx, &*state, request)?;
-        return selection.into_outcome(&*state, shared, None);
+        return Ok(SubmitOutcome {
+            dry_run: true,
+            ..selection.describe_outcome(&*state, shared)?
+        });
     }
     let mut tx = begin_transaction(ctx)?;
     if !is_state_shared(ctx, &*tx)? {
@@ -69,7 +73,7 @@ pub fn submit_texts(ctx: &Context<'_>, request: &SubmitRequest) -> Result<Submit
         });
     }
     let selection = select_sightings(ctx, &*tx, request)?;
-    let mut outcome = selection.describe(&*tx, true)?;
+    let mut outcome = selection.describe_outcome(&*tx, true)?;
     let Selection { seen, chosen, .. } = selection;
     outcome.operation = record_submission(ctx, &mut *tx, seen, |index| chosen[index])?;
     tx.commit()?;
@@ -95,7 +99,11 @@ struct Selection {
 }
 
 impl Selection {
-    fn describe(&self, state: &dyn Snapshot, shared: bool) -> Result<SubmitOutcome, Failure> {
+    fn describe_outcome(
+        &self,
+        state: &dyn Snapshot,
+        shared: bool,
+    ) -> Result<SubmitOutcome, Failure> {
         let part = |wanted: bool| {
             let kinds: Vec<_> = self
                 .kinds
@@ -114,19 +122,6 @@ impl Selection {
             operation: None,
         })
     }
-
-    fn into_outcome(
-        self,
-        state: &dyn Snapshot,
-        shared: bool,
-        operation: Option<OperationId>,
-    ) -> Result<SubmitOutcome, Failure> {
-        Ok(SubmitOutcome {
-            dry_run: true,
-            operation,
-            ..self.describe(state, shared)?
-        })
-    }
 }
 
 fn select_sightings(
@@ -134,8 +129,7 @@ fn select_sightings(
     state: &dyn Snapshot,
     request: &SubmitRequest,
 ) -> Result<Selection, Failure> {
-    let first_local = NodeId(u32::MAX / 2);
-    let seen = scan_plan_files(ctx, state, ScanScope::Everything, first_local)?;
+    let seen = scan_plan_files(ctx, state, ScanScope::Everything, NodeId(FIRST_NEW_NODE))?;
     let kinds = classify_sightings(state, &seen)?;
     let mut named = BTreeSet::new();
     for word in &request.nodes {

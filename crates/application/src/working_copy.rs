@@ -20,14 +20,11 @@ use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
 use crate::locate::{find_node, load_node_path};
 use crate::observe::{derive_operation, record_sightings};
-use crate::overlay::Overlay;
+use crate::overlay::{FIRST_NEW_NODE, Overlay};
 use crate::scan::{ScanResult, ScanScope, scan_plan_files};
 
 /// Note of a local state that another working copy has sent operations to.
 pub(crate) const SHARED_NOTE: &str = "team/receives";
-
-/// First id of nodes that only this working copy has; the ids of a store stay far below.
-const FIRST_LOCAL_NODE: u32 = u32::MAX / 2;
 
 /// Minimum number of new file stamps that are worth the write lock.
 const MIN_STAMPS_TO_WRITE: usize = 32;
@@ -107,7 +104,7 @@ pub(crate) fn overlay_copy<'s>(
     if shows_shared_state(ctx) {
         return Ok(snapshot);
     }
-    let snapshot = save_stamps(ctx, snapshot, &seen, &kinds)?;
+    let snapshot = save_stamps(ctx, snapshot, &seen)?;
     let keep = |index: usize| kinds[index].is_some_and(DifferenceKind::is_laid_over);
     let mut taken = BTreeSet::new();
     keep_sightings(&mut seen, keep, |new| local_node_id(new, &mut taken));
@@ -124,14 +121,9 @@ fn save_stamps<'s>(
     ctx: &Context<'s>,
     snapshot: Box<dyn Snapshot + 's>,
     seen: &ScanResult,
-    kinds: &[Option<DifferenceKind>],
 ) -> Result<Box<dyn Snapshot + 's>, Failure> {
-    let differing: BTreeSet<NodeId> = seen
-        .sightings
-        .iter()
-        .zip(kinds)
-        .map(|(sighting, _)| owner_id(sighting))
-        .collect();
+    // A stamp beside another text than the recorded one proves nothing at the next scan.
+    let differing: BTreeSet<NodeId> = seen.sightings.iter().map(owner_id).collect();
     let stamps: Vec<_> = seen
         .stamps
         .iter()
@@ -158,9 +150,9 @@ fn local_node_id(new: &NewNode, taken: &mut BTreeSet<u32>) -> NodeId {
     );
     let digest = Digest32::of_bytes(name.as_bytes());
     let [a, b, c, d, ..] = digest.0;
-    let mut id = FIRST_LOCAL_NODE + u32::from_be_bytes([a, b, c, d]) % FIRST_LOCAL_NODE;
+    let mut id = FIRST_NEW_NODE + u32::from_be_bytes([a, b, c, d]) % FIRST_NEW_NODE;
     while !taken.insert(id) {
-        id = FIRST_LOCAL_NODE + (id - FIRST_LOCAL_NODE + 1) % FIRST_LOCAL_NODE;
+        id = FIRST_NEW_NODE + (id - FIRST_NEW_NODE + 1) % FIRST_NEW_NODE;
     }
     NodeId(id)
 }
@@ -228,6 +220,8 @@ pub(crate) fn describe_sightings(
         };
         found.push(CopyDifference { node, kind, file });
     }
+    // The order of a scan follows the folders, and missing files come last.
+    found.sort_by(|one, other| one.node.cmp(&other.node));
     Ok(found)
 }
 
@@ -351,7 +345,7 @@ pub(crate) fn keep_sightings(
         *after = after.map(|id| ids.get(&id).copied().unwrap_or(id));
     }
     seen.stamps
-        .retain(|(id, ..)| id.0 < FIRST_LOCAL_NODE || ids.contains_key(id));
+        .retain(|(id, ..)| id.0 < FIRST_NEW_NODE || ids.contains_key(id));
     for (id, ..) in &mut seen.stamps {
         *id = ids.get(id).copied().unwrap_or(*id);
     }
@@ -403,7 +397,7 @@ pub(crate) fn submit_lineage(
         ctx.set_copy_differences(Vec::new());
         return Ok(None);
     }
-    let seen = scan_plan_files(ctx, &*tx, ScanScope::Lineage(id), NodeId(FIRST_LOCAL_NODE))?;
+    let seen = scan_plan_files(ctx, &*tx, ScanScope::Lineage(id), NodeId(FIRST_NEW_NODE))?;
     let kinds = classify_sightings(&*tx, &seen)?;
     let mut lineage = vec![id];
     let mut above = tx.load_node(id)?.and_then(|node| node.parent);
@@ -452,7 +446,7 @@ pub(crate) fn submit_new_node(
     if shows_shared_state(ctx) {
         return Ok(None);
     }
-    let seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, NodeId(FIRST_LOCAL_NODE))?;
+    let seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, NodeId(FIRST_NEW_NODE))?;
     let Some(wanted) = find_new_node(ctx, &*tx, &seen, words)? else {
         return Ok(None);
     };
@@ -541,7 +535,7 @@ pub(crate) fn find_differing_nodes(
     if !is_state_shared(ctx, state)? || shows_shared_state(ctx) {
         return Ok(BTreeMap::new());
     }
-    let seen = scan_plan_files(ctx, state, ScanScope::Everything, NodeId(FIRST_LOCAL_NODE))?;
+    let seen = scan_plan_files(ctx, state, ScanScope::Everything, NodeId(FIRST_NEW_NODE))?;
     let kinds = classify_sightings(state, &seen)?;
     let differing = seen.sightings.iter().zip(kinds);
     Ok(differing
@@ -558,7 +552,7 @@ pub(crate) fn refuse_overwriting(
     if !is_state_shared(ctx, state)? || shows_shared_state(ctx) {
         return Ok(());
     }
-    let seen = scan_plan_files(ctx, state, ScanScope::Lineage(id), NodeId(FIRST_LOCAL_NODE))?;
+    let seen = scan_plan_files(ctx, state, ScanScope::Lineage(id), NodeId(FIRST_NEW_NODE))?;
     let kinds = classify_sightings(state, &seen)?;
     let is_own = seen.sightings.iter().zip(kinds).any(|(sighting, kind)| {
         sighting.place == OwningNode::Known(id) && kind == Some(DifferenceKind::Changed)

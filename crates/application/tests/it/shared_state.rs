@@ -1,5 +1,5 @@
 //! A state that several working copies share: what a copy has is laid over it for its reader, and
-//! becomes everybody's by submission.
+//! becomes that of all by submission.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -288,7 +288,7 @@ proptest! {
         let head = shared.head();
         prop_assert_eq!(outline(&shared), outline(&own));
         prop_assert_eq!(shared.head(), head);
-        // Submitted, it is the same for everybody, and nothing differs any more.
+        // Submitted, it is the same for all, and nothing differs any more.
         let before = outline(&shared);
         submit(&shared, &[]);
         prop_assert_eq!(outline(&shared), before);

@@ -28,7 +28,7 @@ pub(crate) struct SubmitArgs {
     #[arg(value_name = "NODE", add = node_completer())]
     nodes: Vec<String>,
 
-    /// Also submit that files are missing: the plans become invalid for everybody
+    /// Also submit that files are missing: the plans become invalid for the whole team
     #[arg(long)]
     deleted: bool,
 

@@ -71,7 +71,7 @@ fn a_conflict_is_listed_shown_retried_and_dropped() {
     let listed = anna.json(&["conflicts", "list"]);
     let id = listed[0]["id"].as_str().expect("an id").to_owned();
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
-    let shown = anna.ok(&["conflicts", "show", &id[..6]]).stdout;
+    let shown = anna.ok(&["conflicts", "show", id.split_at(6).0]).stdout;
     assert!(shown.contains("chapter-01 is active"), "{shown}");
     let refused = anna.run(&["conflicts", "retry", &id]);
     assert!(

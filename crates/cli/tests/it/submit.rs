@@ -88,7 +88,7 @@ fn a_copy_that_differs_is_seen_by_its_reader_alone() {
 }
 
 #[test]
-fn what_is_submitted_is_everybodys_and_a_missing_file_is_not() {
+fn a_submitted_text_is_the_teams_and_a_missing_file_is_not() {
     let database = Database::new();
     let (here, there) = two_copies(&database);
     let text = there.read(Project::ACT) + STATED;

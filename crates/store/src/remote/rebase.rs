@@ -92,9 +92,10 @@ pub(super) fn rebase_operations(
         let added = added_nodes(&one.operation.facts);
         let mut own_ids = ids.clone();
         own_ids.operations.insert(old, state.head().next_id());
-        for (index, node) in added.iter().enumerate() {
-            let next = state.next_node_id().0.saturating_add(index as u32);
+        let mut next = state.next_node_id().0;
+        for node in &added {
             own_ids.nodes.insert(*node, NodeId(next));
+            next = next.saturating_add(1);
         }
         let (again, found_lost) = rebase_operation(state, &one, &own_ids, &lost, now)?;
         let fits = match found_lost.first().and_then(|node| lost.get(node)) {
