@@ -161,7 +161,7 @@ impl RemoteStore {
             tx.record_body(&record.kind, &record.key).ok().flatten()
         });
         check_parents(&*tx, &facts)?;
-        let id = tx.record_operation(domain::ports::NewOperation {
+        let recorded = tx.record_operation(domain::ports::NewOperation {
             at: tx.store_time()?.unwrap_or(at),
             by: operation.by,
             channel: operation.channel,
@@ -170,6 +170,12 @@ impl RemoteStore {
             key: operation.key,
             facts,
             texts: conflict.texts.clone(),
+        });
+        // Facts are usually derived from the state they are recorded in, so the tables take one that
+        // does not apply for damage. These were derived from another state.
+        let id = recorded.map_err(|fault| match fault {
+            StoreFault::Damaged { what } => StoreFault::DoesNotFit { what },
+            fault => fault,
         })?;
         tx.commit()?;
         Ok((id, ids))

@@ -771,7 +771,7 @@ fn a_conflict_takes_only_what_depends_on_it_and_can_be_retried() {
     for id in [&first, &second] {
         assert!(matches!(
             conflicts.retry_conflict(id, timestamp(2_000)),
-            Err(StoreFault::DoesNotFit { .. } | StoreFault::Damaged { .. })
+            Err(StoreFault::DoesNotFit { .. })
         ));
     }
     record_facts(
