@@ -11,8 +11,8 @@ use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{
-    Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands, NoRepository,
-    PlanFiles, Store, StoreCoordination,
+    Clock, CommandRunner, Coordination, DecisionFolder, Git, NewOperation, NoCommands,
+    NoRepository, PlanFiles, Store, StoreCoordination,
 };
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};

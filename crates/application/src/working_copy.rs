@@ -174,23 +174,17 @@ fn classify_sighting(
 ) -> Result<Option<DifferenceKind>, StoreFault> {
     let kind = match (&sighting.place, &sighting.found) {
         (_, ObservedContent::Unreadable { .. }) => DifferenceKind::Unreadable,
-        (OwningNode::New(_), _) => DifferenceKind::New,
+        (OwningNode::New(_) | OwningNode::Returned(_), _) => DifferenceKind::New,
         (OwningNode::Known(_), ObservedContent::Missing) => DifferenceKind::Missing,
-        (
-            OwningNode::Known(id),
-            ObservedContent::Text {
-                version,
-                known_basis,
-                ..
-            },
-        ) => {
+        (OwningNode::Known(id), ObservedContent::Text { version, .. }) => {
             let recorded = state.load_node(*id)?.map(|node| node.content);
             // The recorded text, described otherwise by another version of the program: two of them
             // would change it back and forth.
             if recorded.as_ref().and_then(Content::version_hash) == Some(*version) {
                 return Ok(None);
             }
-            match known_basis {
+            // A text that the team had before and has replaced since.
+            match state.load_version(*id, *version)? {
                 Some(_) => DifferenceKind::Outdated,
                 None => DifferenceKind::Changed,
             }
@@ -217,6 +211,7 @@ pub(crate) fn describe_sightings(
             // A folder without a plan of its own is only there for those below it.
             OwningNode::New(_) if sighting.found == ObservedContent::Missing => continue,
             OwningNode::New(new) => (names.path_of(state, new)?, new.path.clone()),
+            OwningNode::Returned(node) => (load_node_path(state, node)?, node.path.clone()),
         };
         found.push(CopyDifference { node, kind, file });
     }
@@ -234,7 +229,7 @@ impl<'s> SightingNames<'s> {
     pub(crate) fn of_scan(seen: &'s ScanResult) -> Self {
         let new = seen.sightings.iter().filter_map(|one| match &one.place {
             OwningNode::New(new) => Some((new.id, new)),
-            OwningNode::Known(_) => None,
+            OwningNode::Known(_) | OwningNode::Returned(_) => None,
         });
         Self { new: new.collect() }
     }
@@ -276,10 +271,7 @@ impl<'s> SightingNames<'s> {
 
 /// Returns the node a sighting is about.
 pub(crate) fn owner_id(sighting: &ObservedFile) -> NodeId {
-    match &sighting.place {
-        OwningNode::Known(id) => *id,
-        OwningNode::New(new) => new.id,
-    }
+    sighting.place.node_id()
 }
 
 /// Drops the sightings that `keep` does not want, and gives the remaining new nodes their ids.
@@ -308,7 +300,9 @@ pub(crate) fn keep_sightings(
     // From the end, because a parent is listed before its children.
     for (index, sighting) in seen.sightings.iter().enumerate().rev() {
         let is_needed = match &sighting.place {
-            OwningNode::New(new) => needed.contains(&new.id),
+            OwningNode::New(_) | OwningNode::Returned(_) => {
+                needed.contains(&sighting.place.node_id())
+            }
             OwningNode::Known(_) => false,
         };
         kept[index] = is_needed || keep(index);
@@ -428,6 +422,7 @@ fn is_about(
 ) -> Result<bool, StoreFault> {
     let (id, parent, path) = match &sighting.place {
         OwningNode::New(new) => (new.id, new.parent, new.path.clone()),
+        OwningNode::Returned(node) => (node.id, node.parent, node.path.clone()),
         OwningNode::Known(id) => match state.load_node(*id)? {
             Some(Node { parent, path, .. }) => (*id, parent, path),
             None => return Ok(false),
@@ -507,6 +502,7 @@ pub(crate) fn keep_planned(
     for sighting in &seen.sightings {
         let (parent, path) = match &sighting.place {
             OwningNode::New(new) => (new.parent, new.path.clone()),
+            OwningNode::Returned(node) => (node.parent, node.path.clone()),
             OwningNode::Known(id) => match tx.load_node(*id)? {
                 Some(node) => (node.parent, node.path),
                 None => (None, None),

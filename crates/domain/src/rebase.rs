@@ -45,7 +45,8 @@ fn visit_ids(fact: &mut Fact, ids: &mut dyn IdVisitor) {
             before.iter_mut().for_each(|id| ids.visit_node(id));
             after.iter_mut().for_each(|id| ids.visit_node(id));
         }
-        Fact::ContentChanged { node, .. }
+        Fact::NodeRenamed { node, .. }
+        | Fact::ContentChanged { node, .. }
         | Fact::DescriptionChanged { node, .. }
         | Fact::ApprovalChanged { node, .. }
         | Fact::CondemnationChanged { node, .. }

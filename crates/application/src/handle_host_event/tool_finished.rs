@@ -62,7 +62,11 @@ pub(super) fn handle_tool_finished(
     if let Some(news) = news.filter(|news| memory.remember_if_new(news)) {
         told.insert(0, news);
     }
-    finish_turn(ctx, event, tx, memory, told)
+    let changed = match failed {
+        true => Vec::new(),
+        false => overlaps::changed_files(surroundings),
+    };
+    finish_turn(ctx, event, tx, memory, told, &changed)
 }
 
 /// The same on a state that other working copies share: the changes are laid over it for these
@@ -93,7 +97,11 @@ fn finish_on_shared_state(
     told.extend(work_gates::record_finished_call(
         ctx, &mut *tx, call, files,
     )?);
-    finish_turn(ctx, event, tx, memory, told)
+    let changed = match failed {
+        true => Vec::new(),
+        false => overlaps::changed_files(surroundings),
+    };
+    finish_turn(ctx, event, tx, memory, told, &changed)
 }
 
 /// Remembers the versions of these plans, and returns those that were written, with the parents'
@@ -138,6 +146,7 @@ fn finish_turn(
     mut tx: Box<dyn Transaction + '_>,
     mut memory: SessionMemory,
     mut told: Vec<String>,
+    changed: &[String],
 ) -> Result<EventOutcome, Failure> {
     let owed = std::mem::take(&mut memory.owed_a_briefing);
     memory.briefed_this_turn |= owed;
@@ -145,11 +154,7 @@ fn finish_turn(
     let focus = load_focus_key(ctx, &*tx)?;
     tx.commit()?;
     // After the commit: the write lock of the state is not held while waiting for another one.
-    let changed = match failed {
-        true => Vec::new(),
-        false => overlaps::changed_files(surroundings),
-    };
-    record_activity(ctx, focus.as_ref(), &changed);
+    record_activity(ctx, focus.as_ref(), changed);
     if owed {
         told.push(compose_briefing(ctx, None)?);
     }

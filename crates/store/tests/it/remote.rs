@@ -671,6 +671,7 @@ fn comment_on(store: &dyn Store, alias: &str, words: &str) -> Result<(), StoreFa
         by: Principal::System,
         at: timestamp(1_000),
         text: words.to_owned(),
+        decision: None,
     };
     let facts = domain::record::record_changed_fact(&said.record_key(), None, Some(&said));
     tx.record_operation(new(Verb::Comment, words, facts.into_iter().collect()))?;
