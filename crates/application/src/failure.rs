@@ -86,6 +86,42 @@ impl Failure {
         }
     }
 
+    /// Returns a failure of the kind [`FailureKind::Refused`].
+    #[must_use]
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Refused, message)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::NotFound`].
+    #[must_use]
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::NotFound, message)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Conflict`].
+    #[must_use]
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Conflict, message)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Invalid`].
+    #[must_use]
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Invalid, message)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Unavailable`].
+    #[must_use]
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Unavailable, message)
+    }
+
+    /// Returns a failure of the kind [`FailureKind::Internal`].
+    #[must_use]
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Internal, message)
+    }
+
     /// Adds a next step.
     #[must_use]
     pub fn with_step(mut self, step: impl Into<String>) -> Self {
@@ -146,10 +182,10 @@ fn message_with_sources(error: &dyn std::error::Error) -> String {
 impl From<StoreFault> for Failure {
     fn from(fault: StoreFault) -> Self {
         // Most store errors are of this kind; the arms below change only what differs.
-        let unavailable = Self::new(FailureKind::Unavailable, message_with_sources(&fault));
+        let unavailable = Self::unavailable(message_with_sources(&fault));
         match fault {
             // Not `Unavailable`: waiting does not help, the state has to be created again.
-            StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is missing")
+            StoreFault::Missing => Self::not_found("this is a project, but its state is missing")
                 .with_step("tl state rebuild   # from the plan files: everything is a draft again"),
             StoreFault::Damaged { what } => {
                 unavailable.with_interruption(Interruption::Damage(what)).with_step("tl state repair")
@@ -213,7 +249,7 @@ impl From<FileFault> for Failure {
 
 impl From<TooDeep> for Failure {
     fn from(error: TooDeep) -> Self {
-        Self::new(FailureKind::Refused, error.to_string())
+        Self::refused(error.to_string())
             .with_step("tl check")
             .with_step("raise policy.cascade_max_depth in .throughline/config.toml if the tree is meant to be this deep")
     }
@@ -223,12 +259,12 @@ impl From<Unresolved> for Failure {
     fn from(error: Unresolved) -> Self {
         match &error {
             Unresolved::Nothing | Unresolved::NotAnAlias(_) => {
-                Self::new(FailureKind::Invalid, error.to_string()).with_step("tl tree")
+                Self::invalid(error.to_string()).with_step("tl tree")
             }
             Unresolved::NotFound { near, .. } => {
                 // The suggestion is part of the message: it is a guess, and next steps are commands
                 // to paste.
-                let mut failure = Self::new(FailureKind::NotFound, error.to_string());
+                let mut failure = Self::not_found(error.to_string());
                 if !near.is_empty() {
                     failure
                         .message
@@ -237,7 +273,7 @@ impl From<Unresolved> for Failure {
                 failure.with_step("tl tree")
             }
             Unresolved::Ambiguous { candidates, .. } => {
-                let failure = Self::new(FailureKind::Invalid, error.to_string());
+                let failure = Self::invalid(error.to_string());
                 candidates.iter().fold(failure, |failure, path| {
                     failure.with_step(format!("use the full path: {path}"))
                 })
@@ -256,7 +292,7 @@ fn quote_names(words: &[String]) -> String {
 
 impl From<ApprovalRefused> for Failure {
     fn from(error: ApprovalRefused) -> Self {
-        let failure = Self::new(FailureKind::Refused, error.to_string());
+        let failure = Self::refused(error.to_string());
         match error {
             ApprovalRefused::ParentNotApproved {
                 parent,
@@ -299,11 +335,7 @@ impl From<ApprovalRefused> for Failure {
 
 impl From<VersionConflict> for Failure {
     fn from(error: VersionConflict) -> Self {
-        Self::new(
-            FailureKind::Conflict,
-            format!("{error}; nothing was decided"),
-        )
-        .with_step(format!(
+        Self::conflict(format!("{error}; nothing was decided")).with_step(format!(
             "tl show {}   # read it as it is now, then decide again",
             error.conflicting_node()
         ))
@@ -314,7 +346,7 @@ impl From<KeepRefused> for Failure {
     fn from(error: KeepRefused) -> Self {
         match error {
             KeepRefused::Approval(refused) => refused.into(),
-            KeepRefused::NotStale { .. } => Self::new(FailureKind::Refused, error.to_string()),
+            KeepRefused::NotStale { .. } => Self::refused(error.to_string()),
             KeepRefused::ParentNotApproved {
                 ref parent, status, ..
             } => {
@@ -322,7 +354,7 @@ impl From<KeepRefused> for Failure {
                     Status::Draft => format!("tl approve {parent}"),
                     _ => format!("tl revalidate {parent}"),
                 };
-                Self::new(FailureKind::Refused, error.to_string()).with_step(step)
+                Self::refused(error.to_string()).with_step(step)
             }
         }
     }
@@ -403,19 +435,19 @@ impl From<MapRefused> for Failure {
 
 impl From<NoteRefused> for Failure {
     fn from(error: NoteRefused) -> Self {
-        Self::new(FailureKind::Invalid, error.to_string())
+        Self::invalid(error.to_string())
     }
 }
 
 impl From<NotAStamp> for Failure {
     fn from(error: NotAStamp) -> Self {
-        Self::new(FailureKind::Invalid, error.to_string()).with_step("tl trail session list")
+        Self::invalid(error.to_string()).with_step("tl trail session list")
     }
 }
 
 impl From<TokenRefused> for Failure {
     fn from(error: TokenRefused) -> Self {
-        let failure = Self::new(FailureKind::Invalid, error.to_string());
+        let failure = Self::invalid(error.to_string());
         match error {
             TokenRefused::Name => failure,
             TokenRefused::Principal(_) => failure
