@@ -24,6 +24,7 @@ pub mod generation;
 pub mod host_event;
 pub mod ids;
 pub mod memory;
+mod named_enum;
 pub mod needs;
 pub mod node;
 pub mod node_reference;

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{NodeId, Principal};
+use crate::named_enum::named_enum;
 use crate::record::Recorded;
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
@@ -21,30 +22,18 @@ pub fn host_of_principal(actor: &Principal) -> &str {
     }
 }
 
-/// Work mode of a session.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SessionMode {
-    #[default]
-    PlanDriven,
-    QuickFix,
-    Exploration,
+named_enum! {
+    /// Work mode of a session.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum SessionMode {
+        #[default]
+        PlanDriven = "plan_driven",
+        QuickFix = "quick_fix",
+        Exploration = "exploration",
+    }
 }
 
 impl SessionMode {
-    /// Every mode.
-    pub const ALL: [Self; 3] = [Self::PlanDriven, Self::QuickFix, Self::Exploration];
-
-    /// Returns the name used in JSON, session files and the terminal.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PlanDriven => "plan_driven",
-            Self::QuickFix => "quick_fix",
-            Self::Exploration => "exploration",
-        }
-    }
-
     /// Parses a mode's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
@@ -52,23 +41,13 @@ impl SessionMode {
     }
 }
 
-/// Whether a session is active or archived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SessionStatus {
-    #[default]
-    Active,
-    Archived,
-}
-
-impl SessionStatus {
-    /// Returns the name used in JSON and the terminal.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Archived => "archived",
-        }
+named_enum! {
+    /// Whether a session is active or archived.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum SessionStatus {
+        #[default]
+        Active = "active",
+        Archived = "archived",
     }
 }
 
@@ -221,43 +200,23 @@ impl CurrentSession {
     pub const LATEST_KEY: &'static str = "last";
 }
 
-/// The kind of a log entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LogEntryKind {
-    Intent,
-    TakenUp,
-    Tactic,
-    Action,
-    /// The work on a node is done.
-    Done,
-    Blocked,
-    Decision,
-    Note,
-    Rating,
-    Prune,
-    Compaction,
-    Migration,
-}
-
-impl LogEntryKind {
-    /// Returns the text used in session files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Intent => "intent",
-            Self::TakenUp => "taken up",
-            Self::Tactic => "tactic",
-            Self::Action => "action",
-            Self::Done => "done",
-            Self::Blocked => "blocked",
-            Self::Decision => "decision",
-            Self::Note => "note",
-            Self::Rating => "rating",
-            Self::Prune => "pruned",
-            Self::Compaction => "compacted",
-            Self::Migration => "migrated",
-        }
+named_enum! {
+    /// The kind of a log entry.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum LogEntryKind {
+        Intent = "intent",
+        TakenUp = "taken up",
+        Tactic = "tactic",
+        Action = "action",
+        /// The work on a node is done.
+        Done = "done",
+        Blocked = "blocked",
+        Decision = "decision",
+        Note = "note",
+        Rating = "rating",
+        Prune = "pruned",
+        Compaction = "compacted",
+        Migration = "migrated",
     }
 }
 

@@ -3,68 +3,39 @@
 use serde::{Deserialize, Serialize};
 
 use super::SessionCounters;
+use crate::named_enum::named_enum;
 use crate::policy::SignalPolicy;
 use crate::time::format_duration;
 use crate::trail::{GapLimits, GapSeverity, gap_severity};
 
-/// The kinds of signals, ordered by severity, the most serious first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SignalKind {
-    /// Consecutive tool calls fail.
-    Failures,
-    /// Files are written without a declared action.
-    UndeclaredWrites,
-    /// The same tactic is set repeatedly.
-    Repetition,
-    /// Calls mention being stuck.
-    StuckWords,
-    /// Long inactivity: the context is probably lost.
-    TimeGap,
-    /// Many tool calls without a checkpoint.
-    SectionTurns,
-    /// Many reads, no write.
-    ReadsWithoutWrites,
-    /// A trail in an older format was not migrated yet.
-    MissingTree,
-    /// Many finished branches could be pruned.
-    CompletedBranches,
-    /// Some inactivity.
-    WarmGap,
+named_enum! {
+    /// The kinds of signals, ordered by severity, the most serious first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum SignalKind {
+        /// Consecutive tool calls fail.
+        Failures = "failures",
+        /// Files are written without a declared action.
+        UndeclaredWrites = "undeclared-writes",
+        /// The same tactic is set repeatedly.
+        Repetition = "repetition",
+        /// Calls mention being stuck.
+        StuckWords = "stuck-words",
+        /// Long inactivity: the context is probably lost.
+        TimeGap = "time-gap",
+        /// Many tool calls without a checkpoint.
+        SectionTurns = "section-turns",
+        /// Many reads, no write.
+        ReadsWithoutWrites = "reads-without-writes",
+        /// A trail in an older format was not migrated yet.
+        MissingTree = "missing-tree",
+        /// Many finished branches could be pruned.
+        CompletedBranches = "completed-branches",
+        /// Some inactivity.
+        WarmGap = "warm-gap",
+    }
 }
 
 impl SignalKind {
-    /// Every signal, the most serious first.
-    pub const ALL: [Self; 10] = [
-        Self::Failures,
-        Self::UndeclaredWrites,
-        Self::Repetition,
-        Self::StuckWords,
-        Self::TimeGap,
-        Self::SectionTurns,
-        Self::ReadsWithoutWrites,
-        Self::MissingTree,
-        Self::CompletedBranches,
-        Self::WarmGap,
-    ];
-
-    /// Returns its name in settings and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Failures => "failures",
-            Self::UndeclaredWrites => "undeclared-writes",
-            Self::Repetition => "repetition",
-            Self::StuckWords => "stuck-words",
-            Self::TimeGap => "time-gap",
-            Self::SectionTurns => "section-turns",
-            Self::ReadsWithoutWrites => "reads-without-writes",
-            Self::MissingTree => "missing-tree",
-            Self::CompletedBranches => "completed-branches",
-            Self::WarmGap => "warm-gap",
-        }
-    }
-
     /// Returns how much it subtracts from the drift score.
     #[must_use]
     pub fn drift_weight(self) -> u32 {

@@ -5,60 +5,35 @@ use serde::{Deserialize, Serialize};
 
 use super::verdict::SceneVerdict;
 use crate::ids::{CanonicalHash, NodeId};
+use crate::named_enum::named_enum;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// Status of a generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GenerationStatus {
-    Running,
-    /// A step failed; it can be resumed.
-    Failed,
-    /// The scene is written, but a person has to decide something.
-    Held,
-    Cancelled,
-    Complete,
-}
-
-impl GenerationStatus {
-    /// Returns its name in output and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Failed => "failed",
-            Self::Held => "held",
-            Self::Cancelled => "cancelled",
-            Self::Complete => "complete",
-        }
+named_enum! {
+    /// Status of a generation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GenerationStatus {
+        Running = "running",
+        /// A step failed; it can be resumed.
+        Failed = "failed",
+        /// The scene is written, but a person has to decide something.
+        Held = "held",
+        Cancelled = "cancelled",
+        Complete = "complete",
     }
 }
 
-/// The next step of a generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum GenerationStep {
-    Write,
-    /// Complete a text that broke off.
-    Conclude,
-    Judge,
-    Revise,
-    /// Write the scene to its file and update the memory.
-    Commit,
-}
-
-impl GenerationStep {
-    /// Returns its name in output and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Write => "write",
-            Self::Conclude => "conclude",
-            Self::Judge => "judge",
-            Self::Revise => "revise",
-            Self::Commit => "commit",
-        }
+named_enum! {
+    /// The next step of a generation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum GenerationStep {
+        Write = "write",
+        /// Complete a text that broke off.
+        Conclude = "conclude",
+        Judge = "judge",
+        Revise = "revise",
+        /// Write the scene to its file and update the memory.
+        Commit = "commit",
     }
 }
 

@@ -5,45 +5,23 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A kind of entry. Its name is also the kind of its records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EntryKind {
-    Character,
-    Location,
-    Relationship,
-    Scene,
-    Loop,
-    Lore,
-    Fact,
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// A kind of entry. Its name is also the kind of its records.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum EntryKind {
+        Character = "character",
+        Location = "location",
+        Relationship = "relationship",
+        Scene = "scene",
+        Loop = "loop",
+        Lore = "lore",
+        Fact = "fact",
+    }
 }
 
 impl EntryKind {
-    /// Every kind, in the order of listings.
-    pub const ALL: [Self; 7] = [
-        Self::Character,
-        Self::Location,
-        Self::Relationship,
-        Self::Scene,
-        Self::Loop,
-        Self::Lore,
-        Self::Fact,
-    ];
-
-    /// Returns its name in commands, records and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Character => "character",
-            Self::Location => "location",
-            Self::Relationship => "relationship",
-            Self::Scene => "scene",
-            Self::Loop => "loop",
-            Self::Lore => "lore",
-            Self::Fact => "fact",
-        }
-    }
-
     /// Returns the directory of its files, below `memory/`.
     #[must_use]
     pub fn folder_name(self) -> &'static str {
@@ -246,57 +224,34 @@ pub struct RelationshipEvent {
     pub intensity: Option<u8>,
 }
 
-/// How much an open loop matters.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Importance {
-    Low,
-    #[default]
-    Medium,
-    High,
-    Critical,
-}
-
-impl Importance {
-    /// Returns its name in files and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
+named_enum! {
+    /// How much an open loop matters.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Importance {
+        Low = "low",
+        #[default]
+        Medium = "medium",
+        High = "high",
+        Critical = "critical",
     }
 }
 
-/// Status of an open loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoopStatus {
-    #[default]
-    Open,
-    /// A scene advanced it without resolving it.
-    Advanced,
-    Resolved,
-    Abandoned,
-    /// Its due tick passed.
-    Expired,
+named_enum! {
+    /// Status of an open loop.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum LoopStatus {
+        #[default]
+        Open = "open",
+        /// A scene advanced it without resolving it.
+        Advanced = "advanced",
+        Resolved = "resolved",
+        Abandoned = "abandoned",
+        /// Its due tick passed.
+        Expired = "expired",
+    }
 }
 
 impl LoopStatus {
-    /// Returns its name in files and JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Advanced => "advanced",
-            Self::Resolved => "resolved",
-            Self::Abandoned => "abandoned",
-            Self::Expired => "expired",
-        }
-    }
-
     /// Whether the reader still waits for it.
     #[must_use]
     pub fn is_open(self) -> bool {

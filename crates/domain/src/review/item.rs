@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::severity::CheckSeverity;
 use crate::ids::Principal;
+use crate::named_enum::named_enum;
 use crate::time::Timestamp;
 
 /// One check of a review.
@@ -49,24 +50,13 @@ impl ReviewItem {
     }
 }
 
-/// Verdict on a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum ItemStatus {
-    Todo,
-    Pass,
-    Fail,
-}
-
-impl ItemStatus {
-    /// Returns the verdict's name, as it is serialised.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Todo => "TODO",
-            Self::Pass => "PASS",
-            Self::Fail => "FAIL",
-        }
+named_enum! {
+    /// Verdict on a check.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum ItemStatus {
+        Todo = "TODO",
+        Pass = "PASS",
+        Fail = "FAIL",
     }
 }
 

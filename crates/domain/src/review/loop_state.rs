@@ -12,28 +12,18 @@ use serde::{Deserialize, Serialize};
 use super::item::{ItemStatus, Resolution, ResolutionKind, ReviewItem};
 use super::severity::CheckSeverity;
 use crate::ids::Principal;
+use crate::named_enum::named_enum;
 use crate::policy::{ReviewPolicy, ReviewerPolicy};
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
-/// State of a review.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum LoopState {
-    Initial,
-    Retry,
-    Complete,
-}
-
-impl LoopState {
-    /// Returns the state's name, as it is serialised.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Initial => "INITIAL",
-            Self::Retry => "RETRY",
-            Self::Complete => "COMPLETE",
-        }
+named_enum! {
+    /// State of a review.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum LoopState {
+        Initial = "INITIAL",
+        Retry = "RETRY",
+        Complete = "COMPLETE",
     }
 }
 

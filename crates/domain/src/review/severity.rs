@@ -5,31 +5,21 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The severity of a check.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum CheckSeverity {
-    Must,
-    Should,
-    Could,
+use crate::named_enum::named_enum;
+
+named_enum! {
+    /// The severity of a check.
+    #[derive(
+        Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    )]
+    pub enum CheckSeverity {
+        Must = "MUST",
+        Should = "SHOULD",
+        Could = "COULD",
+    }
 }
 
 impl CheckSeverity {
-    /// Every severity, the most severe first.
-    pub const ALL: [Self; 3] = [Self::Must, Self::Should, Self::Could];
-
-    /// Returns the severity's name, as it is serialised.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Must => "MUST",
-            Self::Should => "SHOULD",
-            Self::Could => "COULD",
-        }
-    }
-
     /// Whether a failed check of this severity blocks in an iteration.
     ///
     /// The bar is lowered step by step: everything blocks at first, in the end only MUST.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::execute::ExecutedAction;
 use super::plan::TickPlan;
+use crate::named_enum::named_enum;
 use crate::record::Recorded;
 use crate::time::Timestamp;
 
@@ -32,32 +33,19 @@ impl Recorded for TickState {
     const KIND: &'static str = "tick-state";
 }
 
-/// Status of a tick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TickStatus {
-    /// There is a plan, and none of its actions was run.
-    Planned,
-    Done,
-    /// An action failed; those before it are done.
-    Failed,
-    /// It failed [`MAX_TICK_ATTEMPTS`] times.
-    Parked,
-    /// A person chose to go on without it.
-    Skipped,
-}
-
-impl TickStatus {
-    /// Returns the status's name, as it is serialised.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Parked => "parked",
-            Self::Skipped => "skipped",
-        }
+named_enum! {
+    /// Status of a tick.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum TickStatus {
+        /// There is a plan, and none of its actions was run.
+        Planned = "planned",
+        Done = "done",
+        /// An action failed; those before it are done.
+        Failed = "failed",
+        /// It failed [`MAX_TICK_ATTEMPTS`] times.
+        Parked = "parked",
+        /// A person chose to go on without it.
+        Skipped = "skipped",
     }
 }
 

@@ -17,6 +17,7 @@ pub use prune::{BranchSummary, PruningPlan, count_complete_branches, plan_branch
 pub use render::{render_limited_tree, render_trail_tree};
 
 use crate::ids::{NodeId, VersionHash};
+use crate::named_enum::named_enum;
 use crate::node::{Content, Description, Node, NodeStatus, Progress, Status};
 use crate::profile::Profile;
 use crate::stamp::Stamp;
@@ -33,29 +34,17 @@ pub fn has_trail_profile(profiles: &[Profile]) -> bool {
     profiles.iter().any(|profile| profile.name == PROFILE)
 }
 
-/// A level of the trail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TrailLevel {
-    Trajectory,
-    Tactic,
-    Action,
+named_enum! {
+    /// A level of the trail.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum TrailLevel {
+        Trajectory = "trajectory",
+        Tactic = "tactic",
+        Action = "action",
+    }
 }
 
 impl TrailLevel {
-    /// Every level, from the top down.
-    pub const ALL: [Self; 3] = [Self::Trajectory, Self::Tactic, Self::Action];
-
-    /// Returns its name in the profile.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Trajectory => "trajectory",
-            Self::Tactic => "tactic",
-            Self::Action => "action",
-        }
-    }
-
     /// Parses a level's name.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {

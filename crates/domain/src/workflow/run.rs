@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{StepKind, Workflow};
 use crate::ids::Principal;
+use crate::named_enum::named_enum;
 use crate::record::Recorded;
 use crate::review::IterationOutcome;
 use crate::time::Timestamp;
@@ -29,45 +30,23 @@ impl Recorded for FlowRun {
     const KIND: &'static str = "flow";
 }
 
-/// Whether a run is active.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FlowState {
-    Active,
-    Finished,
-    Aborted,
-}
-
-impl FlowState {
-    /// Returns the name, as it is serialised.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Finished => "finished",
-            Self::Aborted => "aborted",
-        }
+named_enum! {
+    /// Whether a run is active.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum FlowState {
+        Active = "active",
+        Finished = "finished",
+        Aborted = "aborted",
     }
 }
 
-/// A transition from the current step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FlowMove {
-    Done,
-    Pass,
-    Fail,
-}
-
-impl FlowMove {
-    /// Returns the name, as it is serialised.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-        }
+named_enum! {
+    /// A transition from the current step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum FlowMove {
+        Done = "done",
+        Pass = "pass",
+        Fail = "fail",
     }
 }
 
