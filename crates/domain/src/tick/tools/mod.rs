@@ -157,12 +157,12 @@ impl TickTool {
     #[must_use]
     pub fn argument_schema(&self, ids: &dyn Fn(EntryKind) -> Vec<String>) -> Value {
         let of = |form: FieldForm| match form {
-            FieldForm::Text(most) => json!({ "type": "string", "maxLength": most }),
+            FieldForm::Text(max) => json!({ "type": "string", "maxLength": max }),
             FieldForm::Texts => {
                 json!({ "type": "array", "maxItems": MAX_LIST_ITEMS, "items": { "type": "string", "maxLength": MAX_ITEM_CHARS } })
             }
-            FieldForm::Number(least, most) => {
-                json!({ "type": "integer", "minimum": least, "maximum": most })
+            FieldForm::Number(min, max) => {
+                json!({ "type": "integer", "minimum": min, "maximum": max })
             }
             FieldForm::Choice(words) => json!({ "type": "string", "enum": words }),
             FieldForm::Choices(words) => {
@@ -243,7 +243,7 @@ impl TickTool {
         let form = |field: &ToolField| match field.form {
             FieldForm::Text(_) => "text".to_owned(),
             FieldForm::Texts => "list of texts".to_owned(),
-            FieldForm::Number(least, most) => format!("{least} to {most}"),
+            FieldForm::Number(min, max) => format!("{min} to {max}"),
             FieldForm::Choice(words) => words.join("|"),
             FieldForm::Choices(words) => format!("list of {}", words.join("|")),
             FieldForm::Id(kind) => format!("id of a {kind}"),
@@ -266,6 +266,22 @@ impl TickTool {
 }
 
 impl ToolField {
+    const fn required(name: &'static str, form: FieldForm, about: &'static str) -> Self {
+        Self {
+            name,
+            form,
+            required: true,
+            about,
+        }
+    }
+
+    const fn optional(name: &'static str, form: FieldForm, about: &'static str) -> Self {
+        Self {
+            required: false,
+            ..Self::required(name, form, about)
+        }
+    }
+
     fn check_value(
         &self,
         value: &Value,
@@ -290,13 +306,13 @@ impl ToolField {
                 .map(|known| json!(known))
         };
         match self.form {
-            FieldForm::Text(most) => match value.as_str().map(str::trim) {
+            FieldForm::Text(max) => match value.as_str().map(str::trim) {
                 Some("") if self.required => wrong("a string"),
                 // Characters, not bytes: `maxLength` in JSON Schema counts them, and a Russian
                 // description may
                 // be as long as an English one.
-                Some(text) if text.chars().count() <= most => Ok(json!(text)),
-                Some(_) => Err(format!("`{name}` is longer than {most} characters")),
+                Some(text) if text.chars().count() <= max => Ok(json!(text)),
+                Some(_) => Err(format!("`{name}` is longer than {max} characters")),
                 None => wrong("a string"),
             },
             FieldForm::Texts => {
@@ -312,13 +328,12 @@ impl ToolField {
                     |texts| Ok(json!(texts)),
                 )
             }
-            FieldForm::Number(least, most) => match value
-                .as_u64()
-                .filter(|number| (least..=most).contains(number))
-            {
-                Some(number) => Ok(json!(number)),
-                None => wrong(&format!("a number from {least} to {most}")),
-            },
+            FieldForm::Number(min, max) => {
+                match value.as_u64().filter(|number| (min..=max).contains(number)) {
+                    Some(number) => Ok(json!(number)),
+                    None => wrong(&format!("a number from {min} to {max}")),
+                }
+            }
             FieldForm::Choice(words) => {
                 one_of(words, value).map_or_else(|| wrong(&words.join(" or ")), Ok)
             }
@@ -380,3 +395,12 @@ fn list_argument(args: &Map<String, Value>, name: &str) -> Vec<String> {
 fn number_argument(args: &Map<String, Value>, name: &str) -> Option<u64> {
     args.get(name).and_then(Value::as_u64)
 }
+
+/// Returns the maximum number of results a planner asked for.
+fn limit_argument(args: &Map<String, Value>, default: usize) -> usize {
+    number_argument(args, "limit")
+        .and_then(|max| usize::try_from(max).ok())
+        .unwrap_or(default)
+}
+
+const LIMIT_FIELD: ToolField = ToolField::optional("limit", FieldForm::Number(1, 20), "");

@@ -4,9 +4,10 @@
 
 use serde_json::{Value, json};
 
+use super::FieldForm::{Choice, Text};
 use super::{
-    Draft, FieldForm, PlanNode, TickStage, TickTool, ToolField, number_argument, optional_argument,
-    text_argument,
+    Draft, LIMIT_FIELD, PlanNode, TickStage, TickTool, ToolField, limit_argument,
+    optional_argument, text_argument,
 };
 use crate::node::Status;
 use crate::section;
@@ -17,39 +18,21 @@ const MAX_SHOWN_CHARS: usize = 4_000;
 const MAX_PLAN_CHARS: usize = 6_000;
 const STATUSES: &[&str] = &["draft", "approved", "requires-revalidation", "invalid"];
 const PROGRESSES: &[&str] = &["pending", "active", "complete", "blocked"];
-const LIMIT_FIELD: ToolField = ToolField {
-    name: "limit",
-    form: FieldForm::Number(1, 20),
-    required: false,
-    about: "",
-};
-const NODE_FIELD: ToolField = ToolField {
-    name: "node",
-    form: FieldForm::Text(200),
-    required: true,
-    about: "its path or alias",
-};
-const PLAN_TEXT_FIELD: ToolField = ToolField {
-    name: "text",
-    form: FieldForm::Text(MAX_PLAN_CHARS),
-    required: true,
-    about: "Markdown",
-};
+const NODE_FIELD: ToolField = ToolField::required("node", Text(200), "its path or alias");
+const PLAN_TEXT_FIELD: ToolField = ToolField::required("text", Text(MAX_PLAN_CHARS), "Markdown");
 
 pub(super) const NODE_NEXT: TickTool = TickTool {
     name: "node.next",
     about: "Returns the parts of the plan that are not complete, in order.",
     fields: &[LIMIT_FIELD],
     run: |stage, args| {
-        let most = number_argument(args, "limit")
-            .and_then(|most| usize::try_from(most).ok())
-            .unwrap_or(5);
+        let limit = limit_argument(args, 5);
         let open = stage
             .world
             .nodes
             .iter()
             .filter(|node| node.is_written && node.progress != "complete");
-        Ok(json!({ "nodes": open.take(most).map(render_node).collect::<Vec<_>>() }))
+        Ok(json!({ "nodes": open.take(limit).map(render_node).collect::<Vec<_>>() }))
     },
 };
 
@@ -57,30 +40,10 @@ pub(super) const NODE_QUERY: TickTool = TickTool {
     name: "node.query",
     about: "Returns the parts of the plan that fit everything that is given.",
     fields: &[
-        ToolField {
-            name: "level",
-            form: FieldForm::Text(40),
-            required: false,
-            about: "act, chapter, scene",
-        },
-        ToolField {
-            name: "under",
-            form: FieldForm::Text(200),
-            required: false,
-            about: "path or alias of a node above",
-        },
-        ToolField {
-            name: "status",
-            form: FieldForm::Choice(STATUSES),
-            required: false,
-            about: "",
-        },
-        ToolField {
-            name: "progress",
-            form: FieldForm::Choice(PROGRESSES),
-            required: false,
-            about: "",
-        },
+        ToolField::optional("level", Text(40), "act, chapter, scene"),
+        ToolField::optional("under", Text(200), "path or alias of a node above"),
+        ToolField::optional("status", Choice(STATUSES), ""),
+        ToolField::optional("progress", Choice(PROGRESSES), ""),
         LIMIT_FIELD,
     ],
     run: |stage, args| {
@@ -90,9 +53,7 @@ pub(super) const NODE_QUERY: TickTool = TickTool {
         let is = |name: &str, value: &str| {
             optional_argument(args, name).is_none_or(|wanted| wanted.eq_ignore_ascii_case(value))
         };
-        let most = number_argument(args, "limit")
-            .and_then(|most| usize::try_from(most).ok())
-            .unwrap_or(10);
+        let limit = limit_argument(args, 10);
         let fits = |node: &&PlanNode| {
             is("level", &node.level)
                 && is("status", node.status)
@@ -104,7 +65,7 @@ pub(super) const NODE_QUERY: TickTool = TickTool {
         let all: Vec<&PlanNode> = stage.world.nodes.iter().filter(fits).collect();
         let nodes: Vec<Value> = all
             .iter()
-            .take(most)
+            .take(limit)
             .map(|node| render_node(node))
             .collect();
         // The total tells a planner whether to narrow its query.
@@ -131,24 +92,9 @@ pub(super) const NODE_ADD: TickTool = TickTool {
     name: "node.add",
     about: "Writes the plan of a part that has none yet, as a draft. A person approves it.",
     fields: &[
-        ToolField {
-            name: "level",
-            form: FieldForm::Text(40),
-            required: true,
-            about: "act, chapter, scene",
-        },
-        ToolField {
-            name: "id",
-            form: FieldForm::Text(80),
-            required: true,
-            about: "its number or alias: chapter-02",
-        },
-        ToolField {
-            name: "under",
-            form: FieldForm::Text(200),
-            required: false,
-            about: "its parent, where the id does not tell",
-        },
+        ToolField::required("level", Text(40), "act, chapter, scene"),
+        ToolField::required("id", Text(80), "its number or alias: chapter-02"),
+        ToolField::optional("under", Text(200), "its parent, where the id does not tell"),
         PLAN_TEXT_FIELD,
     ],
     run: |stage, args| {
@@ -202,12 +148,7 @@ pub(super) const NODE_EDIT: TickTool = TickTool {
     about: "Changes a plan that is a draft: one section of it, or all of it. What is approved stays.",
     fields: &[
         NODE_FIELD,
-        ToolField {
-            name: "section",
-            form: FieldForm::Text(120),
-            required: false,
-            about: "its heading; all when not given",
-        },
+        ToolField::optional("section", Text(120), "its heading; all when not given"),
         PLAN_TEXT_FIELD,
     ],
     run: |stage, args| {

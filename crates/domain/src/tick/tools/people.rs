@@ -2,24 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
+use super::FieldForm::{Id, Number, Text, Texts};
 use super::{
-    FieldForm, TickStage, TickTool, ToolField, list_argument, number_argument, optional_argument,
+    TickStage, TickTool, ToolField, list_argument, number_argument, optional_argument,
     text_argument,
 };
 use crate::memory::{Character, Entry, EntryKind, Location, Relationship, RelationshipEvent};
 
-const NAME_FIELD: ToolField = ToolField {
-    name: "name",
-    form: FieldForm::Text(80),
-    required: true,
-    about: "",
-};
-const DESCRIPTION_FIELD: ToolField = ToolField {
-    name: "description",
-    form: FieldForm::Text(1_200),
-    required: true,
-    about: "",
-};
+const NAME_FIELD: ToolField = ToolField::required("name", Text(80), "");
+const DESCRIPTION_FIELD: ToolField = ToolField::required("description", Text(1_200), "");
 
 pub(super) const CHARACTER_GENERATE: TickTool = TickTool {
     name: "character.generate",
@@ -27,25 +18,10 @@ pub(super) const CHARACTER_GENERATE: TickTool = TickTool {
     about: "Adds a new character. Only for somebody who is not there yet.", // vocabulary: quoted
     fields: &[
         NAME_FIELD,
-        ToolField {
-            name: "role",
-            form: FieldForm::Text(80),
-            required: true,
-            about: "",
-        },
+        ToolField::required("role", Text(80), ""),
         DESCRIPTION_FIELD,
-        ToolField {
-            name: "traits",
-            form: FieldForm::Texts,
-            required: false,
-            about: "",
-        },
-        ToolField {
-            name: "goals",
-            form: FieldForm::Texts,
-            required: false,
-            about: "",
-        },
+        ToolField::optional("traits", Texts, ""),
+        ToolField::optional("goals", Texts, ""),
     ],
     run: |stage, args| {
         let name = text_argument(args, "name");
@@ -70,18 +46,8 @@ pub(super) const LOCATION_GENERATE: TickTool = TickTool {
     fields: &[
         NAME_FIELD,
         DESCRIPTION_FIELD,
-        ToolField {
-            name: "atmosphere",
-            form: FieldForm::Text(200),
-            required: false,
-            about: "",
-        },
-        ToolField {
-            name: "features",
-            form: FieldForm::Texts,
-            required: false,
-            about: "",
-        },
+        ToolField::optional("atmosphere", Text(200), ""),
+        ToolField::optional("features", Texts, ""),
     ],
     run: |stage, args| {
         let name = text_argument(args, "name");
@@ -107,24 +73,9 @@ fn require_new_name(stage: &TickStage<'_>, kind: EntryKind, name: &str) -> Resul
     }
 }
 
-const CHARACTER_A: ToolField = ToolField {
-    name: "character_a",
-    form: FieldForm::Id(EntryKind::Character),
-    required: true,
-    about: "",
-};
-const CHARACTER_B: ToolField = ToolField {
-    name: "character_b",
-    form: FieldForm::Id(EntryKind::Character),
-    required: true,
-    about: "",
-};
-const INTENSITY: ToolField = ToolField {
-    name: "intensity",
-    form: FieldForm::Number(0, 10),
-    required: false,
-    about: "",
-};
+const CHARACTER_A: ToolField = ToolField::required("character_a", Id(EntryKind::Character), "");
+const CHARACTER_B: ToolField = ToolField::required("character_b", Id(EntryKind::Character), "");
+const INTENSITY: ToolField = ToolField::optional("intensity", Number(0, 10), "");
 
 pub(super) const RELATIONSHIP_CREATE: TickTool = TickTool {
     name: "relationship.create",
@@ -132,30 +83,10 @@ pub(super) const RELATIONSHIP_CREATE: TickTool = TickTool {
     fields: &[
         CHARACTER_A,
         CHARACTER_B,
-        ToolField {
-            name: "relationship_type",
-            form: FieldForm::Text(80),
-            required: true,
-            about: "mentor, rival, siblings",
-        },
-        ToolField {
-            name: "perspective_a",
-            form: FieldForm::Text(300),
-            required: true,
-            about: "how a sees b",
-        },
-        ToolField {
-            name: "perspective_b",
-            form: FieldForm::Text(300),
-            required: true,
-            about: "how b sees a",
-        },
-        ToolField {
-            name: "status",
-            form: FieldForm::Text(40),
-            required: false,
-            about: "close, strained, broken",
-        },
+        ToolField::required("relationship_type", Text(80), "mentor, rival, siblings"),
+        ToolField::required("perspective_a", Text(300), "how a sees b"),
+        ToolField::required("perspective_b", Text(300), "how b sees a"),
+        ToolField::optional("status", Text(40), "close, strained, broken"),
         INTENSITY,
     ],
     run: |stage, args| {
@@ -191,25 +122,10 @@ pub(super) const RELATIONSHIP_UPDATE: TickTool = TickTool {
     fields: &[
         CHARACTER_A,
         CHARACTER_B,
-        ToolField {
-            name: "event",
-            form: FieldForm::Text(300),
-            required: true,
-            about: "what happened between them",
-        },
-        ToolField {
-            name: "status",
-            form: FieldForm::Text(40),
-            required: false,
-            about: "",
-        },
+        ToolField::required("event", Text(300), "what happened between them"),
+        ToolField::optional("status", Text(40), ""),
         INTENSITY,
-        ToolField {
-            name: "scene_id",
-            form: FieldForm::Id(EntryKind::Scene),
-            required: false,
-            about: "where it happened",
-        },
+        ToolField::optional("scene_id", Id(EntryKind::Scene), "where it happened"),
     ],
     run: |stage, args| {
         let (one, other) = read_character_pair(args)?;
@@ -242,18 +158,8 @@ pub(super) const RELATIONSHIP_QUERY: TickTool = TickTool {
     name: "relationship.query",
     about: "Returns the relationships of a character.",
     fields: &[
-        ToolField {
-            name: "character_id",
-            form: FieldForm::Id(EntryKind::Character),
-            required: true,
-            about: "",
-        },
-        ToolField {
-            name: "status_filter",
-            form: FieldForm::Text(40),
-            required: false,
-            about: "only with this status",
-        },
+        ToolField::required("character_id", Id(EntryKind::Character), ""),
+        ToolField::optional("status_filter", Text(40), "only with this status"),
     ],
     run: |stage, args| {
         let (character, status) = (

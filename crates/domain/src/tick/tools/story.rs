@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::FieldForm::{Choice, Choices, Id, Number, Text};
 use super::{
-    FieldForm, TickStage, TickTool, ToolField, list_argument, number_argument, optional_argument,
-    text_argument,
+    LIMIT_FIELD, TickStage, TickTool, ToolField, limit_argument, list_argument, number_argument,
+    optional_argument, text_argument,
 };
 use crate::memory::{Entry, EntryKind, Importance, LoopStatus, OpenLoop};
 use crate::search::{SearchQuery, count_occurrences, searchable_text, split_words};
@@ -18,12 +19,6 @@ const ENTRY_KINDS: &[&str] = &[
     "lore",
     "fact",
 ];
-const LIMIT_FIELD: ToolField = ToolField {
-    name: "limit",
-    form: FieldForm::Number(1, 20),
-    required: false,
-    about: "",
-};
 /// Maximum number of characters of an entry's text in a result.
 const MAX_EXCERPT_CHARS: usize = 400;
 /// Minimum similarity at which two loops count as duplicates.
@@ -33,18 +28,8 @@ pub(super) const MEMORY_SEARCH: TickTool = TickTool {
     name: "memory.search",
     about: "Finds what the story remembers by words.",
     fields: &[
-        ToolField {
-            name: "query",
-            form: FieldForm::Text(200),
-            required: true,
-            about: "",
-        },
-        ToolField {
-            name: "entity_types",
-            form: FieldForm::Choices(ENTRY_KINDS),
-            required: false,
-            about: "all when not given",
-        },
+        ToolField::required("query", Text(200), ""),
+        ToolField::optional("entity_types", Choices(ENTRY_KINDS), "all when not given"),
         LIMIT_FIELD,
     ],
     run: |stage, args| {
@@ -56,15 +41,13 @@ pub(super) const MEMORY_SEARCH: TickTool = TickTool {
         if kinds.is_empty() {
             kinds = EntryKind::ALL.to_vec();
         }
-        let most = number_argument(args, "limit")
-            .and_then(|most| usize::try_from(most).ok())
-            .unwrap_or(5);
-        let mut ids = (stage.world.search)(&kinds, &query, most)?;
+        let limit = limit_argument(args, 5);
+        let mut ids = (stage.world.search)(&kinds, &query, limit)?;
         // After the index, whose order is the better one.
         ids.extend(search_unindexed(stage, &kinds, &query));
         let mut found: Vec<&Entry> = Vec::new();
         for entry in ids.iter().filter_map(|id| stage.memory.get(id)) {
-            if !found.contains(&entry) && found.len() < most {
+            if !found.contains(&entry) && found.len() < limit {
                 found.push(entry);
             }
         }
@@ -105,36 +88,15 @@ pub(super) const LOOP_OPEN: TickTool = TickTool {
     name: "loop.open",
     about: "Notes something the reader is going to wait for.",
     fields: &[
-        ToolField {
-            name: "description",
-            form: FieldForm::Text(300),
-            required: true,
-            about: "",
-        },
-        ToolField {
-            name: "importance",
-            form: FieldForm::Choice(IMPORTANCES),
-            required: false,
-            about: "",
-        },
-        ToolField {
-            name: "category",
-            form: FieldForm::Text(40),
-            required: false,
-            about: "mystery, goal, promise, threat",
-        },
-        ToolField {
-            name: "scene_id",
-            form: FieldForm::Id(EntryKind::Scene),
-            required: false,
-            about: "where it was opened",
-        },
-        ToolField {
-            name: "due_in",
-            form: FieldForm::Number(1, 200),
-            required: false,
-            about: "ticks until it should be paid off",
-        },
+        ToolField::required("description", Text(300), ""),
+        ToolField::optional("importance", Choice(IMPORTANCES), ""),
+        ToolField::optional("category", Text(40), "mystery, goal, promise, threat"),
+        ToolField::optional("scene_id", Id(EntryKind::Scene), "where it was opened"),
+        ToolField::optional(
+            "due_in",
+            Number(1, 200),
+            "ticks until it should be paid off",
+        ),
     ],
     run: |stage, args| {
         let description = text_argument(args, "description");
@@ -194,36 +156,11 @@ pub(super) const LOOP_CLOSE: TickTool = TickTool {
     name: "loop.close",
     about: "Closes an open loop. Resolved needs the written scene and its very words that settle it.",
     fields: &[
-        ToolField {
-            name: "loop_id",
-            form: FieldForm::Id(EntryKind::Loop),
-            required: true,
-            about: "",
-        },
-        ToolField {
-            name: "outcome",
-            form: FieldForm::Choice(&["resolved", "abandoned"]),
-            required: true,
-            about: "",
-        },
-        ToolField {
-            name: "reason",
-            form: FieldForm::Text(300),
-            required: true,
-            about: "",
-        },
-        ToolField {
-            name: "scene_id",
-            form: FieldForm::Id(EntryKind::Scene),
-            required: false,
-            about: "",
-        },
-        ToolField {
-            name: "evidence",
-            form: FieldForm::Text(400),
-            required: false,
-            about: "words quoted from the scene",
-        },
+        ToolField::required("loop_id", Id(EntryKind::Loop), ""),
+        ToolField::required("outcome", Choice(&["resolved", "abandoned"]), ""),
+        ToolField::required("reason", Text(300), ""),
+        ToolField::optional("scene_id", Id(EntryKind::Scene), ""),
+        ToolField::optional("evidence", Text(400), "words quoted from the scene"),
     ],
     run: |stage, args| {
         let id = text_argument(args, "loop_id");
@@ -280,18 +217,8 @@ pub(super) const SCENE_QUERY: TickTool = TickTool {
     name: "scene.query",
     about: "Returns scenes that were written, the newest first.",
     fields: &[
-        ToolField {
-            name: "character_id",
-            form: FieldForm::Id(EntryKind::Character),
-            required: false,
-            about: "",
-        },
-        ToolField {
-            name: "location_id",
-            form: FieldForm::Id(EntryKind::Location),
-            required: false,
-            about: "",
-        },
+        ToolField::optional("character_id", Id(EntryKind::Character), ""),
+        ToolField::optional("location_id", Id(EntryKind::Location), ""),
         LIMIT_FIELD,
     ],
     run: |stage, args| {
@@ -299,9 +226,7 @@ pub(super) const SCENE_QUERY: TickTool = TickTool {
             optional_argument(args, "character_id"),
             optional_argument(args, "location_id"),
         );
-        let most = number_argument(args, "limit")
-            .and_then(|most| usize::try_from(most).ok())
-            .unwrap_or(5);
+        let limit = limit_argument(args, 5);
         let scenes: Vec<Value> = stage
             .memory
             .scenes()
@@ -310,7 +235,7 @@ pub(super) const SCENE_QUERY: TickTool = TickTool {
                 character.as_ref().is_none_or(|id| scene.pov.as_ref() == Some(id) || scene.characters.contains(id))
             })
             .filter(|scene| location.is_none() || scene.location == location)
-            .take(most)
+            .take(limit)
             .map(|scene| json!({ "id": scene.id, "title": scene.title, "tick": scene.tick, "summary": scene.summary }))
             .collect();
         Ok(json!({ "scenes": scenes }))
