@@ -11,6 +11,8 @@ use super::story_memory::StoryMemory;
 /// Renders the graph in Graphviz's DOT language.
 #[must_use]
 pub fn render_dot_graph(memory: &StoryMemory) -> String {
+    // Ids too: a relationship names its characters in a file that people edit, and `anna-maria` or
+    // `node` would end the graph with a syntax error.
     let quoted = |text: &str| {
         format!(
             "\"{}\"",
@@ -24,7 +26,7 @@ pub fn render_dot_graph(memory: &StoryMemory) -> String {
         let _ = writeln!(
             out,
             "  {} [label={}];",
-            character.id,
+            quoted(&character.id),
             quoted(&character.name)
         );
     }
@@ -33,8 +35,8 @@ pub fn render_dot_graph(memory: &StoryMemory) -> String {
         let _ = writeln!(
             out,
             "  {} -- {} [label={label}, penwidth={}];",
-            tie.character_a,
-            tie.character_b,
+            quoted(&tie.character_a),
+            quoted(&tie.character_b),
             line_width(tie)
         );
     }
@@ -128,4 +130,23 @@ pub(crate) fn escape_xml(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::Entry;
+
+    #[test]
+    fn ids_in_a_dot_graph_are_quoted() {
+        let mut memory = StoryMemory::default();
+        memory.put_entry(Entry::Relationship(Relationship {
+            id: "R0".to_owned(),
+            character_a: "anna-maria".to_owned(),
+            character_b: "node".to_owned(),
+            ..Relationship::default()
+        }));
+        let dot = render_dot_graph(&memory);
+        assert!(dot.contains("  \"anna-maria\" -- \"node\" ["), "{dot}");
+    }
 }
