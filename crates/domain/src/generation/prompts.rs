@@ -66,7 +66,8 @@ impl WritingMaterial<'_> {
         let mut room = self.tokens.saturating_mul(3);
         let mut fit = |text: String| {
             let cut: String = text.chars().take(room).collect();
-            room = room.saturating_sub(cut.len());
+            // Characters, like the limit: bytes would leave a Russian prompt half of its room.
+            room = room.saturating_sub(cut.chars().count());
             cut
         };
         let parts = [
@@ -214,4 +215,30 @@ fn render_findings(all: &[SceneFinding]) -> String {
         format!("{}: {}{quote}", finding.check, finding.problem)
     };
     mark_as_data(&all.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_room_of_a_writer_prompt_is_counted_in_characters() {
+        // 20 tokens are 60 characters: 40 of the blueprint, and then the parent's 20.
+        let (blueprint, parent) = ("ж".repeat(40), "я".repeat(20));
+        let material = WritingMaterial {
+            novel: "",
+            scene: "",
+            blueprint: &blueprint,
+            parent: &parent,
+            memory: &StoryMemory::default(),
+            before: &[],
+            words: 0,
+            tokens: 20,
+        };
+        let prompt = material.render_writer_prompt("{blueprint}\n{parent}");
+        assert!(
+            prompt.contains(&blueprint) && prompt.contains(&parent),
+            "{prompt}"
+        );
+    }
 }
