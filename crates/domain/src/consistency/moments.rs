@@ -236,6 +236,12 @@ fn tokenize_line(folded: &str) -> Vec<Token> {
 /// The points parsed at a token, and the index of the token after them.
 type ParsedMoments = Option<(Vec<Moment>, usize)>;
 
+/// Half of a day on a clock with twelve hours.
+enum DayHalf {
+    Morning,
+    Afternoon,
+}
+
 struct TokenLine {
     tokens: Vec<Token>,
 }
@@ -263,7 +269,7 @@ impl TokenLine {
         (year >= MIN_YEAR).then(|| (vec![Moment::new(Scale::Date, value)], at + 5))
     }
 
-    /// Parses `14:30` and `2:30 pm`; of `14:30:15` the seconds are ignored.
+    /// Parses `14:30`, `2:30 pm` and `12:30 am`; of `14:30:15` the seconds are ignored.
     fn parse_clock(&self, at: usize) -> ParsedMoments {
         let (hour, minute) = (self.number_at(at)?, self.number_at(at + 2)?);
         // Minutes have two digits; a ratio such as 1:3 has not.
@@ -271,14 +277,29 @@ impl TokenLine {
             self.tokens.get(at + 2),
             Some(Token::Number { digits: 2, .. })
         );
-        if !self.is_mark(at + 1, ':') || !has_two_digits || hour > 24 || minute > 59 {
+        // A day ends at 24:00; 24:59 is a score or a ratio.
+        let is_time = hour * 60 + minute <= 24 * 60 && minute <= 59;
+        if !self.is_mark(at + 1, ':') || !has_two_digits || !is_time {
             return None;
         }
-        let half = self.word_at(self.skip_space(at + 3));
-        // Of `p.m.` the tokenizer leaves the word `p`.
-        let is_afternoon = matches!(half, Some("pm" | "p")) && hour < 12;
-        let value = (hour + if is_afternoon { 12 } else { 0 }) * 60 + minute;
-        Some((vec![Moment::new(Scale::Clock, value)], at + 3))
+        let hour = match (self.parse_day_half(self.skip_space(at + 3)), hour) {
+            (Some(DayHalf::Morning), 12) => 0,
+            (Some(DayHalf::Afternoon), 0..12) => hour + 12,
+            _ => hour,
+        };
+        Some((vec![Moment::new(Scale::Clock, hour * 60 + minute)], at + 3))
+    }
+
+    /// Parses `am`, `a.m.`, `pm` and `p.m.`, of which the tokenizer leaves three tokens.
+    fn parse_day_half(&self, at: usize) -> Option<DayHalf> {
+        let is_dotted = self.is_mark(at + 1, '.') && self.word_at(at + 2) == Some("m");
+        match self.word_at(at)? {
+            "am" => Some(DayHalf::Morning),
+            // `12:30 a guard` has an article.
+            "a" if is_dotted => Some(DayHalf::Morning),
+            "pm" | "p" => Some(DayHalf::Afternoon),
+            _ => None,
+        }
     }
 
     /// Parses `Day 3`, `Days 2–4`, `Дни 2, 3 и 5`.
@@ -430,5 +451,29 @@ impl TokenLine {
 
     fn skip_space(&self, at: usize) -> usize {
         at + usize::from(self.tokens.get(at) == Some(&Token::Space))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(line: &str) -> Vec<String> {
+        parse_moments(line).iter().map(Moment::to_string).collect()
+    }
+
+    #[test]
+    fn the_hour_after_midnight_is_the_first_of_its_day() {
+        assert_eq!(rendered("Day 3, 12:30 am"), ["day 3 00:30"]);
+        assert_eq!(rendered("Day 3, 12:30 a.m."), ["day 3 00:30"]);
+        assert_eq!(rendered("Day 3, 12:30 pm"), ["day 3 12:30"]);
+        assert_eq!(rendered("Day 3, 1:30 p.m."), ["day 3 13:30"]);
+        assert_eq!(rendered("Day 3, 12:30 a guard comes"), ["day 3 12:30"]);
+    }
+
+    #[test]
+    fn a_day_ends_at_twenty_four() {
+        assert_eq!(rendered("24:00"), ["24:00"]);
+        assert_eq!(rendered("24:59"), Vec::<String>::new());
     }
 }
