@@ -59,11 +59,12 @@ fn split_width(placeholder: &str) -> Result<(&str, Option<usize>), String> {
     let Some((name, width)) = placeholder.split_once(':') else {
         return Ok((placeholder, None));
     };
-    let width: usize = width
-        .parse()
-        .map_err(|_| format!("`{width}` is not a width: expected a number of digits"))?;
     // Nine digits always fit a `u32`.
-    Ok((name, Some(width).filter(|width| (1..=9).contains(width))))
+    let digits = width.parse().ok().filter(|digits| (1..=9).contains(digits));
+    match digits {
+        Some(digits) => Ok((name, Some(digits))),
+        None => Err(format!("`{width}` is not a width: expected 1 to 9 digits")),
+    }
 }
 
 impl AliasPattern {
@@ -531,4 +532,21 @@ fn split_placeholders(text: &str) -> Result<Vec<PatternPiece>, String> {
         found.push(PatternPiece::Literal(rest.to_owned()));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_width_that_cannot_be_used_is_refused() {
+        for width in ["0", "10", "99999999999999999999", "two"] {
+            let refused = AliasPattern::parse(&format!("scene-{{n:{width}}}")).unwrap_err();
+            assert_eq!(
+                refused,
+                format!("`{width}` is not a width: expected 1 to 9 digits")
+            );
+        }
+        AliasPattern::parse("scene-{n:9}").unwrap();
+    }
 }
