@@ -2,18 +2,17 @@
 //! last.
 
 use domain::fact::Fact;
-use domain::ids::{NodeId, OperationId, VersionHash};
+use domain::ids::{OperationId, VersionHash};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::plan_document::{
-    DocumentRecord, EntityKind, FreezeRecord, IdCounters, Plan, PlanProblem, changes_between,
-    document_file_path, entity_value, plan_node, read_plan,
+    DocumentRecord, FreezeRecord, IdCounters, Plan, PlanProblem, changes_between,
+    document_file_path, entity_value, plan_node, raise_entity_version, read_plan,
 };
 use domain::ports::{FileReadResult, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::time::Timestamp;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::StagedDocument;
 use super::document_files::{
@@ -22,7 +21,7 @@ use super::document_files::{
 };
 use super::freeze_staging::approve_all;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::load_node;
 use crate::record_policy::resolve_deciding_policy;
 use crate::status_cascade::cascade_statuses;
@@ -50,7 +49,7 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
         let text = read_present_plan(ctx, &*tx, &id)?;
         let unusable = |problems: &[PlanProblem]| {
             with_problems(
-                Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")),
+                Failure::invalid(format!("{path} cannot be taken over")),
                 problems,
             )
         };
@@ -93,12 +92,8 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
             }
         };
         let mut record = known.clone().unwrap_or_else(|| DocumentRecord {
-            node: NodeId(0),
-            written: VersionHash::of_bytes(&[]),
-            frozen: None,
-            context: None,
             revises: plan.revises.as_ref().map(|from| from.document.clone()),
-            numbers: IdCounters::default(),
+            ..DocumentRecord::unwritten()
         });
         // Ids are never reused: the edit may contain higher numbers than the record, or have
         // removed some.
@@ -110,24 +105,15 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
         if staged.settles {
             cascade_statuses(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
         }
-        let mut operation = ctx.new_operation(
-            Verb::Document,
-            format!("take over {path} as it was changed outside"),
-        );
-        operation.at = now;
-        operation.facts = staged.facts;
-        operation.facts.extend(record::record_changed_fact(
-            &id,
-            known.as_ref(),
-            Some(&record),
-        ));
+        let summary = format!("take over {path} as it was changed outside");
+        planned.put_file(&path, Some(&staged.text))?;
+        let mut operation =
+            staged.into_operation(ctx, summary, now, (&id, known.as_ref(), &record));
         if known.is_none() {
             operation.facts.extend(make_current(ctx, &*tx, &id)?);
         }
-        operation.texts = staged.texts;
         // The file as it was edited, kept as a version before it is rewritten in our format.
         operation.texts.push(text.clone());
-        planned.put_file(&path, Some(&staged.text))?;
         let operation = planned.record_operation(tx, operation)?;
         let changed = before
             .map(|before| changes_between(&before, &plan))
@@ -151,7 +137,7 @@ fn read_present_plan(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Resul
             .err()
             .unwrap_or_else(|| {
                 let path = document_file_path(id, "plan.json");
-                Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))
+                Failure::invalid(format!("{path} cannot be read"))
             })),
     }
 }
@@ -234,70 +220,13 @@ fn changed_fixed_fields(before: &Plan, after: &Plan) -> Vec<PlanProblem> {
 /// Raises the version of every edited entity, so that a client that read it before the edit gets a
 /// conflict.
 fn raise_versions(before: &Plan, after: &mut Plan) {
-    let version = |value: Option<Value>| {
-        value
-            .and_then(|value| value["version"].as_u64())
-            .unwrap_or(1)
-    };
-    for change in changes_between(before, after)
-        .into_iter()
-        .filter(|change| change.change == "changed")
-    {
-        let raised = version(entity_value(before, &change.id)) + 1;
-        let place = match change.id.as_str() {
-            "overview" => Some(&mut after.overview.version),
-            "invisible_knowledge" => Some(&mut after.invisible_knowledge.version),
-            "milestone_dependencies" => Some(&mut after.milestone_dependencies.version),
-            id => entity_version_mut(after, id),
-        };
-        if let Some(place) = place {
-            *place = raised.max(*place);
-        }
-    }
-}
-
-fn entity_version_mut<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
-    let context = &mut plan.planning_context;
-    match EntityKind::parse_id(id)?.0 {
-        EntityKind::Decision => context
-            .decision_log
-            .iter_mut()
-            .find(|one| one.id == id)
-            .map(|one| &mut one.version),
-        EntityKind::Alternative => context
-            .rejected_alternatives
-            .iter_mut()
-            .find(|one| one.id == id)
-            .map(|one| &mut one.version),
-        EntityKind::Constraint => context
-            .constraints
-            .iter_mut()
-            .find(|one| one.id == id)
-            .map(|one| &mut one.version),
-        EntityKind::Risk => context
-            .known_risks
-            .iter_mut()
-            .find(|one| one.id == id)
-            .map(|one| &mut one.version),
-        EntityKind::Milestone => plan
-            .milestones
-            .iter_mut()
-            .find(|one| one.id == id)
-            .map(|one| &mut one.version),
-        EntityKind::Intent => {
-            let mut all = plan
-                .milestones
-                .iter_mut()
-                .flat_map(|milestone| &mut milestone.code_intents);
-            all.find(|one| one.id == id).map(|one| &mut one.version)
-        }
-        EntityKind::Change => {
-            let mut all = plan
-                .milestones
-                .iter_mut()
-                .flat_map(|milestone| &mut milestone.code_changes);
-            all.find(|one| one.id == id).map(|one| &mut one.version)
-        }
+    let changes = changes_between(before, after);
+    for change in changes.iter().filter(|change| change.change == "changed") {
+        let known = entity_value(before, &change.id);
+        let version = known
+            .and_then(|entity| entity["version"].as_u64())
+            .unwrap_or(1);
+        raise_entity_version(after, &change.id, version + 1);
     }
 }
 
@@ -319,8 +248,9 @@ pub fn restore_document(
             // Replacing it would destroy content that cannot be saved first.
             FileReadResult::Unreadable { why, .. } => {
                 let what = format!("{path} cannot be read and so cannot be kept: {why}");
-                return Err(Failure::new(FailureKind::Refused, what)
-                    .with_step("move it away, then run the command again"));
+                return Err(
+                    Failure::refused(what).with_step("move it away, then run the command again")
+                );
             }
         };
         let text = tx

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::document_files::find_and_open;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::views::DiffView;
 
 /// The difference between two plans.
@@ -50,7 +50,7 @@ pub fn compare_documents(
                     "`{}` has one version and revises nothing: there is nothing to compare",
                     newer.id
                 );
-                return Err(Failure::new(FailureKind::NotFound, what));
+                return Err(Failure::not_found(what));
             };
             let text = state.load_text(earlier.hash)?.unwrap_or_default();
             let plan = read_plan(&text).map_err(|_| {
@@ -58,8 +58,7 @@ pub fn compare_documents(
                     "the previous version ({}) is not a readable plan",
                     earlier.hash.short_hex()
                 );
-                Failure::new(FailureKind::Refused, what)
-                    .with_step(format!("tl versions {}", newer.id))
+                Failure::refused(what).with_step(format!("tl versions {}", newer.id))
             })?;
             (format!("{} {}", newer.id, earlier.hash.short_hex()), plan)
         }

@@ -1,9 +1,8 @@
 //! Creates a plan document.
 
-use domain::ids::{NodeId, OperationId, VersionHash};
-use domain::operation::Verb;
+use domain::ids::OperationId;
 use domain::plan_document::{
-    DocumentRecord, IdCounters, Plan, document_file_path, new_plan_id, unique_document_id,
+    DocumentRecord, Plan, document_file_path, new_plan_id, unique_document_id,
 };
 use domain::ports::{NewOperation, Transaction};
 use domain::record;
@@ -12,7 +11,7 @@ use serde::Serialize;
 
 use super::document_files::{list_document_folders, make_current, run_with_files, stage_document};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 
 /// The created document.
@@ -43,8 +42,7 @@ pub fn create_document(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Fa
 /// Returns the trimmed title, or an error if it is empty.
 pub(crate) fn trim_title(title: &str) -> Result<&str, Failure> {
     match title.trim() {
-        "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title")
-            .with_step("tl doc new \"Add search\"")),
+        "" => Err(Failure::invalid("a plan needs a title").with_step("tl doc new \"Add search\"")),
         title => Ok(title),
     }
 }
@@ -66,25 +64,13 @@ pub(crate) fn stage_new_document(
     });
     let now = ctx.clock.now();
     let plan = Plan::new(new_plan_id(&tx.store_id()?, &id, now), title, now);
-    let mut record = DocumentRecord {
-        node: NodeId(0),
-        written: VersionHash::of_bytes(&[]),
-        frozen: None,
-        context: None,
-        revises: None,
-        numbers: IdCounters::default(),
-    };
+    let mut record = DocumentRecord::unwritten();
     let staged = stage_document(tx, &id, None, &plan, &mut record, now)?;
-    let mut operation = ctx.new_operation(Verb::Document, format!("new plan document {id}"));
-    operation.at = now;
-    operation.facts = staged.facts;
-    operation
-        .facts
-        .extend(record::record_changed_fact(&id, None, Some(&record)));
-    operation.facts.extend(make_current(ctx, tx, &id)?);
-    operation.texts = staged.texts;
     let path = document_file_path(&id, "plan.json");
     planned.put_file(&path, Some(&staged.text))?;
+    let summary = format!("new plan document {id}");
+    let mut operation = staged.into_operation(ctx, summary, now, (&id, None, &record));
+    operation.facts.extend(make_current(ctx, tx, &id)?);
     let made = NewDocument {
         success: true,
         document: id,

@@ -10,19 +10,20 @@ use std::collections::HashMap;
 use domain::fact::Fact;
 use domain::ids::{NodeId, Principal, VersionHash};
 use domain::node::{Content, Node, NodeStatus, Progress, Status};
+use domain::operation::Verb;
 use domain::plan_document::{
     CurrentDocument, DocumentNode, DocumentRecord, MILESTONES_PROFILE, PLANS_FOLDER, Plan,
     PlanProblem, ProblemGrade, check_plan, diff_plan_texts, document_file_path, intent_node,
     locate_problems, milestone_node, plan_node, read_plan, split_document_path, touched_milestones,
     write_plan,
 };
-use domain::ports::{FileReadResult, FileStamp, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileReadResult, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::suggest::nearest_words;
 use domain::time::Timestamp;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{self, PlannedFiles, unwritten_paths};
 use crate::locate::load_node;
 use crate::observe::answer_repeated_request;
@@ -61,7 +62,7 @@ pub(crate) fn resolve_document(
                 None => record::read_record::<CurrentDocument>(state, "")?,
             };
             let current = current.ok_or_else(|| {
-                Failure::new(FailureKind::NotFound, "there is no plan document yet")
+                Failure::not_found("there is no plan document yet")
                     .with_step("tl doc new \"TITLE\"")
             })?;
             current.document
@@ -118,13 +119,10 @@ pub(crate) fn load_document(
             FileReadResult::Text { .. }
         );
     if there {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            format!(
-                "{} exists, but this state does not know it: it came from elsewhere or was rebuilt",
-                document_file_path(id, "plan.json")
-            ),
-        )
+        return Err(Failure::not_found(format!(
+            "{} exists, but this state does not know it: it came from elsewhere or was rebuilt",
+            document_file_path(id, "plan.json")
+        ))
         .with_step(format!("tl doc validate --doc {id}   # look at it"))
         .with_step(format!(
             "tl doc validate --accept --doc {id}   # take it over"
@@ -135,13 +133,10 @@ pub(crate) fn load_document(
     let near = nearest_words(id, names.iter().copied(), 1)
         .first()
         .map(|near| format!("; did you mean `{near}`?"));
-    let failure = Failure::new(
-        FailureKind::NotFound,
-        format!(
-            "there is no plan document `{id}`{}",
-            near.unwrap_or_default()
-        ),
-    );
+    let failure = Failure::not_found(format!(
+        "there is no plan document `{id}`{}",
+        near.unwrap_or_default()
+    ));
     Err(if names.is_empty() {
         failure.with_step("tl doc new \"TITLE\"")
     } else {
@@ -178,16 +173,11 @@ pub(crate) fn open_document(
     let (text, stamp) = match read_document_file(ctx, &id, "plan.json") {
         FileReadResult::Text { text, stamp, .. } => (text, stamp),
         FileReadResult::Missing => {
-            return Err(
-                Failure::new(FailureKind::Refused, format!("{path} is gone")).with_step(restore),
-            );
+            return Err(Failure::refused(format!("{path} is gone")).with_step(restore));
         }
         FileReadResult::Unreadable { why, .. } => {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!("{path} cannot be read: {why}"),
-            )
-            .with_step(format!("move it away, then: {restore}")));
+            return Err(Failure::invalid(format!("{path} cannot be read: {why}"))
+                .with_step(format!("move it away, then: {restore}")));
         }
     };
     let is_ours = || VersionHash::of_bytes(text.as_bytes()) == record.written;
@@ -206,8 +196,9 @@ pub(crate) fn open_document(
     // Checked only on a mismatch: a pending write explains it and is not an external edit.
     if !is_ours && unwritten_paths(state)?.contains(&path) {
         let what = format!("{path} is behind what is recorded: it could not be written yet");
-        return Err(Failure::new(FailureKind::Unavailable, what)
-            .with_step("tl status   # tries again, and says why not"));
+        return Err(
+            Failure::unavailable(what).with_step("tl status   # tries again, and says why not")
+        );
     }
     match plan {
         Ok(plan) if is_ours => Ok(OpenedDocument {
@@ -240,8 +231,7 @@ fn describe_external_edit(
     let restore = restore_step(id);
     let invalid = |what: &str, problems: &[PlanProblem]| {
         let what = format!("{path} was changed outside and {what}; nothing was done with it");
-        with_problems(Failure::new(FailureKind::Invalid, what), problems)
-            .with_step(restore.as_str())
+        with_problems(Failure::invalid(what), problems).with_step(restore.as_str())
     };
     let plan = match plan {
         Ok(plan) => plan,
@@ -263,7 +253,7 @@ fn describe_external_edit(
             .collect(),
     );
     let what = format!("{path} was changed outside; nothing was done with it");
-    let failure = with_problems(Failure::new(FailureKind::Conflict, what), &changed);
+    let failure = with_problems(Failure::conflict(what), &changed);
     Ok(match record.frozen {
         // A frozen document does not offer `--accept`: it cannot be changed by any way.
         Some(_) => failure.with_step(restore).with_step(format!(
@@ -309,13 +299,10 @@ pub(crate) fn with_problems(failure: Failure, problems: &[PlanProblem]) -> Failu
 pub(crate) fn refuse_frozen(id: &str, record: &DocumentRecord) -> Result<(), Failure> {
     match &record.frozen {
         None => Ok(()),
-        Some(frozen) => Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "`{id}` is frozen since {}: nothing in it changes any more",
-                frozen.at
-            ),
-        )
+        Some(frozen) => Err(Failure::refused(format!(
+            "`{id}` is frozen since {}: nothing in it changes any more",
+            frozen.at
+        ))
         .with_step(format!(
             "tl doc revise --doc {id}   # a new revision that starts from it"
         ))),
@@ -336,13 +323,10 @@ pub(crate) fn refuse_frozen_restore(
     };
     match record.frozen {
         // Restoring the frozen text itself is allowed: that is how a damaged file is repaired.
-        Some(frozen) if frozen.version != version => Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "`{id}` is frozen: only version {} belongs into its file",
-                frozen.version.short_hex()
-            ),
-        )
+        Some(frozen) if frozen.version != version => Err(Failure::refused(format!(
+            "`{id}` is frozen: only version {} belongs into its file",
+            frozen.version.short_hex()
+        ))
         .with_step(format!("tl doc restore --doc {id}"))
         .with_step(format!("tl doc revise --doc {id}"))),
         _ => Ok(()),
@@ -364,13 +348,10 @@ pub(crate) fn check_allowed(
         if let Some(command) = commands.iter().find(|command| {
             !domain::workflow::is_command_allowed(&workflow, at, &ctx.actor, command)
         }) {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!(
-                    "`tl {command}` is not for the {} in step `{}` of {}",
-                    step.role, step.name, workflow.name
-                ),
-            )
+            return Err(Failure::refused(format!(
+                "`tl {command}` is not for the {} in step `{}` of {}",
+                step.role, step.name, workflow.name
+            ))
             .with_step(format!(
                 "tl flow next --for {id}   # what is to be done now, and with which commands"
             ))
@@ -429,6 +410,26 @@ pub(crate) struct StagedDocument {
     pub(crate) text: String,
     /// Whether statuses have to be derived again.
     pub(crate) settles: bool,
+}
+
+impl StagedDocument {
+    /// Returns the operation that records it, with the change of the document's record.
+    pub(crate) fn into_operation(
+        self,
+        ctx: &Context<'_>,
+        summary: String,
+        now: Timestamp,
+        (id, before, after): (&str, Option<&DocumentRecord>, &DocumentRecord),
+    ) -> NewOperation {
+        let mut operation = ctx.new_operation(Verb::Document, summary);
+        operation.at = now;
+        operation.facts = self.facts;
+        operation
+            .facts
+            .extend(record::record_changed_fact(id, before, Some(after)));
+        operation.texts = self.texts;
+        operation
+    }
 }
 
 /// Returns the facts that lead from the recorded tree of a document to the one the plan describes.

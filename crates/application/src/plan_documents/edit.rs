@@ -4,12 +4,10 @@ use std::collections::BTreeSet;
 
 use domain::fact::Fact;
 use domain::ids::OperationId;
-use domain::operation::Verb;
 use domain::plan_document::{
     AppliedChange, ChangeRefused, Plan, PlanChange, apply_changes, parse_batch,
 };
 use domain::ports::Snapshot;
-use domain::record;
 use domain::secrets::{SecretCount, mask_text};
 use domain::text::count_with_noun;
 use schemars::JsonSchema;
@@ -104,17 +102,10 @@ pub fn edit_document(
                 opened.id
             ),
         };
-        let mut operation = ctx.new_operation(Verb::Document, summary);
-        operation.at = now;
-        operation.facts = staged.facts;
-        operation.facts.extend(record::record_changed_fact(
-            &opened.id,
-            Some(&opened.record),
-            Some(&record),
-        ));
-        operation.facts.extend(worked);
-        operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
+        let records = (opened.id.as_str(), Some(&opened.record), &record);
+        let mut operation = staged.into_operation(ctx, summary, now, records);
+        operation.facts.extend(worked);
         let operation = planned.record_operation(tx, operation)?;
         Ok(EditOutcome {
             success: true,
@@ -150,7 +141,7 @@ fn unreadable_batch(problems: &[domain::plan_document::PlanProblem]) -> Failure 
         "{} of the batch cannot be read; nothing was changed",
         count_with_noun(problems.len(), "line", "lines")
     );
-    let failure = Failure::new(FailureKind::Invalid, what);
+    let failure = Failure::invalid(what);
     problems.iter().fold(failure, |failure, problem| {
         failure.with_step(format!(
             "line {}: {}",

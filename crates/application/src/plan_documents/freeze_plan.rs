@@ -1,9 +1,7 @@
 //! Freezes a plan document; nothing in it can be changed afterwards.
 
 use domain::ids::{OperationId, VersionHash};
-use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
-use domain::record;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -38,19 +36,13 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         let now = ctx.clock.now();
         let mut record = opened.record.clone();
         let staged = stage_freeze(ctx, &*tx, &opened, &mut record, now)?;
-        let mut operation = ctx.new_operation(Verb::Document, format!("freeze {}", opened.id));
-        operation.at = now;
-        operation.facts = staged.facts;
-        operation.facts.extend(record::record_changed_fact(
-            &opened.id,
-            Some(&opened.record),
-            Some(&record),
-        ));
-        operation.facts.extend(worked);
-        operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
         // Rendered from the frozen text, which has the waves and the time of the freeze.
-        let plan = read_plan(&staged.text).unwrap_or(opened.plan);
+        let plan = read_plan(&staged.text).unwrap_or_else(|_| opened.plan.clone());
+        let records = (opened.id.as_str(), Some(&opened.record), &record);
+        let summary = format!("freeze {}", opened.id);
+        let mut operation = staged.into_operation(ctx, summary, now, records);
+        operation.facts.extend(worked);
         let page = render_markdown(&plan, &record.written.short_hex());
         planned.put_file(&document_file_path(&opened.id, "plan.md"), Some(&page))?;
         let operation = planned.record_operation(tx, operation)?;

@@ -13,7 +13,7 @@ use domain::time::Timestamp;
 
 use super::document_files::{OpenedDocument, StagedDocument, stage_document, with_problems};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::record_policy::resolve_deciding_policy;
 use crate::status_cascade::cascade_statuses;
 
@@ -42,10 +42,8 @@ pub(crate) fn stage_freeze(
     let problems = freeze_blockers(opened);
     if !problems.is_empty() {
         let what = format!("`{}` cannot be frozen yet", opened.id);
-        return Err(
-            with_problems(Failure::new(FailureKind::Refused, what), &problems)
-                .with_step(format!("tl doc validate --doc {}", opened.id)),
-        );
+        return Err(with_problems(Failure::refused(what), &problems)
+            .with_step(format!("tl doc validate --doc {}", opened.id)));
     }
     let policy = resolve_deciding_policy(ctx, tx)?.approval;
     if !policy.accepts_approval_by(&ctx.actor) {
@@ -53,7 +51,7 @@ pub(crate) fn stage_freeze(
             "only a person may freeze `{}` (policy.approval is `human`)",
             opened.id
         );
-        return Err(Failure::new(FailureKind::Refused, what).with_step(format!(
+        return Err(Failure::refused(what).with_step(format!(
             "ask a person to run `tl doc freeze --doc {}` in a terminal",
             opened.id
         )));

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::document_files::find_and_open;
 use crate::context::Context;
 use crate::evidence::judge_proofs;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// The reconciliation report.
 #[derive(Clone, Debug, Serialize)]
@@ -44,16 +44,12 @@ pub fn reconcile_plan(
             "`{}` is not frozen: there is no moment to compare with",
             opened.id
         );
-        return Err(Failure::new(FailureKind::Refused, what)
-            .with_step(format!("tl doc freeze --doc {}", opened.id)));
+        return Err(Failure::refused(what).with_step(format!("tl doc freeze --doc {}", opened.id)));
     };
     let unavailable = |why: String| {
-        Failure::new(
-            FailureKind::Unavailable,
-            format!("the repository cannot be compared: {why}"),
-        )
-        .with_step("git status")
-        .with_step("tl doc reconcile --since COMMIT")
+        Failure::unavailable(format!("the repository cannot be compared: {why}"))
+            .with_step("git status")
+            .with_step("tl doc reconcile --since COMMIT")
     };
     let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
         Some(commit) => commit,

@@ -1,6 +1,5 @@
 //! Creates a new revision from a frozen plan document, which itself is not changed.
 
-use domain::operation::Verb;
 use domain::plan_document::{
     DocumentRecord, Revises, document_file_path, new_plan_id, start_revision, unique_document_id,
 };
@@ -11,7 +10,7 @@ use super::document_files::{
     find_and_open, list_document_folders, make_current, run_with_files, stage_document,
 };
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Creates the next revision and makes it the current document.
 ///
@@ -22,8 +21,9 @@ pub fn revise_document(ctx: &Context<'_>, document: Option<&str>) -> Result<NewD
         let opened = find_and_open(ctx, &*tx, document)?;
         if opened.record.frozen.is_none() {
             let what = format!("`{}` is not frozen: it can be changed as it is", opened.id);
-            return Err(Failure::new(FailureKind::Refused, what)
-                .with_step(format!("tl doc freeze --doc {}", opened.id)));
+            return Err(
+                Failure::refused(what).with_step(format!("tl doc freeze --doc {}", opened.id))
+            );
         }
         let known = record::read_records::<DocumentRecord>(&*tx, "")?;
         let taken = list_document_folders(ctx);
@@ -60,17 +60,11 @@ pub fn revise_document(ctx: &Context<'_>, document: Option<&str>) -> Result<NewD
             ..opened.record.clone()
         };
         let staged = stage_document(&*tx, &id, None, &plan, &mut record, now)?;
-        let mut operation =
-            ctx.new_operation(Verb::Document, format!("revise {} as {id}", opened.id));
-        operation.at = now;
-        operation.facts = staged.facts;
-        operation
-            .facts
-            .extend(record::record_changed_fact(&id, None, Some(&record)));
-        operation.facts.extend(make_current(ctx, &*tx, &id)?);
-        operation.texts = staged.texts;
         let path = document_file_path(&id, "plan.json");
         planned.put_file(&path, Some(&staged.text))?;
+        let summary = format!("revise {} as {id}", opened.id);
+        let mut operation = staged.into_operation(ctx, summary, now, (&id, None, &record));
+        operation.facts.extend(make_current(ctx, &*tx, &id)?);
         // The context (what the user asked for) stays the same and stays frozen.
         if let Some(context) = record.context
             && let Some(text) = tx.load_text(context)?

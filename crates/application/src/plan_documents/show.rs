@@ -11,7 +11,7 @@ use super::document_files::{
     find_and_open, list_document_folders, read_document_file, resolve_document,
 };
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// A document as it is.
 #[derive(Clone, Debug)]
@@ -47,11 +47,8 @@ pub fn show_document(ctx: &Context<'_>, document: Option<&str>) -> Result<ShownD
 pub fn show_entity(ctx: &Context<'_>, document: Option<&str>, id: &str) -> Result<Value, Failure> {
     let shown = show_document(ctx, document)?;
     entity_value(&shown.plan, id).ok_or_else(|| {
-        Failure::new(
-            FailureKind::NotFound,
-            format!("`{}` has no `{id}`", shown.document),
-        )
-        .with_step(format!("tl doc show --doc {}", shown.document))
+        Failure::not_found(format!("`{}` has no `{id}`", shown.document))
+            .with_step(format!("tl doc show --doc {}", shown.document))
     })
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::document_files::{read_document_file, resolve_document};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// The result of a validation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -61,7 +61,7 @@ pub fn validate_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Valida
         FileReadResult::Text { text, .. } => text,
         FileReadResult::Missing if record.is_none() => {
             let what = format!("there is no plan document `{id}`");
-            return Err(Failure::new(FailureKind::NotFound, what).with_step("tl doc list"));
+            return Err(Failure::not_found(what).with_step("tl doc list"));
         }
         FileReadResult::Missing => {
             found

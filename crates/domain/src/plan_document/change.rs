@@ -4,7 +4,7 @@
 //! names the version its caller read. A lock would not do: the caller is often a language model
 //! that reads now and writes minutes later.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -147,7 +147,7 @@ impl PlanChange {
     }
 
     /// Returns the kind of the entity the command adds, if it adds one.
-    fn added_kind(&self) -> Option<EntityKind> {
+    pub(super) fn added_kind(&self) -> Option<EntityKind> {
         match self {
             Self::AddDecision { .. } => Some(EntityKind::Decision),
             Self::AddAlternative { .. } => Some(EntityKind::Alternative),
@@ -612,99 +612,4 @@ fn set_field(entity: &mut Value, path: &str, wanted: &Value) {
         .filter(|_| !is_text)
         .and_then(|text| serde_json::from_str(text).ok());
     place[field] = read.unwrap_or_else(|| wanted.clone());
-}
-
-/// Parses a batch: one command per line, as JSON.
-///
-/// A line may name the entity it adds (`"as": "x"`); later lines write `"@x"` where they mean its
-/// id.
-///
-/// # Errors
-/// Every line that cannot be parsed, with its number.
-pub fn parse_batch(text: &str, numbers: &IdCounters) -> Result<Vec<PlanChange>, Vec<PlanProblem>> {
-    // A copy: ids are predicted here and really drawn in `apply_changes`, from the same start.
-    let mut numbers = numbers.clone();
-    let mut names: HashMap<String, String> = HashMap::new();
-    let (mut changes, mut problems) = (Vec::new(), Vec::new());
-    for (at, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
-        match parse_batch_line(line, &mut numbers, &mut names) {
-            Ok(change) => changes.push(change),
-            // Goes on after a bad line, so that one run reports them all.
-            Err(message) => problems.push(PlanProblem {
-                line: Some(at + 1),
-                ..PlanProblem::broken("", message)
-            }),
-        }
-    }
-    if problems.is_empty() {
-        Ok(changes)
-    } else {
-        Err(problems)
-    }
-}
-
-fn parse_batch_line(
-    line: &str,
-    numbers: &mut IdCounters,
-    names: &mut HashMap<String, String>,
-) -> Result<PlanChange, String> {
-    let mut value: Value =
-        serde_json::from_str(line).map_err(|error| format!("not valid JSON: {error}"))?;
-    let name = value
-        .as_object_mut()
-        // Taken out before the typed read, which denies unknown fields.
-        .and_then(|members| members.remove("as"));
-    let mut unknown = None;
-    resolve_names(&mut value, names, &mut unknown);
-    if let Some(unknown) = unknown {
-        return Err(format!(
-            "undefined name `@{unknown}`: no earlier line is named so"
-        ));
-    }
-    let change: PlanChange =
-        serde_json::from_value(value).map_err(|error| with_suggestion(&error.to_string()))?;
-    // Ids are drawn in order, so the id this line will get is known before it is applied. A line
-    // without `as` draws one too, or later predictions would be off by one.
-    let id = change.added_kind().map(|kind| numbers.next_id(kind));
-    match (name, id) {
-        (None, _) => {}
-        (Some(Value::String(name)), Some(id)) => {
-            names.insert(name, id);
-        }
-        (Some(_), _) => {
-            return Err("`as` must be a string, on a line that adds an entity".to_owned());
-        }
-    }
-    Ok(change)
-}
-
-/// Replaces `@name` by the id it stands for, at any depth.
-fn resolve_names(value: &mut Value, names: &HashMap<String, String>, unknown: &mut Option<String>) {
-    match value {
-        Value::String(text) => {
-            // Only a whole string is a name. Text that merely starts with one, such as a mail
-            // handle in
-            // a sentence, stays as it is.
-            let name = text
-                .strip_prefix('@')
-                .filter(|name| !name.is_empty() && !name.contains(char::is_whitespace));
-            if let Some(name) = name.map(str::to_owned) {
-                match names.get(&name) {
-                    Some(id) => *text = id.clone(),
-                    None => *unknown = Some(name),
-                }
-            }
-        }
-        Value::Array(list) => list
-            .iter_mut()
-            .for_each(|one| resolve_names(one, names, unknown)),
-        Value::Object(members) => members
-            .values_mut()
-            .for_each(|one| resolve_names(one, names, unknown)),
-        _ => {}
-    }
 }

@@ -28,6 +28,21 @@ pub struct DocumentRecord {
     pub numbers: IdCounters,
 }
 
+impl DocumentRecord {
+    /// Returns the record of a document that has no node and no file yet.
+    #[must_use]
+    pub fn unwritten() -> Self {
+        Self {
+            node: NodeId(0),
+            written: VersionHash::of_bytes(&[]),
+            frozen: None,
+            context: None,
+            revises: None,
+            numbers: IdCounters::default(),
+        }
+    }
+}
+
 impl Recorded for DocumentRecord {
     const KIND: &'static str = "document";
 }

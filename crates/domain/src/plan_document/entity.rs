@@ -89,6 +89,8 @@ pub(super) trait Entity: Serialize + DeserializeOwned {
 
     fn id(&self) -> &str;
 
+    fn version_mut(&mut self) -> &mut u64;
+
     /// Returns the lists: one, or one per milestone.
     fn lists(plan: &Plan) -> Vec<&Vec<Self>>;
 
@@ -118,6 +120,10 @@ macro_rules! impl_entity {
 
             fn id(&self) -> &str {
                 &self.id
+            }
+
+            fn version_mut(&mut self) -> &mut u64 {
+                &mut self.version
             }
 
             fn lists($plan: &Plan) -> Vec<&Vec<Self>> {
@@ -170,6 +176,22 @@ macro_rules! with_entity_type {
     };
 }
 pub(super) use with_entity_type;
+
+/// Raises the version of an entity or a named part, unless it is higher already.
+pub fn raise_entity_version(plan: &mut Plan, id: &str, version: u64) {
+    let place = match (id, EntityKind::parse_id(id)) {
+        ("overview", _) => Some(&mut plan.overview.version),
+        ("invisible_knowledge", _) => Some(&mut plan.invisible_knowledge.version),
+        ("milestone_dependencies", _) => Some(&mut plan.milestone_dependencies.version),
+        (_, Some((kind, _))) => {
+            with_entity_type!(kind, E => E::find_mut(plan, id).map(Entity::version_mut))
+        }
+        _ => None,
+    };
+    if let Some(place) = place {
+        *place = version.max(*place);
+    }
+}
 
 /// Id counters: the highest number ever used, by kind.
 ///

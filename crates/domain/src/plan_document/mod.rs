@@ -4,6 +4,7 @@
 //! Pure: texts in; plans, problems and facts out. The paths of the files are defined here, reading
 //! and writing them is left to `application::plan_documents`.
 
+mod batch;
 mod change;
 mod check;
 mod context_file;
@@ -17,13 +18,14 @@ mod revision;
 mod tree_nodes;
 mod waves;
 
-pub use change::{AppliedChange, ChangeRefused, DocPlace, PlanChange, apply_changes, parse_batch};
+pub use batch::parse_batch;
+pub use change::{AppliedChange, ChangeRefused, DocPlace, PlanChange, apply_changes};
 pub use check::{PlanProblem, ProblemGrade, check_plan};
 pub use context_file::{CONTEXT_LISTS, check_context};
 pub use document_record::{
     CurrentDocument, DocumentRecord, FreezeRecord, new_plan_id, unique_document_id,
 };
-pub use entity::{EntityKind, IdCounters, entity_value};
+pub use entity::{EntityKind, IdCounters, entity_value, raise_entity_version};
 pub use markdown::render_markdown;
 pub use model::{
     Architecture, CodeChange, CodeIntent, Constraint, Decision, DocComment, Documentation,
