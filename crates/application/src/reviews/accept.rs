@@ -1,10 +1,8 @@
 //! Accepts a finding as it is: a person's decision, recorded with its reason.
 
-use domain::review::ReviewActor;
-
-use super::review_change::{ItemOutcome, change_review, load_review};
+use super::review_change::{ItemOutcome, change_review, load_review, review_actor};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Accepts a finding; `version` is that of the check that was shown, if any.
 ///
@@ -29,23 +27,9 @@ pub fn accept_finding(
         let before = load_review(tx, &meant.subject)?;
         let mut review = before.clone();
         review.check_version(item, version)?;
-        review.accept_finding(
-            item,
-            reason,
-            ReviewActor {
-                by: &ctx.actor,
-                at: ctx.clock.now(),
-            },
-        )?;
+        review.accept_finding(item, reason, review_actor(ctx))?;
         let summary = format!("accept {item} of {}: {}", meant.subject, reason.trim());
         Ok((Some(before), review, summary, ()))
     })?;
-    let found = review.find_item(item).cloned();
-    let item = found.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
-    Ok(ItemOutcome {
-        success: true,
-        subject: review.subject,
-        item,
-        operation,
-    })
+    ItemOutcome::from_review(review, item, operation)
 }

@@ -2,11 +2,11 @@
 
 use domain::ids::Principal;
 use domain::record;
-use domain::review::{CheckSeverity, LoopState, Review, ReviewActor};
+use domain::review::{CheckSeverity, LoopState, Review};
 
-use super::review_change::{ItemOutcome, change_review};
+use super::review_change::{ItemOutcome, change_review, review_actor};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Request to add a check.
 #[derive(Clone, Debug)]
@@ -49,10 +49,7 @@ pub fn add_check(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcom
                     review.authors.push(author.clone());
                 }
             }
-            let said = ReviewActor {
-                by: &ctx.actor,
-                at: ctx.clock.now(),
-            };
+            let said = review_actor(ctx);
             let id = review.add_check(
                 &request.scope,
                 &request.check,
@@ -64,12 +61,5 @@ pub fn add_check(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcom
             Ok((before, review, summary, id))
         },
     )?;
-    let item = review.find_item(&id).cloned();
-    let item = item.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
-    Ok(ItemOutcome {
-        success: true,
-        subject: review.subject,
-        item,
-        operation,
-    })
+    ItemOutcome::from_review(review, &id, operation)
 }

@@ -1,12 +1,12 @@
 //! Concludes an iteration of a review that no workflow drives.
 
 use domain::ids::OperationId;
-use domain::review::{IterationOutcome, ReviewActor};
+use domain::review::IterationOutcome;
 use serde::Serialize;
 
-use super::review_change::{change_review, load_review, select_review};
+use super::review_change::{change_review, load_review, review_actor, select_review};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::workflows;
 
 /// The conclusion of an iteration.
@@ -36,7 +36,7 @@ pub fn conclude_iteration(
         && !workflows::active_runs(&*state, about)?.is_empty()
     {
         let what = format!("`{subject}` is concluded by its workflow's gate");
-        return Err(Failure::new(FailureKind::Refused, what)
+        return Err(Failure::refused(what)
             .with_step(format!("tl flow pass --for {about}"))
             .with_step(format!("tl flow fail --for {about}")));
     }
@@ -52,13 +52,7 @@ pub fn conclude_iteration(
             // seen.
             before.check_iteration(iteration)?;
             let mut review = before.clone();
-            let concluded = review.conclude_iteration(
-                ReviewActor {
-                    by: &ctx.actor,
-                    at: ctx.clock.now(),
-                },
-                &ctx.policy.review,
-            )?;
+            let concluded = review.conclude_iteration(review_actor(ctx), &ctx.policy.review)?;
             let summary = format!(
                 "conclude iteration {} of {}",
                 before.iteration, meant.subject

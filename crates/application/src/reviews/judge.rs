@@ -1,10 +1,10 @@
 //! Records a verdict on a check.
 
-use domain::review::{CheckVerdict, ReviewActor};
+use domain::review::CheckVerdict;
 
-use super::review_change::{ItemOutcome, change_review, load_review};
+use super::review_change::{ItemOutcome, change_review, load_review, review_actor};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Request to record a verdict.
 #[derive(Clone, Debug)]
@@ -33,10 +33,7 @@ pub fn record_verdict(ctx: &Context<'_>, request: &VerdictRequest) -> Result<Ite
             // time.
             let before = load_review(tx, &meant.subject)?;
             let mut review = before.clone();
-            let said = ReviewActor {
-                by: &ctx.actor,
-                at: ctx.clock.now(),
-            };
+            let said = review_actor(ctx);
             let (verdict, policy) = (request.verdict.clone(), &ctx.policy.review);
             review.record_verdict(
                 &request.item,
@@ -54,12 +51,5 @@ pub fn record_verdict(ctx: &Context<'_>, request: &VerdictRequest) -> Result<Ite
             Ok((Some(before), review, summary, ()))
         },
     )?;
-    let item = review.find_item(&request.item).cloned();
-    let item = item.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
-    Ok(ItemOutcome {
-        success: true,
-        subject: review.subject,
-        item,
-        operation,
-    })
+    ItemOutcome::from_review(review, &request.item, operation)
 }

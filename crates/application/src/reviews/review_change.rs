@@ -8,7 +8,7 @@ use domain::plan_document::{DocumentRecord, document_file_path};
 use domain::ports::{FileReadResult, Snapshot, Transaction};
 use domain::record;
 use domain::review::{
-    LoopState, Review, ReviewItem, ReviewRefused, is_review_phase, render_review_file,
+    LoopState, Review, ReviewActor, ReviewItem, ReviewRefused, is_review_phase, render_review_file,
 };
 use domain::secrets::mask_secrets;
 use schemars::JsonSchema;
@@ -66,6 +66,30 @@ pub struct ItemOutcome {
     pub operation: OperationId,
 }
 
+impl ItemOutcome {
+    pub(super) fn from_review(
+        review: Review,
+        item: &str,
+        operation: OperationId,
+    ) -> Result<Self, Failure> {
+        let found = review.find_item(item).cloned();
+        Ok(Self {
+            success: true,
+            item: found.ok_or_else(|| Failure::internal("the check is gone"))?,
+            subject: review.subject,
+            operation,
+        })
+    }
+}
+
+/// Returns the acting principal, as the rules of reviews record it.
+pub(crate) fn review_actor<'a>(ctx: &'a Context<'_>) -> ReviewActor<'a> {
+    ReviewActor {
+        by: &ctx.actor,
+        at: ctx.clock.now(),
+    }
+}
+
 /// The selected review.
 pub(super) struct SelectedReview {
     pub(super) subject: String,
@@ -94,8 +118,7 @@ pub(super) fn select_review(
             match phases.as_slice() {
                 [phase] => format!("{document}/{phase}"),
                 _ => {
-                    return Err(Failure::new(
-                        FailureKind::Invalid,
+                    return Err(Failure::invalid(
                         "no review subject: name one, no workflow step implies it",
                     )
                     .with_step("--of SUBJECT, such as add-search/plan-design or a node"));
@@ -104,10 +127,7 @@ pub(super) fn select_review(
         }
     };
     if subject.is_empty() {
-        return Err(
-            Failure::new(FailureKind::Invalid, "a review needs a subject")
-                .with_step("--of SUBJECT"),
-        );
+        return Err(Failure::invalid("a review needs a subject").with_step("--of SUBJECT"));
     }
     let mut authors = Vec::new();
     if let Some((about, phase)) = subject.rsplit_once('/') {
@@ -123,13 +143,10 @@ pub(super) fn select_review(
                 && domain::workflow::is_command_allowed(&workflow, at, &ctx.actor, command);
             // Roles bind agents. A person can always step in, which is recorded under their name.
             if !may && !ctx.actor.is_human() {
-                return Err(Failure::new(
-                    FailureKind::Refused,
-                    format!(
-                        "`tl {command}` of `{phase}` is not for the {} in step `{}` of {}",
-                        step.role, step.name, workflow.name
-                    ),
-                )
+                return Err(Failure::refused(format!(
+                    "`tl {command}` of `{phase}` is not for the {} in step `{}` of {}",
+                    step.role, step.name, workflow.name
+                ))
                 .with_step(format!("tl flow next --for {about}")));
             }
         }
@@ -140,11 +157,7 @@ pub(super) fn select_review(
 /// Loads the review of a subject.
 pub(super) fn load_review(state: &dyn Snapshot, subject: &str) -> Result<Review, Failure> {
     record::read_record::<Review>(state, subject)?.ok_or_else(|| {
-        Failure::new(
-            FailureKind::NotFound,
-            format!("there is no review of `{subject}` yet"),
-        )
-        .with_step(format!(
+        Failure::not_found(format!("there is no review of `{subject}` yet")).with_step(format!(
             "tl review add --of {subject} --check TEXT --severity MUST"
         ))
     })
@@ -217,7 +230,7 @@ pub(crate) fn stage_review(
 /// loss, an unknown one is an external edit.
 fn check_file_unedited(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), Failure> {
     let changed = |why: String| {
-        Err(Failure::new(FailureKind::Conflict, why)
+        Err(Failure::conflict(why)
             .with_step("use the commands instead: tl review add, tl review verdict")
             .with_step(format!(
                 "then delete {path}: it is written again from the recorded review"
