@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::ids::Principal;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequest,
@@ -217,13 +217,10 @@ pub(super) async fn approve(
         if !actor.is_human() {
             return by_agent().await;
         }
-        let failure = Failure::new(
-            FailureKind::Refused,
-            format!(
-                "`{}` was not approved: the person declined or did not answer",
-                question.node
-            ),
-        )
+        let failure = Failure::refused(format!(
+            "`{}` was not approved: the person declined or did not answer",
+            question.node
+        ))
         .with_step("call approve_entity again when the person has decided");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
@@ -234,13 +231,10 @@ pub(super) async fn approve(
         .await
         .is_some_and(|now| now.version != question.version)
     {
-        let failure = Failure::new(
-            FailureKind::Conflict,
-            format!(
-                "`{}` changed while the person was asked; nothing was approved",
-                question.node
-            ),
-        )
+        let failure = Failure::conflict(format!(
+            "`{}` changed while the person was asked; nothing was approved",
+            question.node
+        ))
         .with_step("call approve_entity again: the person is asked about the text as it is now");
         return Ok(convert::failed(failure_value(&failure)).into());
     }

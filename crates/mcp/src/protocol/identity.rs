@@ -1,6 +1,6 @@
 //! Identity and authorization of a request: the principal it acts as, and the scope its tool needs.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::authorization::{AuthenticatedPrincipal, Scope};
 use domain::ids::Principal;
 use domain::text::clean_line;
@@ -93,7 +93,7 @@ impl Server {
             "`{tool}` needs a token of the scope `{needed}`, and this one has `{}`",
             who.scope
         );
-        let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
+        let failure = Failure::refused(message).with_step(format!(
             "ask for a token: tl team token create NAME --as {} --scope {needed}",
             who.principal
         ));

@@ -238,10 +238,7 @@ impl Server {
 }
 
 pub(super) fn internal_error() -> Failure {
-    Failure::new(
-        FailureKind::Internal,
-        "internal error in Throughline (please report it)",
-    )
+    Failure::internal("internal error in Throughline (please report it)")
 }
 
 /// Runs `work` and turns a panic into a failure: a bug costs one response, not the connection.

@@ -7,7 +7,7 @@ use application::explain::explain_status;
 use application::plan_node::{PlanRequest, plan_node};
 use application::revalidate::review_one;
 use application::show_node::show_node;
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::ids::Principal;
 use domain::profile::Profile;
 
@@ -63,10 +63,9 @@ impl Surface {
                 .filter(|value| !value.trim().is_empty())
                 .cloned()
                 .ok_or_else(|| {
-                    Failure::new(
-                        FailureKind::Invalid,
-                        format!("the prompt `{name}` needs the argument `{argument}`"),
-                    )
+                    Failure::invalid(format!(
+                        "the prompt `{name}` needs the argument `{argument}`"
+                    ))
                 })
         };
         let text = self.run(actor, &mut |ctx| match name.strip_prefix("plan_") {

@@ -95,10 +95,7 @@ impl Surface {
         let from: usize = match cursor {
             None => 0,
             Some(cursor) => cursor.parse().map_err(|_| {
-                Failure::new(
-                    FailureKind::Invalid,
-                    format!("`{cursor}` is not a cursor of this list"),
-                )
+                Failure::invalid(format!("`{cursor}` is not a cursor of this list"))
             })?,
         };
         // Only the first page scans the files: a new scan per page could shift the entries.

@@ -1,6 +1,6 @@
 //! Parsing of tool arguments; errors name what is allowed.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::expected_version::{ExpectedVersion, ExpectedVersions, InvalidExpectedVersion};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,11 +21,8 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure>
     // By reference: arguments may hold whole plans.
     T::deserialize(given).map_err(|error| {
         let message = domain::suggest::with_suggestion(&error.to_string());
-        Failure::new(
-            FailureKind::Invalid,
-            format!("invalid arguments: {message}"),
-        )
-        .with_step("call the tool again with the arguments its schema names")
+        Failure::invalid(format!("invalid arguments: {message}"))
+            .with_step("call the tool again with the arguments its schema names")
     })
 }
 
@@ -81,19 +78,14 @@ pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
 
 /// Serialises an outcome.
 pub(super) fn value(outcome: &impl serde::Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(outcome).map_err(|error| {
-        Failure::new(
-            FailureKind::Internal,
-            format!("cannot serialise the result: {error}"),
-        )
-    })
+    serde_json::to_value(outcome)
+        .map_err(|error| Failure::internal(format!("cannot serialise the result: {error}")))
 }
 
 /// Parses the version a caller has seen; a decision about another one is refused.
 pub(super) fn shown_version(hash: &str) -> Result<ExpectedVersion, Failure> {
     hash.parse().map_err(|error: InvalidExpectedVersion| {
-        Failure::new(FailureKind::Invalid, error.to_string())
-            .with_step("get_entity_state   # says its version_hash")
+        Failure::invalid(error.to_string()).with_step("get_entity_state   # says its version_hash")
     })
 }
 

@@ -1,4 +1,5 @@
-//! The tools, one file each, and the selection for a project.
+//! The tools of each set, those with arguments of their own in a file each, and the selection for a
+//! project.
 
 mod arguments;
 mod core_set;
@@ -9,7 +10,9 @@ mod tick_set;
 mod tickets_set;
 mod trail_set;
 
-use application::{Context, Failure, FailureKind};
+use std::sync::LazyLock;
+
+use application::{Context, Failure};
 use domain::authorization::Scope;
 use domain::ids::Principal;
 use domain::profile::Profile;
@@ -63,6 +66,19 @@ impl Toolset {
             Self::Tick => "tick",
         }
     }
+
+    fn list_tools(self) -> Vec<Tool> {
+        let mut tools = match self {
+            Self::Core => core_set::list_tools(),
+            Self::Story => story_set::list_tools(),
+            Self::Trail => trail_set::list_tools(),
+            Self::Tickets => tickets_set::list_tools(),
+            Self::Plans => plans_set::list_tools(),
+            Self::Tick => tick_set::list_tools(),
+        };
+        tools.iter_mut().for_each(|tool| tool.set = self);
+        tools
+    }
 }
 
 /// Effects of a tool, for clients that ask their user before running it.
@@ -102,6 +118,30 @@ impl Hints {
         ..Self::GOES_ON
     };
 
+    /// Returns a tool with these effects. Both schemas are derived from the types of `run`: its
+    /// arguments deny unknown fields, and the doc comments of their fields are published. The
+    /// description says in one or two sentences when to use it: that is what a model has to decide.
+    fn define_tool<
+        A: DeserializeOwned + JsonSchema + 'static,
+        O: Serialize + JsonSchema + 'static,
+    >(
+        self,
+        name: &'static str,
+        description: &'static str,
+        run: fn(&Context<'_>, A) -> Result<O, Failure>,
+    ) -> Tool {
+        Tool {
+            name,
+            description,
+            // Replaced by the set that lists it.
+            set: Toolset::Core,
+            hints: self,
+            input: schema::derive_input::<A>,
+            output: schema::derive_output::<O>,
+            run: Box::new(move |ctx, arguments| value(&run(ctx, read(arguments)?)?)),
+        }
+    }
+
     /// Returns the protocol's annotations, without those implied by another: the list costs tokens
     /// in every conversation.
     #[must_use]
@@ -117,21 +157,7 @@ impl Hints {
     }
 }
 
-/// A tool, defined by one type in a file of its own. Both schemas are derived from the types.
-trait ToolDefinition {
-    const NAME: &'static str;
-    /// When to use it, in one or two sentences: that is what a model has to decide.
-    const DESCRIPTION: &'static str;
-    const SET: Toolset;
-    const HINTS: Hints;
-    /// Denies unknown fields. Doc comments of its fields are published.
-    type Arguments: DeserializeOwned + JsonSchema;
-    type Outcome: Serialize + JsonSchema;
-
-    fn run(ctx: &Context<'_>, arguments: Self::Arguments) -> Result<Self::Outcome, Failure>;
-}
-
-/// A [`ToolDefinition`] as a value.
+/// A tool: its function, which is called as JSON, and what clients are told about it.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
@@ -139,8 +165,10 @@ pub(crate) struct Tool {
     pub(crate) hints: Hints,
     pub(crate) input: fn(&[Profile]) -> Value,
     pub(crate) output: fn() -> Value,
-    pub(crate) run: fn(&Context<'_>, &Value) -> Result<Value, Failure>,
+    pub(crate) run: Box<RunTool>,
 }
+
+type RunTool = dyn Fn(&Context<'_>, &Value) -> Result<Value, Failure> + Send + Sync;
 
 /// A tool as offered on a project: schemas name its levels and phases.
 #[derive(Clone, Debug, PartialEq)]
@@ -157,18 +185,6 @@ pub struct Offered {
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
 impl Tool {
-    const fn of<T: ToolDefinition>() -> Self {
-        Self {
-            name: T::NAME,
-            description: T::DESCRIPTION,
-            set: T::SET,
-            hints: T::HINTS,
-            input: schema::derive_input::<T::Arguments>,
-            output: schema::derive_output::<T::Outcome>,
-            run: |ctx, arguments| value(&T::run(ctx, read(arguments)?)?),
-        }
-    }
-
     /// Returns the scope a token of `by` needs. The domain's rules restrict agents, but let a
     /// person do nearly everything, so acting as a person needs a token that may decide.
     pub(crate) fn needs(&self, by: &Principal) -> Scope {
@@ -202,59 +218,12 @@ impl Tool {
 
 /// Every tool, in listing order, which is part of the interface: models' prompt caches depend on
 /// it.
-static TOOLS: &[Tool] = &[
-    Tool::of::<core_set::Where>(),
-    Tool::of::<core_set::Next>(),
-    Tool::of::<core_set::Brief>(),
-    Tool::of::<core_set::Why>(),
-    Tool::of::<core_set::Wait>(),
-    Tool::of::<story_set::GetEntityState>(),
-    Tool::of::<story_set::UpdateEntityState>(),
-    Tool::of::<story_set::GetHierarchyTree>(),
-    Tool::of::<story_set::CascadeInvalidate>(),
-    Tool::of::<story_set::GetChildrenStatus>(),
-    Tool::of::<story_set::ApproveEntity>(),
-    Tool::of::<story_set::CreateBackup>(),
-    Tool::of::<story_set::ListBackups>(),
-    Tool::of::<story_set::RestoreBackup>(),
-    Tool::of::<story_set::GetBackupDiff>(),
-    Tool::of::<trail_set::DeclareIntent>(),
-    Tool::of::<trail_set::MapContext>(),
-    Tool::of::<trail_set::CompactSession>(),
-    Tool::of::<trail_set::ScanHierarchy>(),
-    Tool::of::<trail_set::ThinkBack>(),
-    Tool::of::<trail_set::CheckDrift>(),
-    Tool::of::<trail_set::SelfRate>(),
-    Tool::of::<trail_set::SaveAnchor>(),
-    Tool::of::<trail_set::SaveMem>(),
-    Tool::of::<trail_set::RecallMems>(),
-    Tool::of::<trail_set::ListShelves>(),
-    Tool::of::<trail_set::HierarchyPrune>(),
-    Tool::of::<trail_set::HierarchyMigrate>(),
-    Tool::of::<tickets_set::Focus>(),
-    Tool::of::<tickets_set::Ticket>(),
-    Tool::of::<tickets_set::Scenarios>(),
-    Tool::of::<tickets_set::Claim>(),
-    Tool::of::<tickets_set::Release>(),
-    Tool::of::<tickets_set::Overlap>(),
-    Tool::of::<tickets_set::Evidence>(),
-    Tool::of::<plans_set::DocNew>(),
-    Tool::of::<plans_set::DocShow>(),
-    Tool::of::<plans_set::DocChange>(),
-    Tool::of::<plans_set::DocValidate>(),
-    Tool::of::<plans_set::DocFreeze>(),
-    Tool::of::<plans_set::FlowNext>(),
-    Tool::of::<plans_set::FlowMove>(),
-    Tool::of::<plans_set::ReviewCheck>(),
-    Tool::of::<plans_set::ReviewVerdict>(),
-    Tool::of::<plans_set::ReviewStatus>(),
-    Tool::of::<tick_set::TickBegin>(),
-    Tool::of::<tick_set::TickSubmit>(),
-    Tool::of::<tick_set::StartGeneration>(),
-    Tool::of::<tick_set::GenerationSubmit>(),
-    Tool::of::<tick_set::GetGenerationStatus>(),
-    Tool::of::<tick_set::ResumeGeneration>(),
-];
+static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+    Toolset::ALL
+        .into_iter()
+        .flat_map(Toolset::list_tools)
+        .collect()
+});
 
 /// Profiles with tools of their own, or with none.
 const OTHER_PROFILES: [&str; 3] = ["tickets", "trail", "milestones"];
@@ -279,11 +248,10 @@ pub(crate) fn chosen(
         .flatten()
         .find(|name| !words.contains(&name.as_str()))
     {
-        return Err(Failure::new(
-            FailureKind::Invalid,
-            format!("there is no tool set `{unknown}`"),
-        )
-        .with_step(format!("tool sets: {}", words.join(", "))));
+        return Err(
+            Failure::invalid(format!("there is no tool set `{unknown}`"))
+                .with_step(format!("tool sets: {}", words.join(", "))),
+        );
     }
     let wanted = |set: Toolset| match toolsets {
         Some(named) => named.iter().any(|name| name == set.word()),

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
@@ -60,10 +60,7 @@ impl Workspace for Unusable {
     ) -> Result<(), Failure> {
         assert!(!self.panics, "a mistake, on purpose");
         self.gate.iter().for_each(|gate| gate.pass());
-        Err(
-            Failure::new(FailureKind::Unavailable, "the state cannot be used")
-                .with_step("try again"),
-        )
+        Err(Failure::unavailable("the state cannot be used").with_step("try again"))
     }
 
     fn head(&self) -> Result<u64, Failure> {

@@ -5,10 +5,6 @@ use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Next;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -28,21 +24,15 @@ pub(crate) struct LimitedWork {
     more: usize,
 }
 
-impl ToolDefinition for Next {
-    const NAME: &'static str = "next";
-    const DESCRIPTION: &'static str = "Use to choose work: approved plans that are not finished and wait for nothing, each with the command that goes on.";
-    const SET: Toolset = Toolset::Core;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Arguments;
-    type Outcome = LimitedWork;
-
-    fn run(ctx: &Context<'_>, Arguments { limit }: Arguments) -> Result<LimitedWork, Failure> {
-        let mut work = list_next_work(ctx)?;
-        // Clamped although the schema has bounds: not every client validates arguments.
-        let limit = limit.clamp(1, 100);
-        // The use case returns all of it; a model gets a part, and the number of the rest.
-        let more = work.ready.len().saturating_sub(limit);
-        work.ready.truncate(limit);
-        Ok(LimitedWork { work, more })
-    }
+pub(super) fn run(
+    ctx: &Context<'_>,
+    Arguments { limit }: Arguments,
+) -> Result<LimitedWork, Failure> {
+    let mut work = list_next_work(ctx)?;
+    // Clamped although the schema has bounds: not every client validates arguments.
+    let limit = limit.clamp(1, 100);
+    // The use case returns all of it; a model gets a part, and the number of the rest.
+    let more = work.ready.len().saturating_sub(limit);
+    work.ready.truncate(limit);
+    Ok(LimitedWork { work, more })
 }

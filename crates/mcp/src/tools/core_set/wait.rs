@@ -6,10 +6,6 @@ use domain::ids::OperationId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Wait;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -28,24 +24,15 @@ pub(crate) struct Arguments {
     _timeout_seconds: Option<u64>,
 }
 
-impl ToolDefinition for Wait {
-    const NAME: &'static str = "wait";
-    const DESCRIPTION: &'static str = "After asking a person: returns when the plan is approved, changed, commented on, its review decided, or time is up.";
-    const SET: Toolset = Toolset::Core;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Arguments;
-    type Outcome = WaitView;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<WaitView, Failure> {
-        // One poll: the transport calls this again until the result says `done`.
-        poll_decision(
-            ctx,
-            &WaitRequest {
-                node: vec![arguments.node],
-                until: arguments.until,
-                status: arguments.status,
-                since: arguments.since.map(OperationId),
-            },
-        )
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<WaitView, Failure> {
+    // One poll: the transport calls this again until the result says `done`.
+    poll_decision(
+        ctx,
+        &WaitRequest {
+            node: vec![arguments.node],
+            until: arguments.until,
+            status: arguments.status,
+            since: arguments.since.map(OperationId),
+        },
+    )
 }

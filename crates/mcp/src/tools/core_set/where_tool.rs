@@ -7,9 +7,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::tools::arguments::Nothing;
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Where;
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Position {
@@ -32,27 +29,18 @@ struct Focus {
 /// Maximum number of listed plans that need attention; the rest is counted.
 const MAX_LISTED_NODES: usize = 20;
 
-impl ToolDefinition for Where {
-    const NAME: &'static str = "where";
-    const DESCRIPTION: &'static str = "Use first, and whenever you have lost the thread: what has which status, what needs someone, what to do about it.";
-    const SET: Toolset = Toolset::Core;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Nothing;
-    type Outcome = Position;
-
-    fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Position, Failure> {
-        let mut status = load_project_status(ctx)?;
-        let more_attention = status.attention.len().saturating_sub(MAX_LISTED_NODES);
-        status.attention.truncate(MAX_LISTED_NODES);
-        let focus = where_if_focused(ctx)?.map(|place| Focus {
-            line: place.line,
-            stack: place.stack,
-            gate: place.gate,
-        });
-        Ok(Position {
-            status,
-            more_attention,
-            focus,
-        })
-    }
+pub(super) fn run(ctx: &Context<'_>, Nothing {}: Nothing) -> Result<Position, Failure> {
+    let mut status = load_project_status(ctx)?;
+    let more_attention = status.attention.len().saturating_sub(MAX_LISTED_NODES);
+    status.attention.truncate(MAX_LISTED_NODES);
+    let focus = where_if_focused(ctx)?.map(|place| Focus {
+        line: place.line,
+        stack: place.stack,
+        gate: place.gate,
+    });
+    Ok(Position {
+        status,
+        more_attention,
+        focus,
+    })
 }

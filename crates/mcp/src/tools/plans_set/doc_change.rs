@@ -6,10 +6,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct DocChange;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -21,23 +17,12 @@ pub(crate) struct Arguments {
     document: Option<String>,
 }
 
-impl ToolDefinition for DocChange {
-    const NAME: &'static str = "doc_change";
-    const DESCRIPTION: &'static str = "Use to change a plan document, all or nothing. Each change has `do`: add-decision, add-alternative, add-constraint, \
-                  add-risk, add-milestone, add-intent, add-change, add-doc, set or remove (the last two with id and version); \
-                  `as` names what it adds, \"@name\" refers to it.";
-    const SET: Toolset = Toolset::Plans;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = EditOutcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EditOutcome, Failure> {
-        // The batch format of the command line, one JSON object per line: one parser for both.
-        let lines: Vec<String> = arguments.changes.iter().map(Value::to_string).collect();
-        edit_document(
-            ctx,
-            arguments.document.as_deref(),
-            &DocumentEdit::Batch(lines.join("\n")),
-        )
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EditOutcome, Failure> {
+    // The batch format of the command line, one JSON object per line: one parser for both.
+    let lines: Vec<String> = arguments.changes.iter().map(Value::to_string).collect();
+    edit_document(
+        ctx,
+        arguments.document.as_deref(),
+        &DocumentEdit::Batch(lines.join("\n")),
+    )
 }

@@ -7,10 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct DocShow;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -36,30 +32,20 @@ pub(crate) enum Shown {
     },
 }
 
-impl ToolDefinition for DocShow {
-    const NAME: &'static str = "doc_show";
-    const DESCRIPTION: &'static str =
-        "Use to read a plan document, or one entity of it with the version a change must name.";
-    const SET: Toolset = Toolset::Plans;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Arguments;
-    type Outcome = Shown;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Shown, Failure> {
-        let document = arguments.document.as_deref();
-        match &arguments.entity {
-            // One entity with its version: a change has to name it, and the whole plan is much larger.
-            Some(entity) => {
-                let entity = show_entity(ctx, document, entity)?;
-                Ok(Shown::Entity { entity })
-            }
-            None => {
-                let ShownDocument { document, plan, .. } = show_document(ctx, document)?;
-                Ok(Shown::Document {
-                    document,
-                    plan: Box::new(plan),
-                })
-            }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Shown, Failure> {
+    let document = arguments.document.as_deref();
+    match &arguments.entity {
+        // One entity with its version: a change has to name it, and the whole plan is much larger.
+        Some(entity) => {
+            let entity = show_entity(ctx, document, entity)?;
+            Ok(Shown::Entity { entity })
+        }
+        None => {
+            let ShownDocument { document, plan, .. } = show_document(ctx, document)?;
+            Ok(Shown::Document {
+                document,
+                plan: Box::new(plan),
+            })
         }
     }
 }

@@ -4,15 +4,11 @@ use application::workflows::advance::{AdvanceOutcome, advance_run};
 use application::workflows::start::start_run;
 use application::workflows::take::{TakenMilestone, take_milestone};
 use application::workflows::{FlowView, RunSelector};
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::workflow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct FlowMove;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,34 +40,24 @@ pub(crate) enum Moved {
     Advanced(#[schemars(with = "Map<String, Value>")] AdvanceOutcome),
 }
 
-impl ToolDefinition for FlowMove {
-    const NAME: &'static str = "flow_move";
-    const DESCRIPTION: &'static str = "Use to start a workflow (planner, executor, story-planning), take a milestone of its wave, say that a step is done, or \
-                  pass or fail a gate as its review says.";
-    const SET: Toolset = Toolset::Plans;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = Moved;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Moved, Failure> {
-        let which = RunSelector {
-            subject: arguments.subject,
-            workflow: arguments.workflow,
-        };
-        let advance = |step| advance_run(ctx, &which, step).map(Moved::Advanced);
-        match arguments.how {
-            How::Start => {
-                // Optional in the schema, because the other moves find the only run by themselves.
-                let workflow = which.workflow.as_deref().ok_or_else(|| {
-                    Failure::new(FailureKind::Invalid, "missing argument `workflow`")
-                        .with_step("planner, executor or story-planning")
-                })?;
-                start_run(ctx, workflow, which.subject.as_deref()).map(Moved::Started)
-            }
-            How::Take => take_milestone(ctx, &which).map(Moved::Taken),
-            How::Done => advance(workflow::FlowMove::Done),
-            How::Pass => advance(workflow::FlowMove::Pass),
-            How::Fail => advance(workflow::FlowMove::Fail),
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Moved, Failure> {
+    let which = RunSelector {
+        subject: arguments.subject,
+        workflow: arguments.workflow,
+    };
+    let advance = |step| advance_run(ctx, &which, step).map(Moved::Advanced);
+    match arguments.how {
+        How::Start => {
+            // Optional in the schema, because the other moves find the only run by themselves.
+            let workflow = which.workflow.as_deref().ok_or_else(|| {
+                Failure::invalid("missing argument `workflow`")
+                    .with_step("planner, executor or story-planning")
+            })?;
+            start_run(ctx, workflow, which.subject.as_deref()).map(Moved::Started)
         }
+        How::Take => take_milestone(ctx, &which).map(Moved::Taken),
+        How::Done => advance(workflow::FlowMove::Done),
+        How::Pass => advance(workflow::FlowMove::Pass),
+        How::Fail => advance(workflow::FlowMove::Fail),
     }
 }

@@ -7,10 +7,6 @@ use domain::review::CheckSeverity;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct ReviewCheck;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -24,25 +20,16 @@ pub(crate) struct Arguments {
     of: Option<String>,
 }
 
-impl ToolDefinition for ReviewCheck {
-    const NAME: &'static str = "review_check";
-    const DESCRIPTION: &'static str = "Use as a reviewer to write a check down before judging it.";
-    const SET: Toolset = Toolset::Plans;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = ItemOutcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ItemOutcome, Failure> {
-        // No authors: over MCP they come from the workflow, so that a caller cannot shift authorship.
-        add_check(
-            ctx,
-            &CheckRequest {
-                of: arguments.of,
-                scope: arguments.scope,
-                check: arguments.check,
-                severity: arguments.severity,
-                authors: Vec::new(),
-            },
-        )
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ItemOutcome, Failure> {
+    // No authors: over MCP they come from the workflow, so that a caller cannot shift authorship.
+    add_check(
+        ctx,
+        &CheckRequest {
+            of: arguments.of,
+            scope: arguments.scope,
+            check: arguments.check,
+            severity: arguments.severity,
+            authors: Vec::new(),
+        },
+    )
 }

@@ -6,10 +6,6 @@ use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct ReviewStatus;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -18,16 +14,6 @@ pub(crate) struct Arguments {
     of: Option<String>,
 }
 
-impl ToolDefinition for ReviewStatus {
-    const NAME: &'static str = "review_status";
-    const DESCRIPTION: &'static str =
-        "Use to see a review: checks, verdicts, what stops the work, what waits for a person.";
-    const SET: Toolset = Toolset::Plans;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Arguments;
-    type Outcome = ReviewView;
-
-    fn run(ctx: &Context<'_>, Arguments { of }: Arguments) -> Result<ReviewView, Failure> {
-        show_review(ctx, of.as_deref())
-    }
+pub(super) fn run(ctx: &Context<'_>, Arguments { of }: Arguments) -> Result<ReviewView, Failure> {
+    show_review(ctx, of.as_deref())
 }

@@ -7,10 +7,6 @@ use domain::review::CheckVerdict;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct ReviewVerdict;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -35,31 +31,22 @@ enum Word {
     Fail,
 }
 
-impl ToolDefinition for ReviewVerdict {
-    const NAME: &'static str = "review_verdict";
-    const DESCRIPTION: &'static str = "Use as a reviewer to pass or fail a check; a failure names the place and what would be right.";
-    const SET: Toolset = Toolset::Plans;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = ItemOutcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ItemOutcome, Failure> {
-        // A finding is required for a failure only; the use case refuses an empty one.
-        let verdict = match arguments.verdict {
-            Word::Pass => CheckVerdict::Pass,
-            Word::Fail => CheckVerdict::Fail {
-                finding: arguments.finding,
-            },
-        };
-        record_verdict(
-            ctx,
-            &VerdictRequest {
-                of: arguments.of,
-                item: arguments.item,
-                verdict,
-                version: arguments.version,
-                cost: arguments.cost,
-            },
-        )
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ItemOutcome, Failure> {
+    // A finding is required for a failure only; the use case refuses an empty one.
+    let verdict = match arguments.verdict {
+        Word::Pass => CheckVerdict::Pass,
+        Word::Fail => CheckVerdict::Fail {
+            finding: arguments.finding,
+        },
+    };
+    record_verdict(
+        ctx,
+        &VerdictRequest {
+            of: arguments.of,
+            item: arguments.item,
+            verdict,
+            version: arguments.version,
+            cost: arguments.cost,
+        },
+    )
 }

@@ -3,7 +3,7 @@
 use application::approve::{ApproveOutcome, ApproveRequest, approve_node, collect_plan_warnings};
 use application::diff_version::diff_version;
 use application::show_node::show_node;
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::approval::{Force, ask_person_next_step};
 use domain::expected_version::ExpectedVersions;
 use domain::node::Status;
@@ -12,9 +12,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::tools::arguments::{Level, read, shown, value};
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct ApproveEntity;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -44,23 +41,14 @@ pub(crate) enum Outcome {
     },
 }
 
-impl ToolDefinition for ApproveEntity {
-    const NAME: &'static str = "approve_entity";
-    const DESCRIPTION: &'static str = "Use when the person agreed to exactly this text. Where only people approve it asks or waits for them; then use wait.";
-    const SET: Toolset = Toolset::Story;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = Outcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
-        // A waiting result instead of a refusal: the model should wait for the person, not look
-        // for another way.
-        if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
-            return wait_for_person(ctx, &arguments.node());
-        }
-        let shown = shown(arguments.version_hash.as_deref())?;
-        approve_node(ctx, &arguments.request(shown)).map(Outcome::Approved)
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Outcome, Failure> {
+    // A waiting result instead of a refusal: the model should wait for the person, not look
+    // for another way.
+    if !ctx.policy.approval.accepts_approval_by(&ctx.actor) {
+        return wait_for_person(ctx, &arguments.node());
     }
+    let shown = shown(arguments.version_hash.as_deref())?;
+    approve_node(ctx, &arguments.request(shown)).map(Outcome::Approved)
 }
 
 impl Arguments {
@@ -122,7 +110,7 @@ pub(crate) fn approve_shown(
     // Without a version the approval would be bound to nothing.
     if question.version.is_empty() {
         let what = format!("`{}` had no text when the person was asked", question.node);
-        return Err(Failure::new(FailureKind::Conflict, what).with_step("ask again"));
+        return Err(Failure::conflict(what).with_step("ask again"));
     }
     let shown = shown(Some(&question.version))?;
     value(&approve_node(ctx, &arguments.request(shown))?)

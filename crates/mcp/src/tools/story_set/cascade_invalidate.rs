@@ -7,9 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::tools::arguments::{Level, shown};
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct CascadeInvalidate;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,23 +19,13 @@ pub(crate) struct Arguments {
     version_hash: Option<String>,
 }
 
-impl ToolDefinition for CascadeInvalidate {
-    const NAME: &'static str = "cascade_invalidate";
-    const DESCRIPTION: &'static str = "Use when a plan turned out wrong: it becomes invalid, everything below it stale, your reason on record.";
-    const SET: Toolset = Toolset::Story;
-    // Approvals below are revoked; clients should ask first.
-    const HINTS: Hints = Hints::DESTROYS;
-    type Arguments = Arguments;
-    type Outcome = CascadeView;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<CascadeView, Failure> {
-        invalidate_node(
-            ctx,
-            &InvalidateRequest {
-                node: arguments.entity_type.words(&arguments.entity_id),
-                reason: arguments.reason,
-                shown: shown(arguments.version_hash.as_deref())?,
-            },
-        )
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<CascadeView, Failure> {
+    invalidate_node(
+        ctx,
+        &InvalidateRequest {
+            node: arguments.entity_type.words(&arguments.entity_id),
+            reason: arguments.reason,
+            shown: shown(arguments.version_hash.as_deref())?,
+        },
+    )
 }

@@ -7,9 +7,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::tools::arguments::Level;
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct GetBackupDiff;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,20 +19,10 @@ pub(crate) struct Arguments {
     version: Option<String>,
 }
 
-impl ToolDefinition for GetBackupDiff {
-    const NAME: &'static str = "get_backup_diff";
-    const DESCRIPTION: &'static str =
-        "Use to see what changed in a plan since a version, or since its approval.";
-    const SET: Toolset = Toolset::Story;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Arguments;
-    type Outcome = DiffView;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<DiffView, Failure> {
-        let mut node = arguments.entity_type.words(&arguments.entity_id);
-        // The reference grammar of the command line: node words, then a version; without one, the
-        // approved text.
-        node.extend(arguments.version);
-        diff_version(ctx, &node)
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<DiffView, Failure> {
+    let mut node = arguments.entity_type.words(&arguments.entity_id);
+    // The reference grammar of the command line: node words, then a version; without one, the
+    // approved text.
+    node.extend(arguments.version);
+    diff_version(ctx, &node)
 }

@@ -7,10 +7,6 @@ use domain::node::Status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct GetHierarchyTree;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -62,32 +58,23 @@ struct Branch {
     children: Vec<Branch>,
 }
 
-impl ToolDefinition for GetHierarchyTree {
-    const NAME: &'static str = "get_hierarchy_tree";
-    const DESCRIPTION: &'static str = "Use to see how plans hang together, below one or all. Cut at depth and limit; ask for a part next.";
-    const SET: Toolset = Toolset::Story;
-    const HINTS: Hints = Hints::READS;
-    type Arguments = Arguments;
-    type Outcome = LimitedTree;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<LimitedTree, Failure> {
-        let forest = show_tree(ctx, arguments.act_id.as_slice())?;
-        let mut limiter = TreeLimiter {
-            left: arguments.limit,
-            shown: 0,
-            cut: 0,
-            with_status: arguments.include_status,
-        };
-        let tree = forest
-            .into_iter()
-            .filter_map(|node| limiter.take_branch(node, arguments.depth))
-            .collect();
-        Ok(LimitedTree {
-            tree,
-            nodes: limiter.shown,
-            cut: limiter.cut,
-        })
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<LimitedTree, Failure> {
+    let forest = show_tree(ctx, arguments.act_id.as_slice())?;
+    let mut limiter = TreeLimiter {
+        left: arguments.limit,
+        shown: 0,
+        cut: 0,
+        with_status: arguments.include_status,
+    };
+    let tree = forest
+        .into_iter()
+        .filter_map(|node| limiter.take_branch(node, arguments.depth))
+        .collect();
+    Ok(LimitedTree {
+        tree,
+        nodes: limiter.shown,
+        cut: limiter.cut,
+    })
 }
 
 /// Remaining budget of nodes, and what was left out.

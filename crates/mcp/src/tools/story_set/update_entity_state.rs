@@ -4,7 +4,7 @@ use application::approve::{ApproveRequest, approve_node};
 use application::invalidate::{InvalidateRequest, invalidate_node};
 use application::show_node::show_node;
 use application::views::NodeView;
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
 use domain::node::Status;
@@ -12,9 +12,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tools::arguments::{Level, shown_version};
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct UpdateEntityState;
 
 // `file_path`, `parent_id` and `parent_version_hash` are accepted and ignored: they follow from the
 // files, but callers of the original interface send them.
@@ -43,24 +40,15 @@ pub(crate) struct Updated {
     entity: NodeView,
 }
 
-impl ToolDefinition for UpdateEntityState {
-    const NAME: &'static str = "update_entity_state";
-    const DESCRIPTION: &'static str = "Use to approve or condemn exactly the version you know; another is refused. Other statuses follow from the files.";
-    const SET: Toolset = Toolset::Story;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = Updated;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Updated, Failure> {
-        let node = arguments.entity_type.words(&arguments.entity_id);
-        let message = update_status(ctx, &node, arguments)?;
-        let entity = show_node(ctx, &node)?;
-        Ok(Updated {
-            success: true,
-            message,
-            entity,
-        })
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<Updated, Failure> {
+    let node = arguments.entity_type.words(&arguments.entity_id);
+    let message = update_status(ctx, &node, arguments)?;
+    let entity = show_node(ctx, &node)?;
+    Ok(Updated {
+        success: true,
+        message,
+        entity,
+    })
 }
 
 fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result<String, Failure> {
@@ -76,13 +64,10 @@ fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result
             .version_hash
             .map(|version| version.to_string())
             .unwrap_or_default();
-        return Err(Failure::new(
-            FailureKind::Conflict,
-            format!(
-                "`{}` is version {found}, not {}: nothing was changed",
-                now.path, asked.version_hash
-            ),
-        )
+        return Err(Failure::conflict(format!(
+            "`{}` is version {found}, not {}: nothing was changed",
+            now.path, asked.version_hash
+        ))
         .with_step("get_entity_state, look at what changed, then ask again with that version"));
     }
     let shown = Some(ExpectedVersions {
@@ -116,13 +101,10 @@ fn update_status(ctx: &Context<'_>, node: &[String], asked: Arguments) -> Result
         }
         // These follow from facts; setting them would contradict the files at the next scan.
         Status::Draft | Status::RequiresRevalidation => {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!(
-                    "`{}` is {}: nobody sets `{}`, it follows from the files",
-                    now.path, now.status, asked.status
-                ),
-            )
+            return Err(Failure::refused(format!(
+                "`{}` is {}: nobody sets `{}`, it follows from the files",
+                now.path, now.status, asked.status
+            ))
             .with_step("why, to see what it follows from")
             .with_step("cascade_invalidate, to make it and what is below stale on purpose"));
         }

@@ -7,9 +7,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::signature;
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct GenerationSubmit;
 
 // Text and verdict are two fields instead of a union type, which some clients reject.
 #[derive(Deserialize, JsonSchema)]
@@ -28,22 +25,13 @@ pub(crate) struct Arguments {
     verdict: Option<Value>,
 }
 
-impl ToolDefinition for GenerationSubmit {
-    const NAME: &'static str = "generation_submit";
-    const DESCRIPTION: &'static str = "Use to answer a step of a scene: prose as `text`, a verdict as `verdict`. Returns the next step, or how the scene ended.";
-    const SET: Toolset = Toolset::Tick;
-    const HINTS: Hints = Hints::GOES_ON;
-    type Arguments = Arguments;
-    type Outcome = NextGenerationStep;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<NextGenerationStep, Failure> {
-        let text = arguments.text.map(Value::String);
-        let answer = StepAnswer {
-            nonce: arguments.nonce,
-            answer: arguments.verdict.or(text).unwrap_or(Value::Null),
-            writer: signature(ctx),
-            ..StepAnswer::default()
-        };
-        submit_step(ctx, &[arguments.scene_id], &answer)
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<NextGenerationStep, Failure> {
+    let text = arguments.text.map(Value::String);
+    let answer = StepAnswer {
+        nonce: arguments.nonce,
+        answer: arguments.verdict.or(text).unwrap_or(Value::Null),
+        writer: signature(ctx),
+        ..StepAnswer::default()
+    };
+    submit_step(ctx, &[arguments.scene_id], &answer)
 }

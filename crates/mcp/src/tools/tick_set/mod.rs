@@ -2,23 +2,59 @@
 //! prompts and validate the results.
 
 mod generation_submit;
-mod get_generation_status;
-mod resume_generation;
 mod start_generation;
 mod tick_begin;
 mod tick_submit;
 
-pub(super) use generation_submit::GenerationSubmit;
-pub(super) use get_generation_status::GetGenerationStatus;
-pub(super) use resume_generation::ResumeGeneration;
-pub(super) use start_generation::StartGeneration;
-pub(super) use tick_begin::TickBegin;
-pub(super) use tick_submit::TickSubmit;
-
 use application::Context;
+use application::generation::advance::next_step;
+use application::generation::start_generation::resume_generation;
+use application::generation::view::show_generation;
 use domain::ids::Principal;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use crate::tools::{Hints, Tool};
+
+/// The tools of this set, in listing order.
+pub(super) fn list_tools() -> Vec<Tool> {
+    vec![
+        Hints::CHANGES.define_tool(
+            "tick_begin",
+            "Use to plan the story's next step yourself: returns the prompt, the schema of the plan and a nonce. Answer with tick_submit.",
+            tick_begin::run,
+        ),
+        Hints::GOES_ON.define_tool(
+            "tick_submit",
+            "Use to answer tick_begin: the plan is checked, kept and run. A plan that cannot be run comes back with the reason; fix it and submit again.",
+            tick_submit::run,
+        ),
+        Hints::CHANGES.define_tool(
+            "start_generation",
+            "Use to write a scene from its approved blueprint yourself: returns the prompt of the first step and a nonce. Answer with generation_submit. Without scene_id: the next one.",
+            start_generation::run,
+        ),
+        Hints::GOES_ON.define_tool(
+            "generation_submit",
+            "Use to answer a step of a scene: prose as `text`, a verdict as `verdict`. Returns the next step, or how the scene ended.",
+            generation_submit::run,
+        ),
+        Hints::READS.define_tool(
+            "get_generation_status",
+            "Use to see how a scene that is being written stands: its step, what was found, whether its blueprint changed.",
+            |ctx, SceneOnly { scene_id }| show_generation(ctx, &[scene_id]),
+        ),
+        Hints::CHANGES.define_tool(
+            "resume_generation",
+            "Use to go on with a scene that stopped: returns the step it is at. A scene that is held is kept as it is.",
+            |ctx, SceneOnly { scene_id }| {
+                // The resolved path of the scene goes on, so that both calls mean the same one.
+                let resumed = resume_generation(ctx, &[scene_id])?;
+                next_step(ctx, &[resumed.scene])
+            },
+        ),
+    ]
+}
 
 /// Returns the author recorded for the output of a host's model.
 fn signature(ctx: &Context<'_>) -> String {

@@ -6,10 +6,6 @@ use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct StartGeneration;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -18,22 +14,13 @@ pub(crate) struct Arguments {
     scene_id: Option<String>,
 }
 
-impl ToolDefinition for StartGeneration {
-    const NAME: &'static str = "start_generation";
-    const DESCRIPTION: &'static str = "Use to write a scene from its approved blueprint yourself: returns the prompt of the first step and a nonce. Answer with generation_submit. Without scene_id: the next one.";
-    const SET: Toolset = Toolset::Tick;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = NextGenerationStep;
-
-    fn run(
-        ctx: &Context<'_>,
-        Arguments { scene_id }: Arguments,
-    ) -> Result<NextGenerationStep, Failure> {
-        // Without an id the use case chooses, so that a host can write scene after scene without
-        // knowing the tree.
-        let scene = scene_id.map_or_else(|| next_unwritten_scene(ctx), Ok)?;
-        let started = start_generation(ctx, &[scene])?;
-        next_step(ctx, &[started.scene])
-    }
+pub(super) fn run(
+    ctx: &Context<'_>,
+    Arguments { scene_id }: Arguments,
+) -> Result<NextGenerationStep, Failure> {
+    // Without an id the use case chooses, so that a host can write scene after scene without
+    // knowing the tree.
+    let scene = scene_id.map_or_else(|| next_unwritten_scene(ctx), Ok)?;
+    let started = start_generation(ctx, &[scene])?;
+    next_step(ctx, &[started.scene])
 }

@@ -8,9 +8,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::signature;
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct TickSubmit;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -23,27 +20,18 @@ pub(crate) struct Arguments {
     plan: Value,
 }
 
-impl ToolDefinition for TickSubmit {
-    const NAME: &'static str = "tick_submit";
-    const DESCRIPTION: &'static str = "Use to answer tick_begin: the plan is checked, kept and run. A plan that cannot be run comes back with the reason; fix it and submit again.";
-    const SET: Toolset = Toolset::Tick;
-    const HINTS: Hints = Hints::GOES_ON;
-    type Arguments = Arguments;
-    type Outcome = TickOutcome;
-
-    fn run(
-        ctx: &Context<'_>,
-        Arguments { nonce, plan }: Arguments,
-    ) -> Result<TickOutcome, Failure> {
-        submit_plan(
-            ctx,
-            &PlanAnswer {
-                nonce,
-                plan,
-                planner: signature(ctx),
-                // The host pays for its model; the server knows neither tokens nor price.
-                spent: Vec::new(),
-            },
-        )
-    }
+pub(super) fn run(
+    ctx: &Context<'_>,
+    Arguments { nonce, plan }: Arguments,
+) -> Result<TickOutcome, Failure> {
+    submit_plan(
+        ctx,
+        &PlanAnswer {
+            nonce,
+            plan,
+            planner: signature(ctx),
+            // The host pays for its model; the server knows neither tokens nor price.
+            spent: Vec::new(),
+        },
+    )
 }

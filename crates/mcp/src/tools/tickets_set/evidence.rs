@@ -3,14 +3,10 @@
 use std::time::Duration;
 
 use application::evidence::{EvidenceView, add_evidence, run_evidence, show_evidence};
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::work::evidence::ProofCheck;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Evidence;
 
 /// Maximum time of a command; a client has timed out by then.
 const MAX_TIMEOUT_SECONDS: u64 = 1_800;
@@ -48,39 +44,29 @@ pub(crate) enum Arguments {
     },
 }
 
-impl ToolDefinition for Evidence {
-    const NAME: &'static str = "evidence";
-    const DESCRIPTION: &'static str = "Use before you call a node done: show what proves it and whether that still holds, run what is declared, add a proof (a command that must end with 0, a file, or a review).";
-    const SET: Toolset = Toolset::Tickets;
-    // It can start programs, so clients should ask each time.
-    const HINTS: Hints = Hints::RUNS;
-    type Arguments = Arguments;
-    type Outcome = EvidenceView;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceView, Failure> {
-        match arguments {
-            Arguments::Add {
-                node,
-                command,
-                inputs,
-                file,
-                review,
-            } => {
-                let asks = choose_proof(command, inputs, file, review)?;
-                add_evidence(ctx, &[node], asks)
-            }
-            Arguments::Run {
-                node,
-                timeout_seconds,
-            } => {
-                // Clamped, because a command without a limit would hold a slot forever.
-                let seconds = timeout_seconds
-                    .unwrap_or(DEFAULT_TIMEOUT_SECONDS)
-                    .clamp(1, MAX_TIMEOUT_SECONDS);
-                run_evidence(ctx, &[node], Duration::from_secs(seconds))
-            }
-            Arguments::Show { node } => show_evidence(ctx, &[node]),
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<EvidenceView, Failure> {
+    match arguments {
+        Arguments::Add {
+            node,
+            command,
+            inputs,
+            file,
+            review,
+        } => {
+            let asks = choose_proof(command, inputs, file, review)?;
+            add_evidence(ctx, &[node], asks)
         }
+        Arguments::Run {
+            node,
+            timeout_seconds,
+        } => {
+            // Clamped, because a command without a limit would hold a slot forever.
+            let seconds = timeout_seconds
+                .unwrap_or(DEFAULT_TIMEOUT_SECONDS)
+                .clamp(1, MAX_TIMEOUT_SECONDS);
+            run_evidence(ctx, &[node], Duration::from_secs(seconds))
+        }
+        Arguments::Show { node } => show_evidence(ctx, &[node]),
     }
 }
 
@@ -98,10 +84,10 @@ fn choose_proof(
         }),
         (true, Some(path), None) => Ok(ProofCheck::File { path }),
         (true, None, Some(review)) => Ok(ProofCheck::Review { review }),
-        _ => Err(Failure::new(
-            FailureKind::Invalid,
-            "expected one of `command`, `file`, `review`",
-        )
-        .with_step("evidence with action add, node, and command, such as [\"cargo\", \"test\"]")),
+        _ => Err(
+            Failure::invalid("expected one of `command`, `file`, `review`").with_step(
+                "evidence with action add, node, and command, such as [\"cargo\", \"test\"]",
+            ),
+        ),
     }
 }

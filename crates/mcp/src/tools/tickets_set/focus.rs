@@ -5,10 +5,6 @@ use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Focus;
-
 #[derive(Deserialize, JsonSchema)]
 // Tagged by `action`, so that serde names the missing field of that very action.
 #[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
@@ -30,25 +26,16 @@ pub(crate) enum Arguments {
     },
 }
 
-impl ToolDefinition for Focus {
-    const NAME: &'static str = "focus";
-    const DESCRIPTION: &'static str = "Use when you begin, leave or change work: enter a node and get its context, exit (a complete one goes on to the next), back, park the root, switch to another.";
-    const SET: Toolset = Toolset::Tickets;
-    const HINTS: Hints = Hints::GOES_ON;
-    type Arguments = Arguments;
-    type Outcome = FocusOutcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<FocusOutcome, Failure> {
-        let request = match arguments {
-            Arguments::Enter { node, claim } => FocusMove::Enter {
-                node: vec![node],
-                claim,
-            },
-            Arguments::Exit {} => FocusMove::Exit,
-            Arguments::Back { node } => FocusMove::Back { node: vec![node] },
-            Arguments::Park {} => FocusMove::Park,
-            Arguments::Switch { node } => FocusMove::Switch { root: vec![node] },
-        };
-        move_focus(ctx, &request)
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<FocusOutcome, Failure> {
+    let request = match arguments {
+        Arguments::Enter { node, claim } => FocusMove::Enter {
+            node: vec![node],
+            claim,
+        },
+        Arguments::Exit {} => FocusMove::Exit,
+        Arguments::Back { node } => FocusMove::Back { node: vec![node] },
+        Arguments::Park {} => FocusMove::Park,
+        Arguments::Switch { node } => FocusMove::Switch { root: vec![node] },
+    };
+    move_focus(ctx, &request)
 }

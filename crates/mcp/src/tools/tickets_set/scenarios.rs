@@ -5,10 +5,6 @@ use application::{Context, Failure};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Scenarios;
-
 #[derive(Deserialize, JsonSchema)]
 // Tagged by `action`, so that serde names the missing field of that very action.
 #[serde(tag = "action", rename_all = "lowercase", deny_unknown_fields)]
@@ -25,19 +21,10 @@ pub(crate) enum Arguments {
     },
 }
 
-impl ToolDefinition for Scenarios {
-    const NAME: &'static str = "scenarios";
-    const DESCRIPTION: &'static str = "Use to see which scenarios of a ticket are done and how far the test-driven cycle is (list), or to say that one is done (done). Without a name: where this session stands.";
-    const SET: Toolset = Toolset::Tickets;
-    const HINTS: Hints = Hints::GOES_ON;
-    type Arguments = Arguments;
-    type Outcome = ScenariosView;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ScenariosView, Failure> {
-        match arguments {
-            Arguments::List { ticket } => list_scenarios(ctx, ticket.as_slice()),
-            // Without a name it is the scenario in focus, as in the command line.
-            Arguments::Done { scenario } => finish_scenario(ctx, scenario.as_slice()),
-        }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<ScenariosView, Failure> {
+    match arguments {
+        Arguments::List { ticket } => list_scenarios(ctx, ticket.as_slice()),
+        // Without a name it is the scenario in focus, as in the command line.
+        Arguments::Done { scenario } => finish_scenario(ctx, scenario.as_slice()),
     }
 }

@@ -9,9 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tools::schema::PHASES;
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct Ticket;
 
 #[derive(Deserialize, JsonSchema)]
 // Tagged by `action`, so that serde names the missing field of that very action.
@@ -59,45 +56,36 @@ pub(crate) enum TicketOutcome {
     },
 }
 
-impl ToolDefinition for Ticket {
-    const NAME: &'static str = "ticket";
-    const DESCRIPTION: &'static str = "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is estimated again). Of an existing file only the key that changes is written.";
-    const SET: Toolset = Toolset::Tickets;
-    const HINTS: Hints = Hints::GOES_ON;
-    type Arguments = Arguments;
-    type Outcome = TicketOutcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketOutcome, Failure> {
-        match arguments {
-            Arguments::New {
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketOutcome, Failure> {
+    match arguments {
+        Arguments::New {
+            title,
+            parent,
+            kind,
+        } => create_ticket(
+            ctx,
+            &NewTicket {
                 title,
-                parent,
-                kind,
-            } => create_ticket(
-                ctx,
-                &NewTicket {
-                    title,
-                    // The id is allocated in the write transaction: two agents cannot get the same one.
-                    id: None,
-                    parent: parent.map(|parent| vec![parent]),
-                    kind: kind.unwrap_or_else(|| "task".to_owned()),
-                },
-            )
-            .map(TicketOutcome::One),
-            Arguments::Split { ticket, titles } => {
-                split_ticket(ctx, &[ticket], &titles).map(|split| TicketOutcome::Split {
-                    id: split.parent,
-                    children: split.children,
-                })
-            }
-            Arguments::Phase { ticket, phase } => {
-                set_phase(ctx, &[ticket], &phase).map(TicketOutcome::One)
-            }
-            Arguments::Level {
-                ticket,
-                level,
-                reason,
-            } => set_work_level(ctx, &[ticket], level, reason.as_deref()).map(TicketOutcome::One),
+                // The id is allocated in the write transaction: two agents cannot get the same one.
+                id: None,
+                parent: parent.map(|parent| vec![parent]),
+                kind: kind.unwrap_or_else(|| "task".to_owned()),
+            },
+        )
+        .map(TicketOutcome::One),
+        Arguments::Split { ticket, titles } => {
+            split_ticket(ctx, &[ticket], &titles).map(|split| TicketOutcome::Split {
+                id: split.parent,
+                children: split.children,
+            })
         }
+        Arguments::Phase { ticket, phase } => {
+            set_phase(ctx, &[ticket], &phase).map(TicketOutcome::One)
+        }
+        Arguments::Level {
+            ticket,
+            level,
+            reason,
+        } => set_work_level(ctx, &[ticket], level, reason.as_deref()).map(TicketOutcome::One),
     }
 }

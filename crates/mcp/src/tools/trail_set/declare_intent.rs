@@ -6,10 +6,6 @@ use domain::session::SessionMode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct DeclareIntent;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -19,19 +15,10 @@ pub(crate) struct Arguments {
     mode: SessionMode,
 }
 
-impl ToolDefinition for DeclareIntent {
-    const NAME: &'static str = "declare_intent";
-    const DESCRIPTION: &'static str = "Use at the start of work: what this session is for. Begins a trajectory with a session file.";
-    const SET: Toolset = Toolset::Trail;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = PlaceOutcome;
-
-    fn run(
-        ctx: &Context<'_>,
-        Arguments { focus, mode }: Arguments,
-    ) -> Result<PlaceOutcome, Failure> {
-        // The new position is the outcome, so that the model need not ask for it.
-        declare_intent(ctx, &IntentRequest { text: focus, mode })
-    }
+pub(super) fn run(
+    ctx: &Context<'_>,
+    Arguments { focus, mode }: Arguments,
+) -> Result<PlaceOutcome, Failure> {
+    // The new position is the outcome, so that the model need not ask for it.
+    declare_intent(ctx, &IntentRequest { text: focus, mode })
 }

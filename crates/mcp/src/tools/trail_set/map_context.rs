@@ -8,10 +8,6 @@ use domain::trail::TrailLevel;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct MapContext;
-
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -24,23 +20,14 @@ pub(crate) struct Arguments {
     status: Option<Progress>,
 }
 
-impl ToolDefinition for MapContext {
-    const NAME: &'static str = "map_context";
-    const DESCRIPTION: &'static str = "Use whenever the work moves: a tactic of the trajectory or an action of the tactic, and how far it is. Do it before writing files.";
-    const SET: Toolset = Toolset::Trail;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = PlaceOutcome;
-
-    fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<PlaceOutcome, Failure> {
-        map_context(
-            ctx,
-            &MapRequest {
-                level: arguments.level,
-                text: arguments.content,
-                // Mapping something means working on it.
-                status: arguments.status.unwrap_or(Progress::Active),
-            },
-        )
-    }
+pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<PlaceOutcome, Failure> {
+    map_context(
+        ctx,
+        &MapRequest {
+            level: arguments.level,
+            text: arguments.content,
+            // Mapping something means working on it.
+            status: arguments.status.unwrap_or(Progress::Active),
+        },
+    )
 }

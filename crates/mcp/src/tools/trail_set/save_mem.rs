@@ -1,13 +1,10 @@
 //! The tool `save_mem`.
 
-use application::sessions::keep_mem::{MemRequest, MemView, keep_mem};
+use application::sessions::keep_mem::{MemRequest, keep_mem};
 use application::{Context, Failure};
+use domain::memory::Mem;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::tools::{Hints, ToolDefinition, Toolset};
-
-pub(crate) struct SaveMem;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,17 +16,7 @@ pub(crate) struct Arguments {
     shelf: Option<String>,
 }
 
-impl ToolDefinition for SaveMem {
-    const NAME: &'static str = "save_mem";
-    const DESCRIPTION: &'static str =
-        "Use to keep something worth finding again: a note on a shelf.";
-    const SET: Toolset = Toolset::Trail;
-    const HINTS: Hints = Hints::CHANGES;
-    type Arguments = Arguments;
-    type Outcome = MemView;
-
-    fn run(ctx: &Context<'_>, Arguments { text, shelf }: Arguments) -> Result<MemView, Failure> {
-        // Without a shelf the use case chooses the default one, the same as on the command line.
-        keep_mem(ctx, &MemRequest { text, shelf })
-    }
+pub(super) fn run(ctx: &Context<'_>, Arguments { text, shelf }: Arguments) -> Result<Mem, Failure> {
+    // Without a shelf the use case chooses the default one, the same as on the command line.
+    keep_mem(ctx, &MemRequest { text, shelf })
 }
