@@ -12,10 +12,11 @@ use application::reviews::judge::VerdictRequest;
 use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
 use application::undo::UndoTarget;
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use axum::Extension as Who;
 use axum::extract::{Form, State};
 use axum::response::Redirect;
+use axum::routing::{MethodRouter, post};
 use domain::approval::Force;
 use domain::authorization::AuthenticatedPrincipal;
 use domain::expected_version::ExpectedVersions;
@@ -24,45 +25,73 @@ use domain::review::CheckVerdict;
 use domain::tick::TickStatus;
 use domain::time::Timestamp;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
 
-type Redirected = Result<Redirect, Refusal>;
+/// A form of the dashboard.
+pub(crate) trait PageForm: DeserializeOwned + Send + 'static {
+    /// Returns the page with the form.
+    fn page_url(&self) -> String;
+}
 
-/// Runs a use case as `who` and redirects to `page`, which shows the message for the word the use
-/// case returns.
-async fn run_and_redirect(
-    dashboard: &Dashboard,
-    who: AuthenticatedPrincipal,
-    page: String,
-    use_case: impl FnMut(&Context<'_>) -> Result<&'static str, Failure> + Send + 'static,
-) -> Redirected {
-    // The failure page links back to the page with the form, so that the reader can look again.
-    let done = dashboard.ask_as(who.principal, use_case).await;
-    let done = done.map_err(Refusal::on(page.clone()))?;
-    // A redirect, so that reloading the page does not send the form again.
-    Ok(Redirect::to(&format!("{page}?done={done}")))
+/// The use case of a form; returns the word for the message that its page shows.
+type FormAction<F> = fn(&Context<'_>, &F) -> Result<&'static str, Failure>;
+
+/// Handles a form: runs its use case as the authenticated principal and redirects to its page.
+pub(crate) fn handle_form<F: PageForm>(action: FormAction<F>) -> MethodRouter<Dashboard> {
+    post(
+        move |State(dashboard): State<Dashboard>,
+              Who(who): Who<AuthenticatedPrincipal>,
+              Form(form): Form<F>| async move {
+            let page = form.page_url();
+            // The failure page links back to the page with the form, so that the reader can look again.
+            let done = dashboard
+                .ask_as(who.principal, move |ctx| action(ctx, &form))
+                .await;
+            let done = done.map_err(Refusal::on(page.clone()))?;
+            // A redirect, so that reloading the page does not send the form again.
+            Ok::<_, Refusal>(Redirect::to(&format!("{page}?done={done}")))
+        },
+    )
+}
+
+/// Declares the page of each form.
+macro_rules! form_pages {
+    ($($form:ident: |$it:ident| $page:expr;)+) => {
+        $(impl PageForm for $form {
+            fn page_url(&self) -> String {
+                let $it = self;
+                $page
+            }
+        })+
+    };
+}
+
+form_pages! {
+    ApprovalForm: |form| urls::node_url(&form.node);
+    CondemnForm: |form| urls::node_url(&form.node);
+    CommentForm: |form| urls::node_url(&form.node);
+    RestoreForm: |form| urls::node_url(&form.node);
+    UndoForm: |_form| "/timeline".to_owned();
+    CheckForm: |_form| "/reviews".to_owned();
+    ConcludeForm: |_form| "/reviews".to_owned();
+    TickForm: |_form| "/ticks".to_owned();
 }
 
 /// Rejects every form of a read-only server.
 pub(crate) async fn refuse_read_only() -> Refusal {
-    Failure::new(
-        FailureKind::Refused,
-        "this server is read-only: nothing can be decided on its pages",
-    )
-    .with_step("tl serve   # without --read-only")
-    .into()
+    Failure::refused("this server is read-only: nothing can be decided on its pages")
+        .with_step("tl serve   # without --read-only")
+        .into()
 }
 
 /// Parses a version hash; a page sends all of its digits.
 fn parse_version(text: &str) -> Result<VersionHash, Failure> {
     text.parse().map(VersionHash).map_err(|_| {
-        Failure::new(
-            FailureKind::Invalid,
-            "the form does not say which version was shown",
-        )
-        .with_step("open the page again")
+        Failure::invalid("the form does not say which version was shown")
+            .with_step("open the page again")
     })
 }
 
@@ -105,36 +134,28 @@ impl ApprovalForm {
     }
 }
 
-pub(crate) async fn approve_node(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<ApprovalForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
-        let request = ApproveRequest {
-            node: vec![form.node.clone()],
-            force: form.force_option(),
-            shown: Some(parse_shown(&form.version, &form.parent_version)?),
-        };
-        application::approve::approve_node(ctx, &request).map(|_| "approved")
-    })
-    .await
+pub(crate) fn approve_node(
+    ctx: &Context<'_>,
+    form: &ApprovalForm,
+) -> Result<&'static str, Failure> {
+    let request = ApproveRequest {
+        node: vec![form.node.clone()],
+        force: form.force_option(),
+        shown: Some(parse_shown(&form.version, &form.parent_version)?),
+    };
+    application::approve::approve_node(ctx, &request).map(|_| "approved")
 }
 
-pub(crate) async fn revalidate_node(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<ApprovalForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
-        let request = KeepRequest {
-            node: vec![form.node.clone()],
-            force: form.force_option(),
-            shown: Some(parse_shown(&form.version, &form.parent_version)?),
-        };
-        application::revalidate::keep_one(ctx, &request).map(|_| "kept")
-    })
-    .await
+pub(crate) fn revalidate_node(
+    ctx: &Context<'_>,
+    form: &ApprovalForm,
+) -> Result<&'static str, Failure> {
+    let request = KeepRequest {
+        node: vec![form.node.clone()],
+        force: form.force_option(),
+        shown: Some(parse_shown(&form.version, &form.parent_version)?),
+    };
+    application::revalidate::keep_one(ctx, &request).map(|_| "kept")
 }
 
 /// Condemnation of a plan, with a reason.
@@ -149,20 +170,13 @@ pub(crate) struct CondemnForm {
     text: String,
 }
 
-pub(crate) async fn condemn_node(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<CondemnForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
-        let request = InvalidateRequest {
-            node: vec![form.node.clone()],
-            reason: form.text.trim().to_owned(),
-            shown: Some(parse_shown(&form.version, &form.parent_version)?),
-        };
-        application::invalidate::invalidate_node(ctx, &request).map(|_| "condemned")
-    })
-    .await
+pub(crate) fn condemn_node(ctx: &Context<'_>, form: &CondemnForm) -> Result<&'static str, Failure> {
+    let request = InvalidateRequest {
+        node: vec![form.node.clone()],
+        reason: form.text.trim().to_owned(),
+        shown: Some(parse_shown(&form.version, &form.parent_version)?),
+    };
+    application::invalidate::invalidate_node(ctx, &request).map(|_| "condemned")
 }
 
 /// A comment on a plan. It has no version: a comment decides nothing.
@@ -173,16 +187,9 @@ pub(crate) struct CommentForm {
     text: String,
 }
 
-pub(crate) async fn add_comment(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<CommentForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
-        let node = [form.node.clone()];
-        application::comment::add_comment(ctx, &node, &form.text).map(|_| "commented")
-    })
-    .await
+pub(crate) fn add_comment(ctx: &Context<'_>, form: &CommentForm) -> Result<&'static str, Failure> {
+    let node = [form.node.clone()];
+    application::comment::add_comment(ctx, &node, &form.text).map(|_| "commented")
 }
 
 /// Restoring an earlier version of a plan.
@@ -197,19 +204,15 @@ pub(crate) struct RestoreForm {
     replaces: String,
 }
 
-pub(crate) async fn restore_version(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<RestoreForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, urls::node_url(&form.node), move |ctx| {
-        // A full hash, not a prefix: the page has it, and a prefix could become ambiguous.
-        let words = [form.node.clone(), parse_version(&form.version)?.to_string()];
-        let replaces = parse_optional_version(&form.replaces)?.map(Into::into);
-        application::restore_version::restore_version(ctx, &words, replaces.as_ref())
-            .map(|_| "restored")
-    })
-    .await
+pub(crate) fn restore_version(
+    ctx: &Context<'_>,
+    form: &RestoreForm,
+) -> Result<&'static str, Failure> {
+    // A full hash, not a prefix: the page has it, and a prefix could become ambiguous.
+    let words = [form.node.clone(), parse_version(&form.version)?.to_string()];
+    let replaces = parse_optional_version(&form.replaces)?.map(Into::into);
+    application::restore_version::restore_version(ctx, &words, replaces.as_ref())
+        .map(|_| "restored")
 }
 
 /// Undoing an operation.
@@ -218,16 +221,9 @@ pub(crate) struct UndoForm {
     operation: u64,
 }
 
-pub(crate) async fn undo_operation(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<UndoForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, "/timeline".to_owned(), move |ctx| {
-        let target = UndoTarget::Operation(OperationId(form.operation));
-        application::undo::undo_operations(ctx, target).map(|_| "undone")
-    })
-    .await
+pub(crate) fn undo_operation(ctx: &Context<'_>, form: &UndoForm) -> Result<&'static str, Failure> {
+    let target = UndoTarget::Operation(OperationId(form.operation));
+    application::undo::undo_operations(ctx, target).map(|_| "undone")
 }
 
 /// A verdict on one check of a review.
@@ -244,64 +240,43 @@ pub(crate) struct CheckForm {
 }
 
 impl CheckForm {
-    fn into_request(self, verdict: CheckVerdict) -> VerdictRequest {
-        VerdictRequest {
-            of: Some(self.subject),
-            item: self.item,
+    fn record_verdict(&self, ctx: &Context<'_>, verdict: CheckVerdict) -> Result<(), Failure> {
+        let request = VerdictRequest {
+            of: Some(self.subject.clone()),
+            item: self.item.clone(),
             verdict,
             version: Some(self.item_version),
             cost: 0,
-        }
+        };
+        application::reviews::judge::record_verdict(ctx, &request).map(|_| ())
     }
 }
 
 /// Accepts a finding as it is, with a reason.
-pub(crate) async fn accept_finding(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<CheckForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        let (subject, version) = (Some(form.subject.as_str()), Some(form.item_version));
-        application::reviews::accept::accept_finding(
-            ctx,
-            subject,
-            &form.item,
-            form.text.trim(),
-            version,
-        )
-        .map(|_| "accepted")
-    })
-    .await
+pub(crate) fn accept_finding(ctx: &Context<'_>, form: &CheckForm) -> Result<&'static str, Failure> {
+    let (subject, version) = (Some(form.subject.as_str()), Some(form.item_version));
+    application::reviews::accept::accept_finding(
+        ctx,
+        subject,
+        &form.item,
+        form.text.trim(),
+        version,
+    )
+    .map(|_| "accepted")
 }
 
 /// Passes a check: the finding is fixed, or was wrong.
-pub(crate) async fn pass_check(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<CheckForm>,
-) -> Redirected {
-    // Built before the closure, which a conflict may run twice.
-    let request = form.into_request(CheckVerdict::Pass);
-    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        application::reviews::judge::record_verdict(ctx, &request).map(|_| "passed")
-    })
-    .await
+pub(crate) fn pass_check(ctx: &Context<'_>, form: &CheckForm) -> Result<&'static str, Failure> {
+    form.record_verdict(ctx, CheckVerdict::Pass)
+        .map(|()| "passed")
 }
 
 /// Fails a check with a finding, which starts another iteration.
-pub(crate) async fn fail_check(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<CheckForm>,
-) -> Redirected {
+pub(crate) fn fail_check(ctx: &Context<'_>, form: &CheckForm) -> Result<&'static str, Failure> {
     // Trimmed here; the rules refuse an empty finding.
     let finding = form.text.trim().to_owned();
-    let request = form.into_request(CheckVerdict::Fail { finding });
-    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        application::reviews::judge::record_verdict(ctx, &request).map(|_| "sent-back")
-    })
-    .await
+    form.record_verdict(ctx, CheckVerdict::Fail { finding })
+        .map(|()| "sent-back")
 }
 
 /// The end of a review's iteration.
@@ -313,16 +288,12 @@ pub(crate) struct ConcludeForm {
 }
 
 /// Ends the current iteration of a review that no workflow drives.
-pub(crate) async fn conclude_review(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<ConcludeForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, "/reviews".to_owned(), move |ctx| {
-        application::reviews::conclude::conclude_iteration(ctx, Some(&form.subject), form.iteration)
-            .map(|_| "concluded")
-    })
-    .await
+pub(crate) fn conclude_review(
+    ctx: &Context<'_>,
+    form: &ConcludeForm,
+) -> Result<&'static str, Failure> {
+    application::reviews::conclude::conclude_iteration(ctx, Some(&form.subject), form.iteration)
+        .map(|_| "concluded")
 }
 
 /// A decision about a failed tick.
@@ -340,30 +311,22 @@ impl TickForm {
 }
 
 /// Resumes a tick at the action that failed.
-pub(crate) async fn retry_failed_tick(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<TickForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, "/ticks".to_owned(), move |ctx| {
-        let outcome = retry_tick(ctx, form.tick, form.shown_at())?;
-        // A tick that fails again is an outcome, not a failure: the page shows its error.
-        Ok(match outcome.status {
-            TickStatus::Done => "retried",
-            _ => "failed-again",
-        })
+pub(crate) fn retry_failed_tick(
+    ctx: &Context<'_>,
+    form: &TickForm,
+) -> Result<&'static str, Failure> {
+    let outcome = retry_tick(ctx, form.tick, form.shown_at())?;
+    // A tick that fails again is an outcome, not a failure: the page shows its error.
+    Ok(match outcome.status {
+        TickStatus::Done => "retried",
+        _ => "failed-again",
     })
-    .await
 }
 
 /// Skips a tick; the loop continues without it.
-pub(crate) async fn skip_failed_tick(
-    State(dashboard): State<Dashboard>,
-    Who(who): Who<AuthenticatedPrincipal>,
-    Form(form): Form<TickForm>,
-) -> Redirected {
-    run_and_redirect(&dashboard, who, "/ticks".to_owned(), move |ctx| {
-        skip_tick(ctx, form.tick, form.shown_at()).map(|_| "skipped")
-    })
-    .await
+pub(crate) fn skip_failed_tick(
+    ctx: &Context<'_>,
+    form: &TickForm,
+) -> Result<&'static str, Failure> {
+    skip_tick(ctx, form.tick, form.shown_at()).map(|_| "skipped")
 }

@@ -8,21 +8,20 @@ use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, MemoryView, show_memory};
 use application::node_page::{NodePage, load_node_page};
 use application::reviews::ReviewView;
-use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
 use application::show_ticks::{TicksView, show_ticks};
 use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
 use application::views::OperationView;
 use application::workflows::status::FlowLine;
-use application::{Context, Failure, FailureKind, reviews, workflows};
+use application::{Context, Failure, reviews, workflows};
 use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use domain::ids::OperationId;
-use domain::memory::EntryKind;
+use domain::memory::{EntryKind, Mem};
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::ApiRefusal;
@@ -52,7 +51,7 @@ pub(crate) fn router() -> Router<Dashboard> {
 }
 
 async fn nowhere() -> ApiRefusal {
-    Failure::new(FailureKind::NotFound, "there is no such API path")
+    Failure::not_found("there is no such API path")
         .with_step("GET /api/openapi.json")
         .into()
 }
@@ -115,7 +114,7 @@ const MAX_SCANNED_OPERATIONS: usize = 20_000;
 /// Reads one page of the timeline.
 pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Failure> {
     // Clamped instead of refused: a page with a wrong number in its URL should still open.
-    let most = asked
+    let limit = asked
         .limit
         .unwrap_or(USUAL_OPERATIONS)
         .clamp(1, MAX_OPERATIONS);
@@ -135,7 +134,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     // Without a filter one read is enough, with one more operation to see whether there is a next
     // page. With a filter the reads are as large as possible, because most operations are dropped.
     let page_size = if asked.verb.is_empty() && by.is_empty() {
-        most + 1
+        limit + 1
     } else {
         MAX_OPERATIONS
     };
@@ -161,7 +160,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
                 operations.push(operation);
             }
             // A full page may end exactly at the last operation; then there is no next one.
-            if operations.len() == most {
+            if operations.len() == limit {
                 let is_all = is_last && at + 1 == found;
                 return Ok(Timeline {
                     operations,
@@ -220,7 +219,7 @@ pub(crate) struct Ticks {
 
 impl Ticks {
     /// Returns the limit, clamped to 1–500.
-    pub(crate) fn most(&self) -> usize {
+    pub(crate) fn clamped_limit(&self) -> usize {
         self.limit.unwrap_or(20).clamp(1, 500)
     }
 }
@@ -231,7 +230,7 @@ async fn ticks(
 ) -> Answer<TicksView> {
     Ok(Json(
         dashboard
-            .ask(move |ctx| show_ticks(ctx, asked.most()))
+            .ask(move |ctx| show_ticks(ctx, asked.clamped_limit()))
             .await?,
     ))
 }
@@ -248,7 +247,7 @@ pub(crate) struct Search {
 #[derive(Serialize)]
 pub(crate) struct Memories {
     pub(crate) shelves: Vec<ShelfView>,
-    pub(crate) notes: Vec<MemView>,
+    pub(crate) notes: Vec<Mem>,
     /// Number of entries per kind: characters, locations …
     pub(crate) counts: BTreeMap<&'static str, usize>,
     pub(crate) entries: Vec<EntryView>,
@@ -306,12 +305,12 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
             &RecallRequest {
                 query: asked.text.clone(),
                 shelf,
-                most: MAX_SEARCH_RESULTS,
+                limit: MAX_SEARCH_RESULTS,
             },
         )?;
         let request = SearchMemoryRequest {
             query: asked.text.clone(),
-            most: MAX_SEARCH_RESULTS,
+            limit: MAX_SEARCH_RESULTS,
             ..SearchMemoryRequest::default()
         };
         // Entries have no shelf. A failure is a query without a word in it, which finds no note

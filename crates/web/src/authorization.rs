@@ -1,6 +1,6 @@
 //! Authorization middleware: the scope a form needs. The server has authenticated the request.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use axum::Extension;
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -41,7 +41,7 @@ async fn require_scope(
         who.scope
     );
     // Names the missing scope and the command, because the person asked has to type it.
-    let failure = Failure::new(FailureKind::Refused, message).with_step(format!(
+    let failure = Failure::refused(message).with_step(format!(
         "ask for one: tl team token create NAME --as {} --scope {needed}",
         who.principal
     ));

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use application::open_gates::BlockedStep;
 use application::tree_cache::CachedTree;
-use application::{Context, Failure, FailureKind, Workspace};
+use application::{Context, Failure, Workspace};
 use axum::Router;
 use axum::middleware::from_fn;
 use axum::routing::{get, post};
@@ -33,6 +33,7 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 
+use crate::actions::handle_form;
 use crate::live::Live;
 use crate::lookout::Lookout;
 
@@ -143,23 +144,23 @@ impl Dashboard {
             Router::new().route("/do/{what}", post(actions::refuse_read_only))
         } else {
             Router::new()
-                .route("/do/approve", post(actions::approve_node))
-                .route("/do/revalidate", post(actions::revalidate_node))
-                .route("/do/condemn", post(actions::condemn_node))
-                .route("/do/restore", post(actions::restore_version))
-                .route("/do/undo", post(actions::undo_operation))
-                .route("/do/accept", post(actions::accept_finding))
-                .route("/do/pass", post(actions::pass_check))
-                .route("/do/send-back", post(actions::fail_check))
-                .route("/do/conclude", post(actions::conclude_review))
-                .route("/do/retry", post(actions::retry_failed_tick))
-                .route("/do/skip", post(actions::skip_failed_tick))
+                .route("/do/approve", handle_form(actions::approve_node))
+                .route("/do/revalidate", handle_form(actions::revalidate_node))
+                .route("/do/condemn", handle_form(actions::condemn_node))
+                .route("/do/restore", handle_form(actions::restore_version))
+                .route("/do/undo", handle_form(actions::undo_operation))
+                .route("/do/accept", handle_form(actions::accept_finding))
+                .route("/do/pass", handle_form(actions::pass_check))
+                .route("/do/send-back", handle_form(actions::fail_check))
+                .route("/do/conclude", handle_form(actions::conclude_review))
+                .route("/do/retry", handle_form(actions::retry_failed_tick))
+                .route("/do/skip", handle_form(actions::skip_failed_tick))
                 // `route_layer`, not `layer`: unknown paths must stay 404, also for tokens without
                 // the scope.
                 .route_layer(from_fn(authorization::require_approve))
                 .merge(
                     Router::new()
-                        .route("/do/comment", post(actions::add_comment))
+                        .route("/do/comment", handle_form(actions::add_comment))
                         .route_layer(from_fn(authorization::require_agent)),
                 )
         };
@@ -212,12 +213,7 @@ impl Dashboard {
     /// `block_in_place` instead of `spawn_blocking`: on a busy machine waking another thread and
     /// being woken by it takes longer than most responses.
     async fn aside<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-        let broken = || {
-            Failure::new(
-                FailureKind::Internal,
-                "internal error in Throughline (please report it)",
-            )
-        };
+        let broken = || Failure::internal("internal error in Throughline (please report it)");
         // Held until the work is done; requests beyond the limit wait here without a thread.
         let _room = self.room.acquire().await.map_err(|_| broken())?;
         // A panic costs one response; the runtime's thread has to survive it.

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use application::Failure;
 use application::accept_operations::accept_operations;
 use application::send_operations::{SendOperationsOutcome, SendOperationsRequest, send_operations};
-use application::{Failure, FailureKind};
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::StatusCode;
@@ -68,7 +68,7 @@ async fn hand_over(
     Extension(caller): Extension<AuthenticatedPrincipal>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, ApiRefusal> {
-    let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is not a hash");
+    let invalid = |_| Failure::invalid("`hash` is not a hash");
     let hash = asked
         .hash
         .as_deref()
@@ -106,8 +106,8 @@ async fn hand_over(
 }
 
 fn answered(greeting: &PullHeader, lines: &[String]) -> Result<Response, Failure> {
-    let head = serde_json::to_string(greeting)
-        .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+    let head =
+        serde_json::to_string(greeting).map_err(|error| Failure::internal(error.to_string()))?;
     // Built in one buffer: a first pull sends the whole history.
     let mut body =
         String::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
@@ -128,11 +128,11 @@ async fn accept(
 ) -> Result<Response, ApiRefusal> {
     // Refused before the body is parsed.
     if dashboard.only_shows {
-        return Err(Failure::new(FailureKind::Refused, "this server is read-only").into());
+        return Err(Failure::refused("this server is read-only").into());
     }
     let (sending, lines) = read(&body)?;
     let workspace = dashboard.workspace.clone();
-    let closed = |_| Failure::new(FailureKind::Unavailable, "the server is shutting down");
+    let closed = |_| Failure::unavailable("the server is shutting down");
     // Taken before a slot of `room`: pushes that wait for each other must not block the pages.
     let _turn = dashboard.turn.acquire().await.map_err(closed)?;
     let receipt = dashboard
@@ -150,7 +150,7 @@ async fn accept(
 }
 
 fn read(body: &[u8]) -> Result<(PushHeader, Vec<String>), Failure> {
-    let invalid = |what: String| Failure::new(FailureKind::Invalid, what);
+    let invalid = |what: String| Failure::invalid(what);
     let text =
         std::str::from_utf8(body).map_err(|_| invalid("the body is not valid UTF-8".to_owned()))?;
     let mut lines = text.split_inclusive('\n');

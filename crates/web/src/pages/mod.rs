@@ -11,7 +11,7 @@ pub(crate) mod ticks;
 pub(crate) mod timeline;
 pub(crate) mod tree;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::ids::Principal;
 use domain::node::{Progress, Status};
 use domain::time::Timestamp;
@@ -79,7 +79,7 @@ pub(crate) fn render_page(place: NavigationEntry, title: &str, content: &Markup)
 }
 
 pub(crate) async fn page_not_found() -> Refusal {
-    Failure::new(FailureKind::NotFound, "there is no such page").into()
+    Failure::not_found("there is no such page").into()
 }
 
 /// Renders a status as symbol, word and colour: colour alone would exclude some readers.

@@ -1,7 +1,7 @@
 //! Page of a generated scene's prose.
 
+use application::Failure;
 use application::generation::view::{GenerationView, show_generation};
-use application::{Failure, FailureKind};
 use axum::extract::{Path, State};
 use domain::ports::FileReadResult;
 use maud::{Markup, html};
@@ -28,11 +28,10 @@ pub(crate) async fn prose_page(
             // A file that is missing, too large or not text is treated as not written yet.
             match read {
                 Some(FileReadResult::Text { text, .. }) => Ok((scene, text)),
-                _ => Err(Failure::new(
-                    FailureKind::NotFound,
-                    format!("there is no text of `{}` yet", scene.scene),
-                )
-                .with_step(format!("tl story write {}", scene.scene))),
+                _ => Err(
+                    Failure::not_found(format!("there is no text of `{}` yet", scene.scene))
+                        .with_step(format!("tl story write {}", scene.scene)),
+                ),
             }
         })
         .await

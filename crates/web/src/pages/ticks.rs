@@ -23,8 +23,8 @@ pub(crate) async fn ticks_page(
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
     // The page shows the newest ticks; the link below loads all of them.
-    let most = asked.most();
-    let found = dashboard.ask(move |ctx| show_ticks(ctx, most)).await?;
+    let limit = asked.clamped_limit();
+    let found = dashboard.ask(move |ctx| show_ticks(ctx, limit)).await?;
     Ok(render_page(
         NavigationEntry::Ticks,
         "Ticks",
