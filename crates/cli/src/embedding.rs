@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
+use application::Failure;
 use application::memory::search_memory::{SearchMemoryRequest, entry_texts};
-use application::{Failure, FailureKind};
 use domain::record::RecordKey;
 use llm::{CancelToken, Embedder, LlmError, ModelSelection, Secret};
 use serde::Serialize;
@@ -124,10 +124,7 @@ impl VectorIndex {
             self.file
                 .upsert_vectors(vectors, |record| records.contains(record))
                 .map_err(|error| {
-                    Failure::new(
-                        FailureKind::Unavailable,
-                        format!("the vectors cannot be written: {error}"),
-                    )
+                    Failure::unavailable(format!("the vectors cannot be written: {error}"))
                 })
         };
         let mut indexed = IndexOutcome {

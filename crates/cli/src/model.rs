@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::ports::Clock;
 use domain::tick::ModelSpending;
 use llm::{
@@ -262,7 +262,7 @@ fn spending_of(entry: &LedgerEntry) -> ModelSpending {
 
 /// Converts a model error into a failure. Its text may quote the request, so secrets are masked.
 pub(crate) fn model_failure(error: &LlmError) -> Failure {
-    let failure = Failure::new(FailureKind::Unavailable, mask_secrets(&error.what));
+    let failure = Failure::unavailable(mask_secrets(&error.what));
     error
         .next
         .iter()
@@ -270,7 +270,7 @@ pub(crate) fn model_failure(error: &LlmError) -> Failure {
 }
 
 pub(crate) fn invalid_input(message: String) -> Failure {
-    Failure::new(FailureKind::Invalid, message)
+    Failure::invalid(message)
 }
 
 /// Returns the user's configuration directory. Not the project's: a cloned repository must not

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::settings::{SCHEMA_FILE, Storage, config_schema};
 use serde_json::Value as Json;
 use store::SharedProject;
@@ -15,12 +15,8 @@ pub(crate) const CONFIG_FILE: &str = ".throughline/config.toml";
 pub(crate) fn read_config_text(root: &Path) -> Result<String, Failure> {
     match std::fs::read_to_string(root.join(CONFIG_FILE)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot read {CONFIG_FILE}: {error}"),
-            )
-        }),
+        read => read
+            .map_err(|error| Failure::unavailable(format!("cannot read {CONFIG_FILE}: {error}"))),
     }
 }
 
@@ -96,10 +92,7 @@ fn convert_value(value: &Json) -> Result<Value, Failure> {
 }
 
 fn edit_failure(problem: &str) -> Failure {
-    Failure::new(
-        FailureKind::Unavailable,
-        format!("cannot write {CONFIG_FILE}: {problem}"),
-    )
+    Failure::unavailable(format!("cannot write {CONFIG_FILE}: {problem}"))
 }
 
 /// Sets string keys of the project's settings.

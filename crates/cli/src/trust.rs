@@ -7,7 +7,7 @@
 //! database the one recorded there.
 
 use application::record_policy::{PolicyOrigin, load_recorded_policy, record_policy};
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use domain::ids::{Principal, StoreId};
 use domain::operation::Channel;
 use domain::policy::{ApprovalPolicy, Policy};
@@ -294,10 +294,7 @@ impl Project {
             .save_pin(&id, &accepted.in_force)
             .map_err(|error| {
                 let folder = self.pins.folder().display();
-                Failure::new(
-                    FailureKind::Unavailable,
-                    format!("cannot write in `{folder}`: {error}"),
-                )
+                Failure::unavailable(format!("cannot write in `{folder}`: {error}"))
             })?;
         self.record_policy_in_state(store, &accepted, PolicyOrigin::Accepted, acting_principal())
     }
@@ -323,12 +320,9 @@ impl Project {
         else {
             return Ok(());
         };
-        let failure = Failure::new(
-            FailureKind::Refused,
-            format!(
-                "{what} needs a person where only people may approve (policy.approval is `human`), and {why}"
-            ),
-        );
+        let failure = Failure::refused(format!(
+            "{what} needs a person where only people may approve (policy.approval is `human`), and {why}"
+        ));
         Err(steps
             .iter()
             .fold(failure, |failure, step| failure.with_step(*step)))

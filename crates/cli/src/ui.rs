@@ -120,6 +120,14 @@ impl Ui {
         }));
     }
 
+    /// Prints a value as JSON where `--json` asks for it, and returns whether it did.
+    pub(crate) fn try_print_json<T: Serialize>(self, value: &T) -> bool {
+        if self.json {
+            self.print_json(value);
+        }
+        self.json
+    }
+
     /// Reports a failure: as JSON on stdout, or as text on stderr.
     pub(crate) fn report_failure(self, failure: &Failure) {
         if self.json {

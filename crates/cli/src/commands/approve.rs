@@ -1,10 +1,10 @@
 //! `tl approve`: approves a plan at its current version, after confirmation where only people may.
 
+use application::Failure;
 use application::approve::{ApproveRequest, approve_node};
 use application::show_node::show_node;
 use application::views::{NodeView, TransitionView};
 use application::working_copy::{CopyDifference, DifferenceKind};
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
@@ -109,7 +109,7 @@ fn confirm_approval(view: &NodeView, differences: &[CopyDifference]) -> Result<(
     if settings::read_yes_or_no() {
         Ok(())
     } else {
-        Err(Failure::new(FailureKind::Refused, "not approved"))
+        Err(Failure::refused("not approved"))
     }
 }
 

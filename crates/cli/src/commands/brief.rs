@@ -35,8 +35,7 @@ impl BriefArgs {
                 },
             )
         })?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         // Exactly the bytes an agent gets, without decoration: it is used to debug briefings.

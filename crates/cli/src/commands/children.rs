@@ -20,8 +20,7 @@ pub(crate) struct ChildrenArgs {
 impl ChildrenArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| children_status(ctx, &self.node.node))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         for child in &view.children {

@@ -31,9 +31,7 @@ impl CommentArgs {
         let node = &self.node.node;
         if let Some(text) = &self.message {
             let said = app.run(|ctx| add_comment(ctx, node, text))?;
-            if app.ui.json {
-                app.ui.print_json(&said);
-            } else {
+            if !app.ui.try_print_json(&said) {
                 app.ui.print_line(format_args!(
                     "{} {}",
                     styled(GOOD, "commented"),
@@ -43,9 +41,7 @@ impl CommentArgs {
             return Ok(ExitCode::Done);
         }
         let all = app.run(|ctx| list_comments(ctx, node))?;
-        if app.ui.json {
-            app.ui.print_json(&all);
-        } else {
+        if !app.ui.try_print_json(&all) {
             all.iter().for_each(|said| print_comment(app, said));
         }
         Ok(ExitCode::Done)

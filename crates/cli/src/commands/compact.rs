@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use application::Failure;
 use application::sessions::compact_session::{
     CompactRequest, compact_session, prepare_distillation,
 };
 use application::tick::spending::record_spending;
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::compaction::parse_distillation;
 use llm::Message;
@@ -38,10 +38,7 @@ impl CompactArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let read = |path: &PathBuf| {
             std::fs::read_to_string(path).map_err(|error| {
-                Failure::new(
-                    FailureKind::Invalid,
-                    format!("cannot read `{}`: {error}", path.display()),
-                )
+                Failure::invalid(format!("cannot read `{}`: {error}", path.display()))
             })
         };
         let report = self.report.as_ref().map(read).transpose()?;
@@ -55,8 +52,7 @@ impl CompactArgs {
             turning_points,
         };
         let outcome = app.run(|ctx| compact_session(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         for line in outcome.next_compaction_report.lines() {

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use domain::ports::PlanFiles;
 use serde::Serialize;
@@ -46,10 +46,7 @@ impl DemoArgs {
             .clone()
             .unwrap_or_else(|| find_free_directory(&app.start));
         let cannot = |error: std::io::Error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot create `{}`: {error}", root.display()),
-            )
+            Failure::unavailable(format!("cannot create `{}`: {error}", root.display()))
         };
         // The demo approves and overwrites plans, so it never runs in an existing project.
         let why_not = if root.join(".throughline").exists() {
@@ -60,13 +57,10 @@ impl DemoArgs {
             None
         };
         if let Some(why_not) = why_not {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!(
-                    "`{}` {why_not}; the demo needs a new directory",
-                    root.display()
-                ),
-            )
+            return Err(Failure::refused(format!(
+                "`{}` {why_not}; the demo needs a new directory",
+                root.display()
+            ))
             .with_step("tl demo SOME_NEW_DIRECTORY"));
         }
         std::fs::create_dir_all(&root).map_err(cannot)?;
@@ -261,9 +255,8 @@ impl Demo {
 
     /// Runs the hook as Claude Code does before it writes a file, and prints the refusal.
     fn run_hook(&self, path: &str) -> Result<(), Failure> {
-        let broken = |error: std::io::Error| {
-            Failure::new(FailureKind::Internal, format!("the demo stopped: {error}"))
-        };
+        let broken =
+            |error: std::io::Error| Failure::internal(format!("the demo stopped: {error}"));
         self.ui
             .print_line(styled(INFO, "$ tl hook claude-code < the-event.json"));
         let event = serde_json::json!({
@@ -303,8 +296,7 @@ impl Demo {
             .as_str()
             .filter(|_| stopped)
         else {
-            return Err(Failure::new(
-                FailureKind::Internal,
+            return Err(Failure::internal(
                 "the demo stopped: the hook let a scene pass",
             ));
         };
@@ -364,12 +356,9 @@ impl Demo {
             return Ok(());
         }
         let command = words.join(" ");
-        Err(Failure::new(
-            FailureKind::Internal,
-            format!(
-                "the demo stopped: `tl {command}` ended with {}",
-                found.as_number()
-            ),
-        ))
+        Err(Failure::internal(format!(
+            "the demo stopped: `tl {command}` ended with {}",
+            found.as_number()
+        )))
     }
 }

@@ -25,8 +25,7 @@ pub(crate) struct DiffArgs {
 impl DiffArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| diff_version(ctx, &self.words))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         if view.hunks.is_empty() {

@@ -5,6 +5,7 @@ mod output;
 
 use std::fmt::Display;
 
+use application::Failure;
 use application::plan_documents::accept::{accept_change, restore_document};
 use application::plan_documents::choose::choose_document;
 use application::plan_documents::compare::compare_documents;
@@ -14,7 +15,6 @@ use application::plan_documents::freeze_plan::freeze_plan;
 use application::plan_documents::render::render_plan;
 use application::plan_documents::revise::revise_document;
 use application::plan_documents::validate::validate_plan;
-use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::plan_document::ProblemGrade;
 
@@ -230,9 +230,7 @@ fn print_outcome<T: serde::Serialize>(
     value: &T,
     line: impl Display,
 ) -> Result<ExitCode, Failure> {
-    if app.ui.json {
-        app.ui.print_json(value);
-    } else {
+    if !app.ui.try_print_json(value) {
         app.ui.print_line(line);
     }
     Ok(ExitCode::Done)
@@ -245,8 +243,7 @@ fn apply_changes(
     change: &DocumentEdit,
 ) -> Result<ExitCode, Failure> {
     let outcome = app.run(|ctx| edit_document(ctx, document, change))?;
-    if app.ui.json {
-        app.ui.print_json(&outcome);
+    if app.ui.try_print_json(&outcome) {
         return Ok(ExitCode::Done);
     }
     for changed in &outcome.changed {
@@ -291,8 +288,7 @@ fn validate_document(app: &App, which: &DocumentOption) -> Result<ExitCode, Fail
     } else {
         ExitCode::Findings
     };
-    if app.ui.json {
-        app.ui.print_json(&found);
+    if app.ui.try_print_json(&found) {
         return Ok(code);
     }
     for problem in &found.problems {
@@ -347,5 +343,5 @@ fn validate_document(app: &App, which: &DocumentOption) -> Result<ExitCode, Fail
 
 /// Returns a failure for invalid input.
 fn invalid_input(message: impl Into<String>) -> Failure {
-    Failure::new(FailureKind::Invalid, message)
+    Failure::invalid(message)
 }

@@ -6,7 +6,7 @@ mod health;
 mod latency;
 mod probe;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use domain::host_event::Host;
 use domain::ports::{HistoryState, Store, StoreFault};
@@ -62,10 +62,7 @@ impl DoctorArgs {
         let project = app.find_project()?;
         let root = project.root.clone();
         let disk = DiskFiles::open(&root).map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot open `{}`: {error}", root.display()),
-            )
+            Failure::unavailable(format!("cannot open `{}`: {error}", root.display()))
         })?;
         if self.trust.is_some() {
             trust_project_hooks(app.ui, &disk)?;
@@ -104,9 +101,7 @@ impl DoctorArgs {
             hosts,
             latency: compute_latencies(&root),
         };
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             print_outcome(app.ui, &outcome);
         }
         Ok(if outcome.ok {

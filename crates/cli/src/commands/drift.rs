@@ -18,8 +18,7 @@ pub(crate) struct DriftArgs {}
 impl DriftArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(check_drift)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         let uses = view.tool_type_counts;

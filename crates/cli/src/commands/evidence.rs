@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use application::Failure;
 use application::evidence::{EvidenceView, add_evidence, run_evidence, show_evidence};
-use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::work::evidence::{ProofCheck, ProofStatus};
 
@@ -85,12 +85,9 @@ impl EvidenceArgs {
                         inputs: inputs.clone(),
                     },
                     _ => {
-                        return Err(Failure::new(
-                            FailureKind::Invalid,
-                            "expected a command, --file or --review",
-                        )
-                        .with_step("tl evidence add NODE -- cargo test")
-                        .with_step("tl evidence add NODE --file docs/report.md"));
+                        return Err(Failure::invalid("expected a command, --file or --review")
+                            .with_step("tl evidence add NODE -- cargo test")
+                            .with_step("tl evidence add NODE --file docs/report.md"));
                     }
                 };
                 app.run(|ctx| add_evidence(ctx, &node.node, asks.clone()))?

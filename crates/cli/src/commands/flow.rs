@@ -126,18 +126,14 @@ impl FlowArgs {
             }
             FlowCommand::Next { which } => {
                 let step = app.run(|ctx| show_next_step(ctx, &which.to_selection()))?;
-                if app.ui.json {
-                    app.ui.print_json(&step);
-                } else {
+                if !app.ui.try_print_json(&step) {
                     app.ui.print_text(&step.prompt);
                 }
                 Ok(ExitCode::Done)
             }
             FlowCommand::Take { which } => {
                 let taken = app.run(|ctx| take_milestone(ctx, &which.to_selection()))?;
-                if app.ui.json {
-                    app.ui.print_json(&taken);
-                } else {
+                if !app.ui.try_print_json(&taken) {
                     // The milestone alone on stdout, for `tl focus enter $(tl flow take)`.
                     app.ui.print_line(&taken.claim.node);
                     app.ui.print_message(styled(
@@ -164,8 +160,7 @@ impl FlowArgs {
 
 fn print_workflows(app: &App) -> Result<ExitCode, Failure> {
     let workflows = app.run(|ctx| Ok(workflows::list_workflows(ctx)))?;
-    if app.ui.json {
-        app.ui.print_json(&workflows);
+    if app.ui.try_print_json(&workflows) {
         return Ok(ExitCode::Done);
     }
     for one in &workflows {
@@ -202,9 +197,7 @@ fn render_position(flow: &FlowView) -> String {
 
 /// Prints the position of a workflow.
 fn print_position(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
-    if app.ui.json {
-        app.ui.print_json(flow);
-    } else {
+    if !app.ui.try_print_json(flow) {
         app.ui.print_line(format_args!(
             "{} on {}: {}",
             flow.workflow,
@@ -228,8 +221,7 @@ fn move_flow(app: &App, which: &FlowOptions, how: FlowMove) -> Result<ExitCode, 
     } else {
         ExitCode::Findings
     };
-    if app.ui.json {
-        app.ui.print_json(&outcome);
+    if app.ui.try_print_json(&outcome) {
         return Ok(code);
     }
     // Messages on stderr: what failed and was sent back explains the new position, which is the
@@ -271,8 +263,7 @@ fn move_flow(app: &App, which: &FlowOptions, how: FlowMove) -> Result<ExitCode, 
 
 fn print_status(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
     let flows = app.run(|ctx| list_runs(ctx, subject))?;
-    if app.ui.json {
-        app.ui.print_json(&flows);
+    if app.ui.try_print_json(&flows) {
         return Ok(ExitCode::Done);
     }
     if flows.is_empty() {

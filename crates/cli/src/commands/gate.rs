@@ -1,8 +1,8 @@
 //! `tl gate`: lists, explains and overrides gates, and shows their statistics.
 
+use application::Failure;
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
-use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::gates::{GATES, Gate};
 use domain::policy::GateMode;
@@ -63,7 +63,7 @@ fn override_next_step(app: &App, words: &[String], reason: &str) -> Result<ExitC
     // One list of words, because a node has one or two of them: clap cannot tell where it ends.
     let (gate, node) = words
         .split_first()
-        .ok_or_else(|| Failure::new(FailureKind::Invalid, "a gate is missing"))?;
+        .ok_or_else(|| Failure::invalid("a gate is missing"))?;
     let request = OverrideRequest {
         gate: gate.clone(),
         node: node.to_vec(),
@@ -151,7 +151,7 @@ fn explain_gate(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
                 .find(|view| view.name == name);
             Some(found.ok_or_else(|| {
                 let known: Vec<&str> = GATES.iter().map(|gate| gate.name).collect();
-                Failure::new(FailureKind::Invalid, format!("there is no gate `{name}`"))
+                Failure::invalid(format!("there is no gate `{name}`"))
                     .with_step(format!("gates: {}", known.join(", ")))
             })?)
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::host_event::Host;
 use domain::suggest::nearest_words;
 use hosts::{HostSpec, SPECS};
@@ -75,13 +75,10 @@ fn unknown_host(word: &str, with_auto: bool) -> Failure {
     } else {
         "all"
     };
-    let failure = Failure::new(
-        FailureKind::Invalid,
-        format!(
-            "no host `{word}`: expected {}, {more}{hint}",
-            list_host_names()
-        ),
-    );
+    let failure = Failure::invalid(format!(
+        "no host `{word}`: expected {}, {more}{hint}",
+        list_host_names()
+    ));
     match near {
         Some(near) => failure.with_step(format!(
             "tl {} {near}",

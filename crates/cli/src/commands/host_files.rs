@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::diff::{DiffLineKind, compute_hunks};
 use domain::host_event::Host;
 use domain::ports::{Clock, FileReadResult, PlanFiles};
@@ -151,10 +151,9 @@ pub(super) fn read_project_file(files: &DiskFiles, path: &str) -> Result<Option<
     match files.read_file(path, MAX_SETTINGS_BYTES) {
         FileReadResult::Text { text, .. } => Ok(Some(text)),
         FileReadResult::Missing => Ok(None),
-        FileReadResult::Unreadable { why, .. } => Err(Failure::new(
-            FailureKind::Unavailable,
-            format!("cannot use `{path}`: {why}"),
-        )),
+        FileReadResult::Unreadable { why, .. } => {
+            Err(Failure::unavailable(format!("cannot use `{path}`: {why}")))
+        }
     }
 }
 
@@ -375,7 +374,7 @@ fn settings_failure(piece: &HostFile, problem: &HostSettingsProblem) -> Failure 
         piece.host.display_name(),
         piece.path
     );
-    Failure::new(FailureKind::Invalid, message).with_step(format!(
+    Failure::invalid(message).with_step(format!(
         "fix {}, then run this again; nothing was changed",
         piece.path
     ))

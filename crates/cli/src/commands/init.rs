@@ -449,8 +449,7 @@ fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
 }
 
 fn print_report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
-    if app.ui.json {
-        app.ui.print_json(outcome);
+    if app.ui.try_print_json(outcome) {
         return;
     }
     app.ui.print_line(format_args!(

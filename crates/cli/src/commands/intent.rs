@@ -1,7 +1,7 @@
 //! `tl trail intent`: declares the intent of a session.
 
+use application::Failure;
 use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::session::SessionMode;
 
@@ -30,10 +30,10 @@ impl IntentArgs {
         // The words are stored in the state, so they come from the domain and not from a clap enum.
         let mode = SessionMode::from_word(&self.mode).ok_or_else(|| {
             let words = SessionMode::ALL.map(SessionMode::as_str).join(", ");
-            Failure::new(
-                FailureKind::Invalid,
-                format!("`{}` is not a mode: expected one of {words}", self.mode),
-            )
+            Failure::invalid(format!(
+                "`{}` is not a mode: expected one of {words}",
+                self.mode
+            ))
         })?;
         let request = IntentRequest {
             text: self.text.join(" "),
@@ -46,8 +46,7 @@ impl IntentArgs {
 
 /// Prints the position of the session in its trail.
 pub(crate) fn print_place(app: &App, outcome: &PlaceOutcome) {
-    if app.ui.json {
-        app.ui.print_json(outcome);
+    if app.ui.try_print_json(outcome) {
         return;
     }
     for line in outcome.tree.lines() {

@@ -33,8 +33,7 @@ impl InvalidateArgs {
             shown: self.shown.shown_versions(),
         };
         let outcome = app.run(|ctx| invalidate_node(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         let below = count_with_noun(

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use domain::ports::StoreFault;
 use domain::settings::ServerAddress;
@@ -57,7 +57,7 @@ impl JoinArgs {
             .filter(|named| !is_same_url(named, address.url()))
         {
             let what = format!("THROUGHLINE_URL is set to {named}, which overrides `tl team join`");
-            return Err(Failure::new(FailureKind::Refused, what).with_step("unset THROUGHLINE_URL"));
+            return Err(Failure::refused(what).with_step("unset THROUGHLINE_URL"));
         }
         let without = settings::load_settings_without_server(&root)?;
         let project = Project::load_with_settings(
@@ -101,12 +101,8 @@ impl JoinArgs {
     }
 
     fn read_token(&self, root: &std::path::Path) -> Result<Option<String>, Failure> {
-        let unreadable = |error: std::io::Error| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!("the token cannot be read: {error}"),
-            )
-        };
+        let unreadable =
+            |error: std::io::Error| Failure::invalid(format!("the token cannot be read: {error}"));
         match &self.token_file {
             Some(file) if file.as_os_str() == "-" => {
                 let mut text = String::new();

@@ -1,6 +1,6 @@
 //! `tl team leave`: disconnects a clone from its team server.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use serde_json::json;
 
@@ -21,10 +21,7 @@ impl LeaveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.find_project_root()?;
         let Some(address) = settings::find_chosen_server(&root) else {
-            return Err(Failure::new(
-                FailureKind::NotFound,
-                "this clone has not joined a server",
-            ));
+            return Err(Failure::not_found("this clone has not joined a server"));
         };
         settings::store_server_choice(&root, None)?;
         if app.ui.json {

@@ -1,6 +1,6 @@
 //! `tl story model`: checks the configured model.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -74,10 +74,10 @@ impl ModelArgs {
         // Only the first trial decides: a model without structured output still works, by another
         // prompt.
         match trials.first() {
-            Some(first) if !first.works => Err(Failure::new(
-                FailureKind::Unavailable,
-                format!("{} does not answer", mind.name()),
-            )),
+            Some(first) if !first.works => Err(Failure::unavailable(format!(
+                "{} does not answer",
+                mind.name()
+            ))),
             _ => Ok(ExitCode::Done),
         }
     }

@@ -32,8 +32,7 @@ impl LogArgs {
             before: None,
         };
         let operations = app.run(|ctx| list_history(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&operations);
+        if app.ui.try_print_json(&operations) {
             return Ok(ExitCode::Done);
         }
         for operation in &operations {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 
 use crate::exit_code::ExitCode;
@@ -24,10 +24,10 @@ impl ManArgs {
             .and_then(|()| clap_mangen::generate_to(full_parser(), &self.directory))
             .and_then(|()| list_pages(&self.directory))
             .map_err(|error| {
-                Failure::new(
-                    FailureKind::Unavailable,
-                    format!("cannot write in `{}`: {error}", self.directory.display()),
-                )
+                Failure::unavailable(format!(
+                    "cannot write in `{}`: {error}",
+                    self.directory.display()
+                ))
             })?;
         if app.ui.json {
             app.ui

@@ -1,7 +1,7 @@
 //! `tl trail map`: records the current tactic or action on the trail.
 
+use application::Failure;
 use application::sessions::map_context::{MapRequest, map_context};
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::node::Progress;
 use domain::trail::TrailLevel;
@@ -37,10 +37,9 @@ impl MapArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         // Not a clap enum: the message is for agents, which need the expected words in one line.
         let wrong = |what: &str, expected: &str| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!("`{what}` is not allowed: expected one of {expected}"),
-            )
+            Failure::invalid(format!(
+                "`{what}` is not allowed: expected one of {expected}"
+            ))
         };
         let level = TrailLevel::from_word(&self.level)
             .ok_or_else(|| wrong(&self.level, "tactic, action"))?;

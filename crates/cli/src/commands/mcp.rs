@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use mcp::protocol::serve_stdio;
 use mcp::surface::Surface;
@@ -61,7 +61,7 @@ impl McpArgs {
         let surface =
             StorePool::open(app).and_then(|place| self.offered.surface_on(place.allow_commands()));
         let served = surface.and_then(|surface| {
-            serve_stdio(surface).map_err(|message| Failure::new(FailureKind::Unavailable, message))
+            serve_stdio(surface).map_err(|message| Failure::unavailable(message))
         });
         match served {
             Ok(()) => Ok(ExitCode::Done),

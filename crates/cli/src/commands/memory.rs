@@ -1,10 +1,10 @@
 //! `tl story memory`: shows, searches and edits the memory of a story.
 
+use application::Failure;
 use application::memory::draw_graph::{GraphFormat, draw_graph};
 use application::memory::edit_memory::{EditMemoryRequest, EditTarget, edit_memory, forget_entry};
 use application::memory::search_memory::{SearchMemoryRequest, search_memory};
 use application::memory::show_memory::{EntryView, show_entry, show_memory};
-use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::memory::EntryKind;
 use domain::record::RecordKey;
@@ -95,7 +95,7 @@ impl MemoryArgs {
                 let mut request = SearchMemoryRequest {
                     query: query.join(" "),
                     kinds,
-                    most: *limit,
+                    limit: *limit,
                     nearest: Vec::new(),
                 };
                 // Outside of the use case: a model call can take seconds, and the state must not be
@@ -118,9 +118,7 @@ impl MemoryArgs {
             }
             MemoryCommand::Forget { entry } => {
                 let entry = app.run(|ctx| forget_entry(ctx, entry))?;
-                if app.ui.json {
-                    app.ui.print_json(&entry);
-                } else {
+                if !app.ui.try_print_json(&entry) {
                     app.ui
                         .print_line(format!("removed: {} {}", entry.id, entry.name));
                     app.ui.print_message("tl undo restores it");
@@ -133,9 +131,10 @@ impl MemoryArgs {
                     GraphFormat::Svg
                 };
                 let drawn = app.run(|ctx| draw_graph(ctx, form))?;
-                if app.ui.json {
-                    app.ui.print_json(&serde_json::json!({ "graph": drawn }));
-                } else {
+                if !app
+                    .ui
+                    .try_print_json(&serde_json::json!({ "graph": drawn }))
+                {
                     app.ui.print_text(&drawn);
                 }
             }
@@ -177,8 +176,7 @@ fn find_nearest_entries(
 
 fn update_vector_index(app: &App) -> Result<(), Failure> {
     let Some(embedding) = VectorIndex::open_for_project(app)? else {
-        return Err(Failure::new(
-            FailureKind::Refused,
+        return Err(Failure::refused(
             "no embedding model is configured: memory search is by words only",
         )
         .with_step(
@@ -191,9 +189,7 @@ fn update_vector_index(app: &App) -> Result<(), Failure> {
             .print_message(styled(DIM, format!("embedded {done} of {of}")))
     };
     let indexed = embedding.update_index(app, &told)?;
-    if app.ui.json {
-        app.ui.print_json(&indexed);
-    } else {
+    if !app.ui.try_print_json(&indexed) {
         let entries = count_with_noun(indexed.entries, "entry", "entries");
         app.ui.print_line(format!(
             "{entries}, {} embedded now by {}",
@@ -232,8 +228,7 @@ fn print_entry_line(app: &App, entry: &EntryView) {
 }
 
 fn print_entry(app: &App, entry: &EntryView) {
-    if app.ui.json {
-        app.ui.print_json(entry);
+    if app.ui.try_print_json(entry) {
         return;
     }
     print_entry_line(app, entry);
@@ -256,10 +251,7 @@ fn print_entry(app: &App, entry: &EntryView) {
 fn parse_kind(word: &str) -> Result<EntryKind, Failure> {
     EntryKind::from_word(word).ok_or_else(|| {
         let known = EntryKind::ALL.map(EntryKind::as_str).join(", ");
-        Failure::new(
-            FailureKind::Invalid,
-            format!("`{word}` is not a kind of entry: expected {known}"),
-        )
+        Failure::invalid(format!("`{word}` is not a kind of entry: expected {known}"))
     })
 }
 
@@ -268,15 +260,14 @@ fn parse_edit_request(new: Option<&str>, words: &[String]) -> Result<EditMemoryR
         // With `--new` all words are fields; otherwise the first one names the entry.
         (Some(kind), _) => (EditTarget::New(parse_kind(kind)?), words),
         (None, Some((entry, fields))) => (EditTarget::Named(entry.clone()), fields),
-        (None, None) => return Err(Failure::new(FailureKind::Invalid, "the entry is missing")),
+        (None, None) => return Err(Failure::invalid("the entry is missing")),
     };
     let mut given = Map::new();
     for field in fields {
         let Some((name, value)) = field.split_once('=') else {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!("`{field}` is not an assignment: expected `field=value`"),
-            ));
+            return Err(Failure::invalid(format!(
+                "`{field}` is not an assignment: expected `field=value`"
+            )));
         };
         given.insert(name.to_owned(), parse_value(value));
     }

@@ -19,8 +19,7 @@ pub(crate) struct MigrateArgs {}
 impl MigrateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let outcome = app.run(migrate_trail)?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         for line in outcome.tree.lines() {

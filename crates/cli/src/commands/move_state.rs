@@ -1,6 +1,6 @@
 //! `tl state move`: migrates the state to another storage engine or database.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use domain::ids::Digest32;
 use domain::ports::Clock;
@@ -57,10 +57,9 @@ impl MoveArgs {
         );
         // Both are compared: SQLite and JSON share a directory, and two databases share an engine.
         if source == target && from == to {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("the state is in {target} already"),
-            ));
+            return Err(Failure::refused(format!(
+                "the state is in {target} already"
+            )));
         }
         // A variable overrides config.toml: after the move every command would still use the old,
         // quarantined place.
@@ -68,10 +67,9 @@ impl MoveArgs {
             .into_iter()
             .find(|name| settings::environment_variable(name).is_some());
         if let Some(name) = named {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("{name} is set, which overrides the storage engine of the project"),
-            )
+            return Err(Failure::refused(format!(
+                "{name} is set, which overrides the storage engine of the project"
+            ))
             .with_step(format!("unset {name}")));
         }
         // Opening checks that the state is trusted here, and reverts an interrupted move first.
@@ -85,11 +83,10 @@ impl MoveArgs {
         )
         .map_err(|fault| match fault {
             RelocationFault::Store(fault) => fault.into(),
-            RelocationFault::Occupied => Failure::new(
-                FailureKind::Conflict,
-                format!("there is another state in {target}"),
-            )
-            .with_step("tl state move --to … --name ANOTHER"),
+            RelocationFault::Occupied => {
+                Failure::conflict(format!("there is another state in {target}"))
+                    .with_step("tl state move --to … --name ANOTHER")
+            }
         })?;
         let operations = moving.dump().head_operation().0;
         let what = format!("moved to {target} by `tl state move`");
@@ -125,8 +122,7 @@ impl MoveArgs {
                 Ok(Storage::Postgres)
             }
             // Not quoted in the message: it may be a URL with a password.
-            _ => Err(Failure::new(
-                FailureKind::Invalid,
+            _ => Err(Failure::invalid(
                 "invalid `--to`: expected `sqlite`, `json`, `postgres` or postgres://…",
             )),
         }
@@ -142,7 +138,7 @@ impl MoveArgs {
                 .map(|url| DatabaseUrl::new(&url))
         };
         let url = given.or_else(known).ok_or_else(|| {
-            Failure::new(FailureKind::Invalid, "no database URL is given")
+            Failure::invalid("no database URL is given")
                 .with_step("tl state move --to postgres://USER:PASSWORD@HOST/DATABASE")
         })?;
         let name = self

@@ -19,8 +19,7 @@ pub(crate) struct NextArgs {}
 impl NextArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(list_next_work)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         for ready in &view.ready {

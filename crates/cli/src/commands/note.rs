@@ -100,7 +100,7 @@ impl NoteArgs {
                 let request = RecallRequest {
                     query: query.join(" "),
                     shelf: shelf.clone(),
-                    most: *limit,
+                    limit: *limit,
                 };
                 let found = app.run(|ctx| find_notes(ctx, &request))?;
                 print_notes(app, &found, "no note matches");
@@ -122,9 +122,7 @@ impl NoteArgs {
             }
             NoteCommand::Remove { stamp } => {
                 let removed = app.run(|ctx| remove_note(ctx, stamp))?;
-                if app.ui.json {
-                    app.ui.print_json(&removed);
-                } else {
+                if !app.ui.try_print_json(&removed) {
                     print_change(app, "removed", &removed.note);
                     // With its number: without one, the last decision would be undone.
                     app.ui
@@ -139,18 +137,14 @@ impl NoteArgs {
 fn add_note(app: &App, text: String, pin: bool, shelf: Option<String>) -> Result<(), Failure> {
     if pin {
         let anchor = app.run(|ctx| keep_anchor(ctx, &text))?;
-        if app.ui.json {
-            app.ui.print_json(&anchor);
-        } else {
+        if !app.ui.try_print_json(&anchor) {
             app.ui.print_line(format!("pinned as {}", anchor.stamp));
         }
         return Ok(());
     }
     let request = MemRequest { text, shelf };
     let mem = app.run(|ctx| keep_mem(ctx, &request))?;
-    if app.ui.json {
-        app.ui.print_json(&mem);
-    } else {
+    if !app.ui.try_print_json(&mem) {
         app.ui
             .print_line(format!("saved as {} on shelf {}", mem.stamp, mem.shelf));
     }
@@ -194,9 +188,7 @@ fn print_shelves(app: &App) -> Result<(), Failure> {
 }
 
 fn print_change(app: &App, what: &str, note: &NoteView) {
-    if app.ui.json {
-        app.ui.print_json(note);
-    } else {
+    if !app.ui.try_print_json(note) {
         let start = note.text.lines().next().unwrap_or_default();
         app.ui.print_line(format!("{what}: {} {start}", note.stamp));
     }

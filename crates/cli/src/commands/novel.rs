@@ -74,7 +74,7 @@ impl StatsArgs {
 }
 
 fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
-    let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+    let invalid = |message: String| Failure::invalid(message);
     let folder = name.trim();
     // Also no backslash, so that the project can be checked out on Windows; a leading dot would
     // hide it.
@@ -94,21 +94,17 @@ fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             if !is_partially_created(&inside)? {
-                return Err(Failure::new(
-                    FailureKind::Conflict,
-                    format!("`{shown}` already exists"),
-                )
-                .with_step(format!(
-                    "cd '{shown}' && tl init   # create the project there"
-                ))
-                .with_step("tl story new ANOTHER-NAME"));
+                return Err(Failure::conflict(format!("`{shown}` already exists"))
+                    .with_step(format!(
+                        "cd '{shown}' && tl init   # create the project there"
+                    ))
+                    .with_step("tl story new ANOTHER-NAME"));
             }
         }
         Err(error) => {
-            return Err(Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot create `{shown}`: {error}"),
-            ));
+            return Err(Failure::unavailable(format!(
+                "cannot create `{shown}`: {error}"
+            )));
         }
     }
     // The ordinary init, so that both ways give the same project.
@@ -153,23 +149,19 @@ fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), F
     let bytes = match form {
         BookFormat::Markdown => compiled.book.to_markdown().into_bytes(),
         BookFormat::Html => compiled.book.to_html().into_bytes(),
-        BookFormat::Epub => {
-            pack_epub(&compiled.book).map_err(|error| Failure::new(FailureKind::Internal, error))?
-        }
+        BookFormat::Epub => pack_epub(&compiled.book).map_err(|error| Failure::internal(error))?,
     };
     let view = &compiled.view;
     match out {
         Some(path) => {
             // Atomically: a full disk must not replace a complete book by half of one.
             store::write_atomically(path, &bytes).map_err(|error| {
-                Failure::new(
-                    FailureKind::Unavailable,
-                    format!("cannot write `{}`: {error}", path.display()),
-                )
+                Failure::unavailable(format!("cannot write `{}`: {error}", path.display()))
             })?;
-            if app.ui.json {
-                app.ui.print_json(&json!({ "file": path, "book": view }));
-            } else {
+            if !app
+                .ui
+                .try_print_json(&json!({ "file": path, "book": view }))
+            {
                 let what = [
                     count_with_noun(view.chapters, "chapter", "chapters"),
                     count_with_noun(view.scenes, "scene", "scenes"),
@@ -180,11 +172,10 @@ fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), F
             }
         }
         None if form == BookFormat::Epub => {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                "an EPUB cannot be printed; expected `--out`",
-            )
-            .with_step("tl story compile --form epub --out book.epub"));
+            return Err(
+                Failure::invalid("an EPUB cannot be printed; expected `--out`")
+                    .with_step("tl story compile --form epub --out book.epub"),
+            );
         }
         None if app.ui.json => app
             .ui

@@ -1,7 +1,7 @@
 //! `tl plan`: prints planning prompts.
 
+use application::Failure;
 use application::plan_node::{PlanRequest, build_plan_menu, plan_node};
-use application::{Failure, FailureKind};
 use clap::Args;
 
 use crate::exit_code::ExitCode;
@@ -45,10 +45,8 @@ impl PlanArgs {
             // An alias such as `chapter-02` contains the level.
             (None, Some((level, _))) => (level.to_owned(), kind.clone()),
             (None, None) => {
-                let missing = Failure::new(
-                    FailureKind::Invalid,
-                    format!("which {kind}? its number or alias is missing"),
-                );
+                let missing =
+                    Failure::invalid(format!("which {kind}? its number or alias is missing"));
                 // A usage error that clap cannot see, because the second word is optional.
                 app.ui
                     .report_failure(&missing.with_step(format!("tl plan {kind} 1")));

@@ -1,6 +1,6 @@
 //! `tl policy`: shows the trust policy in force and accepts a looser one.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::{Args, Subcommand};
 use domain::settings::Storage;
 use domain::trust_policy::PolicyChange;
@@ -144,7 +144,7 @@ fn print_waiting(app: &App, trusted: &ResolvedPolicy) {
 
 fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
     let project = app.find_project()?;
-    let refuse = |what: String| Failure::new(FailureKind::Refused, what);
+    let refuse = |what: String| Failure::refused(what);
     if project.settings.storage == Storage::Remote {
         return Err(refuse(
             "the team server's policy applies: it can only be changed there".to_owned(),

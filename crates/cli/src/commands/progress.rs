@@ -1,7 +1,7 @@
 //! `tl progress`: sets the progress of a node.
 
+use application::Failure;
 use application::set_progress::{ProgressRequest, set_progress};
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::node::Progress;
 
@@ -25,7 +25,7 @@ impl ProgressArgs {
         let (state, node) = self
             .words
             .split_last()
-            .ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
+            .ok_or_else(|| Failure::invalid("a node is missing"))?;
         let progress = Progress::ALL
             .into_iter()
             // Parsed by hand: node and state are one list of words, because a node has one or two.
@@ -35,22 +35,17 @@ impl ProgressArgs {
                     .iter()
                     .map(|progress| progress.as_str())
                     .collect();
-                Failure::new(
-                    FailureKind::Invalid,
-                    format!(
-                        "`{state}` is not a progress state: expected one of {}",
-                        words.join(", ")
-                    ),
-                )
+                Failure::invalid(format!(
+                    "`{state}` is not a progress state: expected one of {}",
+                    words.join(", ")
+                ))
             })?;
         let request = ProgressRequest {
             node: node.to_vec(),
             progress,
         };
         let view = app.run(|ctx| set_progress(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             app.ui
                 .print_line(format!("{} is {}", view.path, view.progress));
         }

@@ -28,9 +28,7 @@ impl RateArgs {
             note: self.note.clone(),
         };
         let outcome = app.run(|ctx| self_rate(ctx, &request))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
-        } else {
+        if !app.ui.try_print_json(&outcome) {
             // The average is of this session: a trend matters more than a single score.
             let (score, all) = (outcome.score, outcome.ratings);
             app.ui.print_line(format!(

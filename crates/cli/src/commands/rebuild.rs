@@ -1,7 +1,7 @@
 //! `tl state rebuild`: rebuilds the state from the plan files.
 
+use application::Failure;
 use application::rebuild_state::{RebuildOutcome, rebuild_state};
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::node::Status;
 use domain::ports::{Clock, StoreFault};
@@ -35,8 +35,7 @@ impl RebuildArgs {
         {
             // Other people work on it. A foreign local state may be replaced, because it is only a
             // file that came with the clone; replacing this one would destroy theirs.
-            return Err(Failure::new(
-                FailureKind::Refused,
+            return Err(Failure::refused(
                 "the state is shared with others, and was not adopted here",
             )
             .with_step("tl state adopt")

@@ -33,9 +33,7 @@ impl ReconcileArgs {
         let report = project.run(app.ui, &|ctx| {
             reconcile_plan(ctx, self.doc.as_deref(), self.since.as_deref(), &repository)
         })?;
-        if app.ui.json {
-            app.ui.print_json(&report);
-        } else {
+        if !app.ui.try_print_json(&report) {
             app.ui.print_lines(&report.markdown);
         }
         Ok(if report.ok {

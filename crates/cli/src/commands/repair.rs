@@ -1,7 +1,7 @@
 //! `tl state repair`: repairs the state, and lists and restores quarantined states.
 
+use application::Failure;
 use application::repair_state::{RepairRequest, repair_state};
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::ports::{Clock, StoreFault};
 use domain::text::count_with_noun;
@@ -167,15 +167,11 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
     project.report_recoveries(app.ui, &finished);
     let cargo =
         store::load_quarantined_state(&project.layout, id).map_err(|fault| match fault {
-            StoreFault::Missing => Failure::new(
-                FailureKind::NotFound,
-                format!("`{id}` is not in quarantine"),
-            )
-            .with_step("tl state quarantine"),
-            StoreFault::Damaged { what } => Failure::new(
-                FailureKind::Refused,
-                format!("the quarantined state {id} cannot be restored: {what}"),
-            )
+            StoreFault::Missing => Failure::not_found(format!("`{id}` is not in quarantine"))
+                .with_step("tl state quarantine"),
+            StoreFault::Damaged { what } => Failure::refused(format!(
+                "the quarantined state {id} cannot be restored: {what}"
+            ))
             .with_step("tl state quarantine"),
             other => other.into(),
         })?;

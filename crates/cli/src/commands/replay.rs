@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use application::handle_host_event::{
     EventContext, EventOutcome, handle_host_event, touched_files, touched_plans,
 };
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure};
 use clap::Args;
 use domain::host_event::Host;
 use domain::ids::Principal;
@@ -53,7 +53,7 @@ struct ReplayedEvent {
 
 impl ReplayArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+        let invalid = |message: String| Failure::invalid(message);
         let words = Host::ALL.map(Host::as_str);
         let host = Host::from_word(&self.host).ok_or_else(|| {
             let near = nearest_words(&self.host, words, 1);
@@ -65,16 +65,11 @@ impl ReplayArgs {
                 .with_step(format!("hosts: {}", words.join(", ")))
         })?;
         let text = std::fs::read_to_string(&self.file).map_err(|error| {
-            Failure::new(
-                FailureKind::NotFound,
-                format!("cannot read `{}`: {error}", self.file.display()),
-            )
+            Failure::not_found(format!("cannot read `{}`: {error}", self.file.display()))
         })?;
         let project = app.find_project()?;
         let replayed = replay_recorded_events(&project, host, &text)?;
-        if app.ui.json {
-            app.ui.print_json(&replayed);
-        } else {
+        if !app.ui.try_print_json(&replayed) {
             replayed.iter().for_each(|one| print_event(app, one));
         }
         Ok(ExitCode::Done)
@@ -86,12 +81,8 @@ fn replay_recorded_events(
     host: Host,
     text: &str,
 ) -> Result<Vec<ReplayedEvent>, Failure> {
-    let unreachable = |error| {
-        Failure::new(
-            FailureKind::Unavailable,
-            format!("cannot open `{}`: {error}", project.root.display()),
-        )
-    };
+    let unreachable =
+        |error| Failure::unavailable(format!("cannot open `{}`: {error}", project.root.display()));
     // One copy for all lines: later events see the session memory of earlier ones, as in reality.
     let store = store::copy_in_memory(&project.layout, project.settings.storage)?;
     let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
@@ -104,9 +95,7 @@ fn replay_recorded_events(
         .filter(|(_, line)| !line.trim().is_empty())
     {
         let line_number = index + 1;
-        let broken = |what: String| {
-            Failure::new(FailureKind::Invalid, format!("line {line_number}: {what}"))
-        };
+        let broken = |what: String| Failure::invalid(format!("line {line_number}: {what}"));
         let value: Value = serde_json::from_str(line).map_err(|error| broken(error.to_string()))?;
         // Copilot's payloads do not name their event; it is an argument of the hook there, so a
         // recording has to add it.

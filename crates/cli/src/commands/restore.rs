@@ -36,8 +36,7 @@ impl RestoreArgs {
             parent: None,
         });
         let outcome = app.run(|ctx| restore_version(ctx, &self.words, replaces.as_ref()))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         app.ui.print_line(format_args!(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use domain::ports::{Clock, StoreFault};
 use domain::settings::Storage;
@@ -47,11 +47,9 @@ impl RestoreBackupArgs {
         let cargo = store::read_backup_file(&self.file).map_err(|fault| match fault {
             // It is the backup file that is damaged, not the state: there is nothing to repair.
             StoreFault::Damaged { what } => {
-                Failure::new(FailureKind::Invalid, format!("not a complete backup: {what}"))
+                Failure::invalid(format!("not a complete backup: {what}"))
             }
-            StoreFault::Newer { found, known } => Failure::new(
-                FailureKind::Invalid,
-                format!("the backup was written by a newer version (format {found}, this program supports {known})"),
+            StoreFault::Newer { found, known } => Failure::invalid(format!("the backup was written by a newer version (format {found}, this program supports {known})"),
             )
             .with_step("install a newer version of tl"),
             other => other.into(),
@@ -119,7 +117,7 @@ impl RestoreBackupArgs {
         if self.yes {
             return Ok(());
         }
-        let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
+        let refuse = |what: &str| Failure::refused(what.to_owned());
         if !is_at_terminal() {
             return Err(refuse("restoring a state needs a person's decision")
                 .with_step("run `tl state restore` in a terminal")

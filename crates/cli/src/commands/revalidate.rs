@@ -1,9 +1,9 @@
 //! `tl revalidate`: reviews stale plans and keeps them.
 
+use application::Failure;
 use application::revalidate::{
     KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review_all, review_one,
 };
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::expected_version::ExpectedVersions;
@@ -49,17 +49,13 @@ impl RevalidateArgs {
         match (self.all, self.keep) {
             (false, false) => {
                 let view = app.run(|ctx| review_one(ctx, &self.node))?;
-                if app.ui.json {
-                    app.ui.print_json(&view);
-                } else {
+                if !app.ui.try_print_json(&view) {
                     print_stale(app.ui, &view);
                 }
             }
             (true, false) => {
                 let views = app.run(|ctx| review_all(ctx, &self.node))?;
-                if app.ui.json {
-                    app.ui.print_json(&views);
-                } else {
+                if !app.ui.try_print_json(&views) {
                     views.iter().for_each(|view| print_stale(app.ui, view));
                     app.ui.print_message(format_args!(
                         "{} to revalidate",
@@ -111,10 +107,10 @@ fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failu
     print_stale(ui, &view);
     // A missing or unreadable file has no version that a decision could be bound to.
     let Some(version) = view.version_hash else {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("`{}` has no text to keep", view.path),
-        ));
+        return Err(Failure::refused(format!(
+            "`{}` has no text to keep",
+            view.path
+        )));
     };
     ui.print_message(format_args!(
         "Keep {} at {}? [y/N]",
@@ -122,7 +118,7 @@ fn confirm_keeping(app: &App, node: &[String]) -> Result<ExpectedVersions, Failu
         version.short_hex()
     ));
     if !crate::settings::read_yes_or_no() {
-        return Err(Failure::new(FailureKind::Refused, "not kept"));
+        return Err(Failure::refused("not kept"));
     }
     Ok(ExpectedVersions {
         version: version.into(),
@@ -161,13 +157,10 @@ fn print_kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         0 => Ok(ExitCode::Done),
         // The outcome is printed already; a second JSON document would break the caller's parser.
         _ if ui.json => Ok(ExitCode::Failed),
-        number => Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "{} cannot be kept",
-                count_with_noun(number, "plan", "plans")
-            ),
-        )),
+        number => Err(Failure::refused(format!(
+            "{} cannot be kept",
+            count_with_noun(number, "plan", "plans")
+        ))),
     }
 }
 

@@ -1,12 +1,12 @@
 //! `tl review`: quality reviews with checks, verdicts and a bounded number of iterations.
 
+use application::Failure;
 use application::reviews::accept::accept_finding;
 use application::reviews::add::{CheckRequest, add_check};
 use application::reviews::conclude::conclude_iteration;
 use application::reviews::judge::{VerdictRequest, record_verdict};
 use application::reviews::status::{list_escalated, show_review};
 use application::reviews::{ItemOutcome, ReviewView};
-use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::ids::Principal;
 use domain::review::{
@@ -151,9 +151,7 @@ impl ReviewArgs {
             }
             ReviewCommand::Status { of } => {
                 let view = app.run(|ctx| show_review(ctx, of.of.as_deref()))?;
-                if app.ui.json {
-                    app.ui.print_json(&view);
-                } else {
+                if !app.ui.try_print_json(&view) {
                     print_review(app, &view);
                 }
                 Ok(ExitCode::Done)
@@ -175,9 +173,7 @@ impl ReviewArgs {
                         ExitCode::Findings
                     }
                 };
-                if app.ui.json {
-                    app.ui.print_json(&outcome);
-                } else {
+                if !app.ui.try_print_json(&outcome) {
                     app.ui.print_line(render_conclusion(&outcome.concluded));
                 }
                 Ok(code)
@@ -187,9 +183,7 @@ impl ReviewArgs {
 }
 
 fn print_item_outcome(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failure> {
-    if app.ui.json {
-        app.ui.print_json(outcome);
-    } else {
+    if !app.ui.try_print_json(outcome) {
         app.ui.print_line(line);
         app.ui.print_message(styled(
             DIM,
@@ -239,7 +233,7 @@ fn parse_severity(word: &str) -> Result<CheckSeverity, Failure> {
         .find(|severity| severity.as_str().eq_ignore_ascii_case(word))
         .ok_or_else(|| {
             let what = format!("`{word}` is not a severity: expected one of MUST, SHOULD, COULD");
-            Failure::new(FailureKind::Invalid, what)
+            Failure::invalid(what)
         })
 }
 
@@ -249,10 +243,9 @@ fn parse_verdict(word: &str, finding: &str) -> Result<CheckVerdict, Failure> {
         "fail" => Ok(CheckVerdict::Fail {
             finding: finding.to_owned(),
         }),
-        _ => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("`{word}` is not a verdict: expected `pass` or `fail`"),
-        )),
+        _ => Err(Failure::invalid(format!(
+            "`{word}` is not a verdict: expected `pass` or `fail`"
+        ))),
     }
 }
 
@@ -313,8 +306,7 @@ fn print_item(app: &App, item: &ReviewItem) {
 
 fn print_escalated(app: &App) -> Result<ExitCode, Failure> {
     let items = app.run(list_escalated)?;
-    if app.ui.json {
-        app.ui.print_json(&items);
+    if app.ui.try_print_json(&items) {
         return Ok(ExitCode::Done);
     }
     if items.is_empty() {

@@ -19,8 +19,7 @@ pub(crate) struct ScanArgs {}
 impl ScanArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(scan_hierarchy)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {

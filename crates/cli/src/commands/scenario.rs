@@ -46,9 +46,7 @@ impl ScenarioArgs {
                 app.run(|ctx| finish_scenario(ctx, &words(scenario)))?
             }
         };
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             print_scenarios(app, &view);
         }
         Ok(ExitCode::Done)

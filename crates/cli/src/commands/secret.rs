@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::{Args, Subcommand};
 use domain::ports::Clock as _;
 use domain::secrets::SecretCount;
@@ -92,7 +92,7 @@ fn scan_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
 fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     project.refuse_on_replica()?;
     let (layout, storage) = (&project.layout, project.settings.storage);
-    let refuse = |what: String| Failure::new(FailureKind::Refused, what);
+    let refuse = |what: String| Failure::refused(what);
     // Rewriting changes hashes that other machines have recorded as known; alone on one machine it
     // is safe.
     if storage == Storage::Postgres {
@@ -138,11 +138,10 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     // It takes the lock itself and scans again under it: the answer to the question took a while.
     let Some(purged) = purge_secrets(layout, storage, acting_principal(), SystemClock.now())?
     else {
-        return Err(Failure::new(
-            FailureKind::Conflict,
-            "the history was purged by another process meanwhile",
-        )
-        .with_step("tl state secret scan"));
+        return Err(
+            Failure::conflict("the history was purged by another process meanwhile")
+                .with_step("tl state secret scan"),
+        );
     };
     // The rewritten history has other hashes. A person has just confirmed it, so it becomes the
     // known one; otherwise every later command would warn of a changed history.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use domain::settings::Storage;
 use mcp::protocol::http_router;
@@ -91,8 +91,7 @@ impl ServeArgs {
         // Checked before anything is opened: the plans must not be readable by the network for a
         // moment.
         if self.no_token && beyond_this_machine {
-            return Err(Failure::new(
-                FailureKind::Refused,
+            return Err(Failure::refused(
                 "a server that other machines can reach requires a token",
             )
             .with_step("omit --no-token, or listen on 127.0.0.1"));
@@ -167,8 +166,7 @@ impl ServeArgs {
             |address| self.announce_server(app, address, token, decides),
         )
         .map_err(|message| {
-            Failure::new(FailureKind::Unavailable, message)
-                .with_step("tl serve --port 0   # use any free port")
+            Failure::unavailable(message).with_step("tl serve --port 0   # use any free port")
         })?;
         Ok(ExitCode::Done)
     }
@@ -211,8 +209,7 @@ fn print_addresses(app: &App, address: SocketAddr, ready: &ServerAddresses, open
             styled(WARN, "warning")
         ));
     }
-    if app.ui.json {
-        app.ui.print_json(ready);
+    if app.ui.try_print_json(ready) {
         return;
     }
     app.ui.print_line(styled(BOLD, &ready.dashboard));

@@ -54,9 +54,7 @@ impl SessionArgs {
             }
             SessionCommand::Show { stamp } => {
                 let detail = app.run(|ctx| show_session(ctx, stamp.as_deref()))?;
-                if app.ui.json {
-                    app.ui.print_json(&detail);
-                } else {
+                if !app.ui.try_print_json(&detail) {
                     print_session_line(app, &detail.session);
                     let log = detail.log.join("\n");
                     // The session file contains the log and more; without the file the log is what
@@ -67,9 +65,7 @@ impl SessionArgs {
             }
             SessionCommand::Archive { stamp } => {
                 let outcome = app.run(|ctx| archive_session(ctx, stamp.as_deref()))?;
-                if app.ui.json {
-                    app.ui.print_json(&outcome);
-                } else {
+                if !app.ui.try_print_json(&outcome) {
                     app.ui.print_line(format!(
                         "session {} is archived: {}",
                         outcome.session, outcome.archive

@@ -16,8 +16,7 @@ pub(crate) struct ThinkBackArgs {}
 impl ThinkBackArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(think_back)?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {

@@ -124,18 +124,14 @@ impl TickArgs {
         match app.run(begin_tick)? {
             NextTick::Run { tick, from_action } => {
                 let next = json!({ "tick": tick, "resumes_at_action": from_action });
-                if app.ui.json {
-                    app.ui.print_json(&next);
-                } else {
+                if !app.ui.try_print_json(&next) {
                     app.ui.print_line(format_args!(
                         "tick {tick} has a plan that was not completed: it resumes at action {from_action}"
                     ));
                 }
             }
             NextTick::Ask(question) if self.show_prompt => {
-                if app.ui.json {
-                    app.ui.print_json(&question);
-                } else {
+                if !app.ui.try_print_json(&question) {
                     app.ui.print_lines(&question.prompt);
                 }
             }
@@ -154,9 +150,7 @@ impl TickArgs {
                 let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 // A dry run changes nothing in the story, but its model calls cost money and count
                 // as spending.
-                if app.ui.json {
-                    app.ui.print_json(&plan);
-                } else {
+                if !app.ui.try_print_json(&plan) {
                     app.ui
                         .print_lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
                 }
@@ -209,11 +203,8 @@ fn request_plan<T>(
                 // Ctrl-C is not a failure of the tick: it must not count towards parking it.
                 if unanswered.cancelled {
                     app.run(|ctx| record_spending(ctx, &answer.spent))?;
-                    return Err(Failure::new(
-                        FailureKind::Unavailable,
-                        "cancelled; the story is unchanged",
-                    )
-                    .with_step("tl story tick"));
+                    return Err(Failure::unavailable("cancelled; the story is unchanged")
+                        .with_step("tl story tick"));
                 }
                 return Ok(Err((answer, unanswered.failure.message)));
             }
@@ -241,9 +232,7 @@ fn request_plan<T>(
 }
 
 fn print_outcomes(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
-    if app.ui.json {
-        app.ui.print_json(&outcomes);
-    } else {
+    if !app.ui.try_print_json(&outcomes) {
         outcomes
             .iter()
             .for_each(|outcome| print_outcome(app, outcome));

@@ -133,9 +133,7 @@ impl TokenArgs {
             }
             TokenCommand::List => {
                 let tokens = app.run(list_tokens)?;
-                if app.ui.json {
-                    app.ui.print_json(&tokens);
-                } else {
+                if !app.ui.try_print_json(&tokens) {
                     tokens
                         .iter()
                         .for_each(|token| app.ui.print_line(render_token(token)));
@@ -147,17 +145,13 @@ impl TokenArgs {
             }
             TokenCommand::Revoke { id } => {
                 let token = app.run(|ctx| revoke_token(ctx, *id))?;
-                if app.ui.json {
-                    app.ui.print_json(&token);
-                } else {
+                if !app.ui.try_print_json(&token) {
                     app.ui.print_line(render_token(&token));
                 }
             }
             TokenCommand::Audit { limit } => {
                 let lines = app.run(|ctx| list_audit_log(ctx, *limit))?;
-                if app.ui.json {
-                    app.ui.print_json(&lines);
-                } else {
+                if !app.ui.try_print_json(&lines) {
                     lines
                         .iter()
                         .for_each(|line| app.ui.print_line(render_audit_line(line)));
@@ -169,8 +163,7 @@ impl TokenArgs {
 }
 
 fn print_created(app: &App, given: CreatedToken) {
-    if app.ui.json {
-        app.ui.print_json(&given);
+    if app.ui.try_print_json(&given) {
         return;
     }
     // Only the secret on stdout, so that it can be piped into a password manager.

@@ -24,8 +24,7 @@ pub(crate) struct TraceArgs {
 impl TraceArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| trace_stamp(ctx, &self.stamp))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         let title = |text: &str| app.ui.print_line(styled(BOLD, text));

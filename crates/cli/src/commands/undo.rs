@@ -39,8 +39,7 @@ impl UndoArgs {
             (None, None) => UndoTarget::Newest,
         };
         let outcome = app.run(|ctx| undo_operations(ctx, target))?;
-        if app.ui.json {
-            app.ui.print_json(&outcome);
+        if app.ui.try_print_json(&outcome) {
             return Ok(ExitCode::Done);
         }
         for operation in &outcome.undone {

@@ -1,6 +1,6 @@
 //! `tl host uninstall`: removes our entries from the settings of agent hosts.
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use clap::Args;
 use serde::Serialize;
 use store::DiskFiles;
@@ -51,26 +51,21 @@ impl UninstallArgs {
         // No `auto` here: removing from a host that happens to be detected should be said
         // explicitly.
         let HostChoice::Named(hosts) = parse_host_choice(&named, false)? else {
-            return Err(Failure::new(FailureKind::Invalid, "which hosts?")
-                .with_step("tl host uninstall all"));
+            return Err(Failure::invalid("which hosts?").with_step("tl host uninstall all"));
         };
         let root = app.find_project()?.root;
         let disk = DiskFiles::open(&root).map_err(|error| {
-            Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot open `{}`: {error}", root.display()),
-            )
+            Failure::unavailable(format!("cannot open `{}`: {error}", root.display()))
         })?;
         let mut changes = plan_uninstall(&disk, &hosts)?;
         apply_changes(&disk, &mut changes)?;
-        if app.ui.json {
-            app.ui.print_json(&UninstallOutcome {
-                success: true,
-                project: root.display().to_string(),
-                hosts: changes,
-            });
-        } else {
-            print_changes(app.ui, &changes);
+        let outcome = UninstallOutcome {
+            success: true,
+            project: root.display().to_string(),
+            hosts: changes,
+        };
+        if !app.ui.try_print_json(&outcome) {
+            print_changes(app.ui, &outcome.hosts);
         }
         Ok(ExitCode::Done)
     }

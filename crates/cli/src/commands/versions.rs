@@ -22,8 +22,7 @@ pub(crate) struct VersionsArgs {
 impl VersionsArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| list_versions(ctx, &self.node.node))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
+        if app.ui.try_print_json(&view) {
             return Ok(ExitCode::Done);
         }
         for version in &view.versions {

@@ -39,9 +39,7 @@ pub(crate) struct WaitArgs {
 impl WaitArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| self.wait_for_decision(ctx))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             app.ui.print_line(format_args!(
                 "{}  {}",
                 styled(BOLD, &view.path),

@@ -22,9 +22,7 @@ pub(crate) struct WhyArgs {
 impl WhyArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = app.run(|ctx| explain_status(ctx, &self.node.node))?;
-        if app.ui.json {
-            app.ui.print_json(&view);
-        } else {
+        if !app.ui.try_print_json(&view) {
             print_explanation(app.ui, &view);
         }
         Ok(ExitCode::Done)

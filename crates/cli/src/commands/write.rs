@@ -1,11 +1,11 @@
 //! `tl story write`: generates a scene from its blueprint, step by step.
 
+use application::Failure;
 use application::generation::advance::{
     NextGenerationStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
 };
 use application::generation::start_generation::{next_unwritten_scene, start_generation};
 use application::generation::view::GenerationView;
-use application::{Failure, FailureKind};
 use clap::Args;
 use domain::generation::{FindingSeverity, GenerationStatus};
 use domain::text::count_with_noun;
@@ -134,7 +134,7 @@ fn answer_step(
         }
         Err(unanswered) if unanswered.cancelled => {
             let what = "cancelled; the step can be resumed".to_owned();
-            return Err(Failure::new(FailureKind::Unavailable, what)
+            return Err(Failure::unavailable(what)
                 .with_step(format!("tl story generation resume {}", question.scene)));
         }
         Err(unanswered) => {
@@ -160,8 +160,7 @@ fn finish_generation(app: &App, generation: &GenerationView) -> ExitCode {
 
 /// Prints the status of a generation.
 pub(super) fn print_generation(app: &App, generation: &GenerationView) {
-    if app.ui.json {
-        app.ui.print_json(&json!(generation));
+    if app.ui.try_print_json(&json!(generation)) {
         return;
     }
     let style = match generation.status {

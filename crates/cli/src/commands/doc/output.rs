@@ -18,9 +18,7 @@ pub(super) fn print_document(
 ) -> Result<ExitCode, Failure> {
     if let Some(id) = entity {
         let value = app.run(|ctx| show::show_entity(ctx, document, id))?;
-        if app.ui.json {
-            app.ui.print_json(&value);
-        } else {
+        if !app.ui.try_print_json(&value) {
             let text = serde_json::to_string_pretty(&value).unwrap_or_default();
             app.ui.print_lines(&text);
         }
@@ -41,8 +39,7 @@ pub(super) fn print_document(
 /// Prints the list of documents.
 pub(super) fn print_documents(app: &App) -> Result<ExitCode, Failure> {
     let documents = app.run(show::list_documents)?;
-    if app.ui.json {
-        app.ui.print_json(&documents);
+    if app.ui.try_print_json(&documents) {
         return Ok(ExitCode::Done);
     }
     if documents.is_empty() {
@@ -74,8 +71,7 @@ pub(super) fn print_documents(app: &App) -> Result<ExitCode, Failure> {
 
 /// Prints the comparison of two documents.
 pub(super) fn print_comparison(app: &App, found: &Comparison) -> Result<ExitCode, Failure> {
-    if app.ui.json {
-        app.ui.print_json(found);
+    if app.ui.try_print_json(found) {
         return Ok(ExitCode::Done);
     }
     if found.changes.is_empty() && found.diff.hunks.is_empty() {

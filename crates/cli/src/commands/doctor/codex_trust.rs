@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use application::{Failure, FailureKind};
+use application::Failure;
 use domain::host_event::Host;
 use domain::text::count_with_noun;
 use hosts::host_spec;
@@ -184,22 +184,13 @@ pub(super) fn trust_project_hooks(ui: Ui, disk: &DiskFiles) -> Result<(), Failur
     let root = disk.root();
     let lines = own_command_lines(disk)?;
     let program = find_on_path("codex").ok_or_else(|| {
-        Failure::new(
-            FailureKind::NotFound,
-            "codex is not on your PATH, and only codex can record what it trusts",
-        )
+        Failure::not_found("codex is not on your PATH, and only codex can record what it trusts")
     })?;
-    let cannot = |why: String| {
-        Failure::new(
-            FailureKind::Unavailable,
-            format!("codex could not be asked: {why}"),
-        )
-    };
+    let cannot = |why: String| Failure::unavailable(format!("codex could not be asked: {why}"));
     let mut codex = CodexClient::start_server(&program, root).map_err(cannot)?;
     let listed = codex.list_hooks(root).map_err(cannot)?;
     if listed.is_empty() {
-        return Err(Failure::new(
-            FailureKind::Refused,
+        return Err(Failure::refused(
             "Codex does not list the hooks, because it does not trust this folder yet",
         )
         .with_step("codex   # in this folder, and trust it")
@@ -261,11 +252,10 @@ fn own_command_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let ours: Option<(String, InstalledHooks)> =
         text.and_then(|text| find_installed(Host::Codex, &text).map(|found| (text, found)));
     let Some((text, ours)) = ours else {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            format!("there are no Throughline hooks in {path}"),
-        )
-        .with_step("tl init --host codex"));
+        return Err(
+            Failure::not_found(format!("there are no Throughline hooks in {path}"))
+                .with_step("tl init --host codex"),
+        );
     };
     let program = &ours.setup.program;
     // The program is checked as well as the line: the line is what we would write for any program
@@ -281,9 +271,7 @@ fn own_command_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     if current != Some(Ok(FileOutcome::Text(text)))
         || !file.is_some_and(|file| may_run_program(&file))
     {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!(
+        return Err(Failure::refused(format!(
                 "the hooks in {path} differ from what this program would write, so Codex is not asked to trust them"
             ),
         )
