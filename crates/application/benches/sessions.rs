@@ -103,7 +103,7 @@ fn recall(bencher: Bencher<'_, '_>, query: &str) {
     let request = RecallRequest {
         query: query.to_owned(),
         shelf: None,
-        most: 10,
+        limit: 10,
     };
     bencher.bench_local(|| world.run(|ctx| recall_mems(ctx, &request)));
 }

@@ -133,7 +133,7 @@ fn memory_search_over_100_000_entries(bencher: Bencher<'_, '_>) {
         let request = SearchMemoryRequest {
             query,
             kinds: Vec::new(),
-            most: 10,
+            limit: 10,
             nearest: Vec::new(),
         };
         search_stored(&*state, &request).expect("found").len()
@@ -180,7 +180,7 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
         );
         let mut request = SearchMemoryRequest {
             query,
-            most: 10,
+            limit: 10,
             ..SearchMemoryRequest::default()
         };
         let found = file.find_nearest(&vector(), &request.kind_words(), request.search_depth());

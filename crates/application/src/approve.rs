@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::{observe_node, with_observed_node_files};
 use crate::precise_cascade::digest_relied_sections;
@@ -213,7 +213,7 @@ pub(crate) fn refuse_unavailable(ctx: &Context<'_>, node: &Node) -> Result<(), F
         "`{path}` cannot be read now: {why}; nothing was decided about `{}`",
         node.alias
     );
-    Err(Failure::new(FailureKind::Unavailable, what)
+    Err(Failure::unavailable(what)
         .with_step("try again")
         .with_step("tl check"))
 }
@@ -236,11 +236,9 @@ fn refuse_cyclic_needs(
     });
     match circle {
         None => Ok(()),
-        Some(problem) => Err(
-            Failure::new(FailureKind::Refused, problem.to_string()).with_step(format!(
-                "change `needs` in {}",
-                node.path.as_deref().unwrap_or("the plan")
-            )),
-        ),
+        Some(problem) => Err(Failure::refused(problem.to_string()).with_step(format!(
+            "change `needs` in {}",
+            node.path.as_deref().unwrap_or("the plan")
+        ))),
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{with_observed_node_files, write_backup};
 
@@ -40,10 +40,7 @@ pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcom
             write_backup(ctx, &*tx, &node, "asked for", now)
         })?;
         let Some(fact) = written else {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("`{path}` has no text to keep"),
-            ));
+            return Err(Failure::refused(format!("`{path}` has no text to keep")));
         };
         let Fact::BackupWritten {
             version,
@@ -51,10 +48,7 @@ pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcom
             ..
         } = &fact
         else {
-            return Err(Failure::new(
-                FailureKind::Internal,
-                "a backup was not recorded as one",
-            ));
+            return Err(Failure::internal("a backup was not recorded as one"));
         };
         let (version_hash, backup) = (*version, backup.clone());
         let mut operation = ctx.new_operation(Verb::Backup, format!("back up {path}"));

@@ -5,7 +5,7 @@ use domain::ports::{Snapshot, StoreFault};
 use domain::version::pick_version;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::list_versions::load_version_entries;
 use crate::locate::load_node;
 use crate::observe::observe_node;
@@ -22,10 +22,9 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
         [] => "-1",
         [one] => one.as_str(),
         [_, extra, ..] => {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!("unexpected argument `{extra}` after the version"),
-            ));
+            return Err(Failure::invalid(format!(
+                "unexpected argument `{extra}` after the version"
+            )));
         }
     };
     let node = load_node(&*seen.state, seen.id)?;

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::handle_host_event::override_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{observe_node, with_recorded_node};
@@ -92,7 +92,7 @@ pub fn add_evidence(
 
 /// Checks a declaration: not empty, and all paths inside the project.
 fn check_declaration(ctx: &Context<'_>, asks: &ProofCheck) -> Result<(), Failure> {
-    let invalid = |what: String| Err(Failure::new(FailureKind::Invalid, what));
+    let invalid = |what: String| Err(Failure::invalid(what));
     let paths: Vec<&String> = match asks {
         ProofCheck::Command { run, inputs } => {
             if run.first().is_none_or(|program| program.trim().is_empty()) {
@@ -145,14 +145,13 @@ pub fn run_evidence(
         )
     };
     if declared.proofs.is_empty() {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            format!("nothing is declared that would prove `{path}`"),
-        )
-        .with_step(format!(
-            "tl evidence add {path} -- cargo test   # a command that must end with 0"
-        ))
-        .with_step(format!("tl evidence add {path} --file docs/report.md")));
+        return Err(
+            Failure::not_found(format!("nothing is declared that would prove `{path}`"))
+                .with_step(format!(
+                    "tl evidence add {path} -- cargo test   # a command that must end with 0"
+                ))
+                .with_step(format!("tl evidence add {path} --file docs/report.md")),
+        );
     }
     let mut results = Vec::new();
     for proof in &declared.proofs {
@@ -206,11 +205,8 @@ fn run_proof(
     let (passed, exit_code, output) = match asks {
         ProofCheck::Command { run, .. } => {
             let ran = ctx.commands.run_command(run, most)?.ok_or_else(|| {
-                Failure::new(
-                    FailureKind::Refused,
-                    "commands cannot be run through this connection",
-                )
-                .with_step(format!("tl evidence run {node}   # at the machine itself"))
+                Failure::refused("commands cannot be run through this connection")
+                    .with_step(format!("tl evidence run {node}   # at the machine itself"))
             })?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
         }
@@ -344,7 +340,7 @@ pub(crate) fn refuse_unproved(
     if state.load_note(&override_key("done", &path))?.is_some() {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Refused, why)
+    Err(Failure::refused(why)
         .with_step(format!("tl evidence run {path}"))
         .with_step(format!("tl evidence show {path}"))
         .with_step(format!(

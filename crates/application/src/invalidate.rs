@@ -8,7 +8,7 @@ use domain::revalidation::condemnation_fact;
 
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::with_observed_node_files;
 use crate::status_cascade::cascade_statuses;
@@ -34,8 +34,7 @@ pub fn invalidate_node(
 ) -> Result<CascadeView, Failure> {
     let reason = request.reason.trim();
     if reason.is_empty() {
-        return Err(Failure::new(
-            FailureKind::Invalid,
+        return Err(Failure::invalid(
             "a reason is needed: it is what everyone below will see",
         ));
     }

@@ -24,7 +24,7 @@ use crate::claim_node;
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
 use crate::evidence::find_blocking_proof;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
 use crate::locate::{
     find_node, load_ancestors, load_node, load_node_path, load_with_ancestors, reject_extra_words,
@@ -105,11 +105,9 @@ fn enter_node(
     // Refused on entry rather than at the first edit: by then the agent would have planned its work
     // there.
     if let Some(held) = claim_node::find_holder(ctx, &*tx, &node)? {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("`{path}` is claimed by {}", held.describe_holder()),
-        )
-        .with_step("tl next   # unclaimed work"));
+        let holder = held.describe_holder();
+        return Err(Failure::refused(format!("`{path}` is claimed by {holder}"))
+            .with_step("tl next   # unclaimed work"));
     }
     let focus = load_focus(&*tx, &ctx.session)?;
     let tree = load_with_ancestors(&*tx, vec![node.id])?;
@@ -300,7 +298,7 @@ pub(crate) fn is_agent_host(actor: &Principal) -> bool {
 
 /// Builds the refusal of a move.
 fn move_failure(refused: &MoveRefused) -> Failure {
-    let failure = Failure::new(FailureKind::Refused, refused.to_string());
+    let failure = Failure::refused(refused.to_string());
     match refused {
         MoveRefused::Nowhere => failure
             .with_step("tl focus enter NODE")

@@ -7,7 +7,7 @@ use domain::suggest::nearest_words;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::handle_host_event::override_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::with_recorded_node;
@@ -43,11 +43,8 @@ pub fn override_gate(
             .first()
             .map(|near| format!("; did you mean `{near}`?"))
             .unwrap_or_default();
-        Failure::new(
-            FailureKind::Invalid,
-            format!("there is no gate `{}`{hint}", request.gate),
-        )
-        .with_step(format!("gates: {}", names.join(", ")))
+        Failure::invalid(format!("there is no gate `{}`{hint}", request.gate))
+            .with_step(format!("gates: {}", names.join(", ")))
     })?;
     if gate.name == "decisions" {
         return Err(Failure::new(
@@ -57,25 +54,18 @@ pub fn override_gate(
         .with_step("tl approve NODE"));
     }
     if gate.name == "frozen" {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            "a frozen plan document cannot be changed",
-        )
-        .with_step("tl doc revise   # a new revision that starts from it"));
+        return Err(Failure::refused("a frozen plan document cannot be changed")
+            .with_step("tl doc revise   # a new revision that starts from it"));
     }
     // An agent that could override its own gates would have none.
     if !ctx.actor.is_human() {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            "a gate is overridden by a person, at a terminal",
-        )
-        .with_step("ask the person who works with you"));
+        return Err(
+            Failure::refused("a gate is overridden by a person, at a terminal")
+                .with_step("ask the person who works with you"),
+        );
     }
     if request.reason.trim().is_empty() {
-        return Err(
-            Failure::new(FailureKind::Invalid, "an override needs a reason")
-                .with_step("--reason \"…\""),
-        );
+        return Err(Failure::invalid("an override needs a reason").with_step("--reason \"…\""));
     }
     with_recorded_node(ctx, &request.node, |tx, id, rest| {
         reject_extra_words(rest)?;

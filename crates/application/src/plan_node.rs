@@ -14,7 +14,7 @@ use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::{LookupError, load_ancestors, resolve_node};
 use crate::observe::observe_tree;
 use crate::views::describe_cause;
@@ -114,7 +114,7 @@ pub(crate) fn locate_target<'a, 't>(
     };
     let wanted = level
         .read_alias(id)
-        .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+        .map_err(|error| Failure::invalid(error.to_string()))?;
     let under = match under {
         None => None,
         Some(name) => Some(resolve_parent_argument(ctx, state, level, &name)?),
@@ -259,13 +259,10 @@ fn find_level<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Lev
                 .first()
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();
-            Failure::new(
-                FailureKind::Invalid,
-                format!(
-                    "no level `{kind}`: expected one of {}{hint}",
-                    names.join(", ")
-                ),
-            )
+            Failure::invalid(format!(
+                "no level `{kind}`: expected one of {}{hint}",
+                names.join(", ")
+            ))
             .with_step("tl plan   # shows what can be planned")
         })
 }
@@ -319,13 +316,10 @@ fn find_parent<'t>(
         // In profiles where an alias contains the parent's number, a contradiction is more likely a
         // typing error than an intention.
         if !number_fits(parent) {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!(
-                    "`{}` does not belong to `{}`: its number says otherwise",
-                    wanted.alias, parent.alias
-                ),
-            ));
+            return Err(Failure::invalid(format!(
+                "`{}` does not belong to `{}`: its number says otherwise",
+                wanted.alias, parent.alias
+            )));
         }
         return Ok(tree.get(parent.id));
     }
@@ -380,7 +374,7 @@ fn ambiguous_parent_failure(level: &Level, wanted: &ReadAlias, names: &[String])
         wanted.alias,
         names.join(", ")
     );
-    let failure = Failure::new(FailureKind::Invalid, what);
+    let failure = Failure::invalid(what);
     names.iter().fold(failure, |failure, name| {
         failure.with_step(format!(
             "tl plan {} {} --under {name}",
@@ -406,13 +400,10 @@ fn missing_parent_failure(
         .clone()
         .map(|alias| format!("`{alias}`"))
         .unwrap_or_else(|| format!("there is no {above} yet, and it"));
-    let failure = Failure::new(
-        FailureKind::Refused,
-        format!(
-            "cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)",
-            wanted.alias
-        ),
-    );
+    let failure = Failure::refused(format!(
+        "cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)",
+        wanted.alias
+    ));
     let id = alias.unwrap_or_else(|| "1".to_owned());
     let approve = approval_next_step(&format!("{above} {id}"), ctx.policy.approval, &ctx.actor);
     failure
@@ -433,14 +424,11 @@ fn unapproved_parent_failure(
     let why = describe_cause(state, parent)?
         .map(|why| format!(" ({why})"))
         .unwrap_or_default();
-    let mut failure = Failure::new(
-        FailureKind::Refused,
-        format!(
-            "cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}",
-            wanted.alias,
-            parent.status()
-        ),
-    );
+    let mut failure = Failure::refused(format!(
+        "cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}",
+        wanted.alias,
+        parent.status()
+    ));
     if let Some(file) = &parent.path {
         failure = failure.with_step(format!("review {file}"));
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::absent_nodes::find_absent_by_name;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::list_versions::load_version_entries;
 use crate::locate::{load_node, load_node_path, load_parent};
@@ -56,8 +56,7 @@ pub fn restore_version(
     let restored = with_observed_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
         let [selector] = rest else {
             let name = words.join(" ");
-            return Err(Failure::new(
-                FailureKind::Invalid,
+            return Err(Failure::invalid(
                 "expected one version: -1, the first digits of a hash, or a time",
             )
             .with_step(format!("tl versions {name}")));
@@ -70,10 +69,10 @@ pub fn restore_version(
         let version = pick_version(&node.alias, &entries, selector)?.version.hash;
         // An error rather than a silent success: the person meant another version.
         if node.content.version_hash() == Some(version) {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("`{}` is that version already", node.alias),
-            ));
+            return Err(Failure::refused(format!(
+                "`{}` is that version already",
+                node.alias
+            )));
         }
         ctx.with_planned_files(planned, |ctx| restore_text(ctx, planned, tx, id, version))
     });
@@ -150,10 +149,7 @@ fn restore_text(
     let node = load_node(&*tx, id)?;
     let path = load_node_path(&*tx, &node)?;
     let Some(file) = node.path.clone() else {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("`{path}` has no file to restore"),
-        ));
+        return Err(Failure::refused(format!("`{path}` has no file to restore")));
     };
     // A plan document's file can be reached by this way too, around the commands that guard it.
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;

@@ -11,7 +11,7 @@ use domain::token::{AuditEntry, NewToken, Token, TokenState, cookie_value, secre
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::move_focus::is_agent_host;
 
 /// Request of [`create_token`].
@@ -92,8 +92,7 @@ fn open_token_store<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn TokenStore + 'c>
     // Neither a `json` store nor a replica has tokens: they belong to the database that the servers
     // use.
     ctx.store.token_store().ok_or_else(|| {
-        Failure::new(
-            FailureKind::Refused,
+        Failure::refused(
             "there is no token store here: tokens are in the database, on the machine that has it",
         )
         .with_step("tl state move --to sqlite        # from storage = \"json\"")
@@ -107,11 +106,10 @@ fn require_person(ctx: &Context<'_>) -> Result<(), Failure> {
     if !is_agent_host(&ctx.actor) {
         return Ok(());
     }
-    Err(Failure::new(
-        FailureKind::Refused,
-        "tokens are created and revoked by a person, not by an agent",
+    Err(
+        Failure::refused("tokens are created and revoked by a person, not by an agent")
+            .with_step("ask the person who works with you"),
     )
-    .with_step("ask the person who works with you"))
 }
 
 /// Returns the database's clock, by which tokens expire, or the local one.
@@ -203,8 +201,7 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     let book = open_token_store(ctx)?;
     let at = token_store_time(ctx, &*book)?;
     let token = book.revoke_token(id, at)?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("there is no token `{id}`"))
-            .with_step("tl team token list")
+        Failure::not_found(format!("there is no token `{id}`")).with_step("tl team token list")
     })?;
     // Revoking is idempotent; only the first time is an event for the audit log.
     if token.revoked_at == Some(at) {

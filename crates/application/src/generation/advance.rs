@@ -22,7 +22,7 @@ use serde_json::Value;
 use super::material::{SceneMaterial, find_scene};
 use super::view::{GenerationView, load_generation};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
@@ -153,7 +153,7 @@ pub fn submit_step(
     let before = load_generation(&*tx, node.id, &tree.alias_path(node))?;
     if before.status != GenerationStatus::Running || request_nonce(&before) != answer.nonce {
         let what = format!("stale answer: `{}` has moved on", before.scene);
-        return Err(Failure::new(FailureKind::Conflict, what)
+        return Err(Failure::conflict(what)
             .with_step(format!("tl story generation status {}", before.scene)));
     }
     let gathered = SceneMaterial::gather(ctx, &*tx, &tree, node)?;
@@ -276,7 +276,7 @@ fn commit_scene(
     tree: &Tree,
     before: &Generation,
 ) -> Result<GenerationView, Failure> {
-    let gone = || Failure::new(FailureKind::NotFound, format!("`{}` is gone", before.scene));
+    let gone = || Failure::not_found(format!("`{}` is gone", before.scene));
     let node = tree.get(before.node).ok_or_else(gone)?;
     let path = prose_path(ctx, tree, node).ok_or_else(gone)?;
     let text = format!("{}\n", before.draft.trim());
@@ -286,7 +286,7 @@ fn commit_scene(
         != Some(before)
     {
         let what = format!("`{}` changed meanwhile", before.scene);
-        return Err(Failure::new(FailureKind::Conflict, what)
+        return Err(Failure::conflict(what)
             .with_step(format!("tl story generation status {}", before.scene)));
     }
     let planned = PlannedFiles::new(ctx, None);
@@ -349,11 +349,10 @@ fn back_up_prose(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failur
     else {
         return match ctx.files.stat_file(path) {
             FileStatResult::Missing => Ok(()),
-            _ => Err(Failure::new(
-                FailureKind::Refused,
-                format!("`{path}` exists and cannot be read"),
-            )
-            .with_step("move it away")),
+            _ => Err(
+                Failure::refused(format!("`{path}` exists and cannot be read"))
+                    .with_step("move it away"),
+            ),
         };
     };
     if known == text {
@@ -377,8 +376,7 @@ fn back_up_prose(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failur
             Err(fault) => return Err(fault.into()),
         }
     }
-    Err(Failure::new(
-        FailureKind::Conflict,
-        format!("there is no free name for a backup of `{path}`"),
-    ))
+    Err(Failure::conflict(format!(
+        "there is no free name for a backup of `{path}`"
+    )))
 }

@@ -12,7 +12,7 @@ use domain::tick::TickState;
 use domain::tree::Tree;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::locate::find_node;
 use crate::memory::memory_files;
 use crate::tick::story_state::{novel_name, prose_path, read_prose};
@@ -146,14 +146,14 @@ pub(super) fn find_scene<'t>(
     let (id, _) = find_node(ctx, state, words)?;
     let node = tree
         .get(id)
-        .ok_or_else(|| Failure::new(FailureKind::NotFound, "that node has no plan"))?;
+        .ok_or_else(|| Failure::not_found("that node has no plan"))?;
     if prose_path(ctx, tree, node).is_none() {
         let what = format!(
             "nothing is written from a {}: `{}`",
             node.level,
             tree.alias_path(node)
         );
-        return Err(Failure::new(FailureKind::Refused, what).with_step("tl story write --next"));
+        return Err(Failure::refused(what).with_step("tl story write --next"));
     }
     Ok(node)
 }

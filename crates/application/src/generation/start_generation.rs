@@ -13,7 +13,7 @@ use domain::tree::Tree;
 use super::material::find_scene;
 use super::view::{GenerationView, load_generation};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::submit::observe_submitted_plans;
 use crate::tick::story_state::prose_path;
 
@@ -32,18 +32,16 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
                 "cannot write `{path}`: its blueprint is `{}`, expected `approved`",
                 node.status()
             );
-            return Err(
-                Failure::new(FailureKind::Refused, what).with_step(approval_next_step(
-                    &path,
-                    ctx.policy.approval,
-                    &ctx.actor,
-                )),
-            );
+            return Err(Failure::refused(what).with_step(approval_next_step(
+                &path,
+                ctx.policy.approval,
+                &ctx.actor,
+            )));
         }
         let blueprint = node
             .content
             .canonical_hash()
-            .ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;
+            .ok_or_else(|| Failure::refused("there is no blueprint"))?;
         match known {
             // Idempotent while the blueprint is the same: restarting would throw away a paid draft.
             Some(known) if known.is_open() && known.blueprint == blueprint => Ok((known, None)),
@@ -82,8 +80,7 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
         let known = known.ok_or_else(|| not_started_failure(&tree.alias_path(node)))?;
         if !known.is_open() {
             let what = format!("`{}` is {}", known.scene, known.status.as_str());
-            return Err(Failure::new(FailureKind::Refused, what)
-                .with_step(format!("tl story write {}", known.scene)));
+            return Err(Failure::refused(what).with_step(format!("tl story write {}", known.scene)));
         }
         // Resuming a held scene is a decision about its findings, which the review has to record.
         let decided = if known.status == GenerationStatus::Held {
@@ -110,10 +107,11 @@ pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
     change_generation(ctx, words, |_, tree, node, known| {
         let known = known.ok_or_else(|| not_started_failure(&tree.alias_path(node)))?;
         if !known.is_open() {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("`{}` is {}", known.scene, known.status.as_str()),
-            ));
+            return Err(Failure::refused(format!(
+                "`{}` is {}",
+                known.scene,
+                known.status.as_str()
+            )));
         }
         Ok((
             Generation {
@@ -140,15 +138,12 @@ fn accept_findings(
         at: ctx.clock.now(),
     };
     review::accept_held(&mut review, said, &ctx.policy.review).map_err(|refused| {
-        Failure::new(
-            FailureKind::Refused,
-            format!("`{}` is held for a person: {refused}", known.scene),
-        )
-        .with_step(format!("tl review status --of {}", known.scene))
-        .with_step(format!(
-            "tl story generation resume {}   # a person keeps it as it is",
-            known.scene
-        ))
+        Failure::refused(format!("`{}` is held for a person: {refused}", known.scene))
+            .with_step(format!("tl review status --of {}", known.scene))
+            .with_step(format!(
+                "tl story generation resume {}   # a person keeps it as it is",
+                known.scene
+            ))
     })?;
     Ok(record::record_changed_fact(
         &known.scene,
@@ -158,11 +153,8 @@ fn accept_findings(
 }
 
 fn not_started_failure(path: &str) -> Failure {
-    Failure::new(
-        FailureKind::NotFound,
-        format!("generation of `{path}` was not started"),
-    )
-    .with_step(format!("tl story write {path}"))
+    Failure::not_found(format!("generation of `{path}` was not started"))
+        .with_step(format!("tl story write {path}"))
 }
 
 fn change_generation(
@@ -227,10 +219,9 @@ pub fn next_unwritten_scene(ctx: &Context<'_>) -> Result<String, Failure> {
             return Ok(tree.alias_path(node));
         }
     }
-    Err(Failure::new(
-        FailureKind::NotFound,
-        "there is no approved blueprint that is not written yet",
+    Err(
+        Failure::not_found("there is no approved blueprint that is not written yet")
+            .with_step("tl next")
+            .with_step("tl plan   # what can be planned"),
     )
-    .with_step("tl next")
-    .with_step("tl plan   # what can be planned"))
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::material::find_scene;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::observe::observe_plans;
 
 /// A generation, for output.
@@ -96,10 +96,7 @@ pub(super) fn load_generation(
     path: &str,
 ) -> Result<Generation, Failure> {
     record::read_record::<Generation>(state, &Generation::record_key(node))?.ok_or_else(|| {
-        Failure::new(
-            FailureKind::NotFound,
-            format!("generation of `{path}` was not started"),
-        )
-        .with_step(format!("tl story write {path}"))
+        Failure::not_found(format!("generation of `{path}` was not started"))
+            .with_step(format!("tl story write {path}"))
     })
 }

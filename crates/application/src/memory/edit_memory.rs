@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::memory_files::{self, load_memory};
 use super::show_memory::{EntryView, unknown_entry};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// The entry to edit.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
         };
         for (field, given) in &request.fields {
             if field == "id" {
-                return Err(Failure::new(FailureKind::Invalid, "`id` cannot be changed"));
+                return Err(Failure::invalid("`id` cannot be changed"));
             }
             match given {
                 Value::Null => drop(
@@ -55,8 +55,8 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
             }
         }
         // Parsed as a whole, so that an edit is validated by the same rules as a file.
-        let entry = Entry::from_value(kind, value)
-            .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+        let entry =
+            Entry::from_value(kind, value).map_err(|error| Failure::invalid(error.to_string()))?;
         id = match &request.target {
             EditTarget::Named(_) => {
                 let id = entry.id().to_owned();
@@ -86,10 +86,8 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
             |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
         // Refused rather than cascaded: a relationship may carry text that nobody meant to delete.
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
-            return Err(
-                Failure::new(FailureKind::Refused, format!("{} refers to `{id}`", tie.id))
-                    .with_step(format!("tl story memory forget {}", tie.id)),
-            );
+            return Err(Failure::refused(format!("{} refers to `{id}`", tie.id))
+                .with_step(format!("tl story memory forget {}", tie.id)));
         }
         memory.remove_entry(&id);
         forgotten = Some(EntryView::from_entry(&entry));

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::unwritten_files::UnwrittenEntries;
 use crate::context::{Context, Notice};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::overlay::Overlay;
 use crate::working_copy::is_state_shared;
 
@@ -147,10 +147,7 @@ pub(crate) fn load_memory(state: &dyn Snapshot) -> Result<StoryMemory, Failure> 
     for kind in EntryKind::ALL {
         for (key, body) in state.records_by_prefix(kind.as_str(), "")? {
             let entry = Entry::from_value(kind, body).map_err(|error| {
-                Failure::new(
-                    FailureKind::Unavailable,
-                    format!("the record {kind}/{key} cannot be read: {error}"),
-                )
+                Failure::unavailable(format!("the record {kind}/{key} cannot be read: {error}"))
             })?;
             entries.push(entry);
         }
@@ -168,10 +165,7 @@ pub(crate) fn load_entry(
         return Ok(None);
     };
     Entry::from_value(kind, body).map(Some).map_err(|error| {
-        Failure::new(
-            FailureKind::Unavailable,
-            format!("the record {kind}/{id} cannot be read: {error}"),
-        )
+        Failure::unavailable(format!("the record {kind}/{id} cannot be read: {error}"))
     })
 }
 

@@ -9,7 +9,7 @@ use domain::search::{MatchMode, SearchQuery, fuse_rankings, searchable_text};
 use super::memory_files::{load_entry, load_memory, observe_memory};
 use super::show_memory::EntryView;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Maximum number of characters that are embedded; embedding models read no more.
 const MAX_EMBEDDED_CHARS: usize = 6_000;
@@ -23,7 +23,7 @@ pub struct SearchMemoryRequest {
     pub query: String,
     /// Only these kinds; all when empty.
     pub kinds: Vec<EntryKind>,
-    pub most: usize,
+    pub limit: usize,
     /// Nearest entries by vector, best first, if an embedding model is configured; fused with the
     /// full-text results.
     pub nearest: Vec<RecordKey>,
@@ -44,7 +44,7 @@ impl SearchMemoryRequest {
     /// Returns how many nearest entries are useful.
     #[must_use]
     pub fn search_depth(&self) -> usize {
-        self.most.saturating_mul(SEARCH_DEPTH_FACTOR)
+        self.limit.saturating_mul(SEARCH_DEPTH_FACTOR)
     }
 }
 
@@ -57,8 +57,7 @@ pub fn search_memory(
     request: &SearchMemoryRequest,
 ) -> Result<Vec<EntryView>, Failure> {
     if SearchQuery::parse_query(&request.query).is_empty() {
-        return Err(Failure::new(
-            FailureKind::Invalid,
+        return Err(Failure::invalid(
             "empty query: expected words to search for",
         ));
     }
@@ -76,8 +75,8 @@ pub fn search_stored(
 ) -> Result<Vec<EntryView>, Failure> {
     let words = request.kind_words();
     // Without vectors there is nothing to fuse, and deeper results would be thrown away.
-    let most = if request.nearest.is_empty() {
-        request.most
+    let limit = if request.nearest.is_empty() {
+        request.limit
     } else {
         request.search_depth()
     };
@@ -85,10 +84,10 @@ pub fn search_stored(
         &words,
         &SearchQuery::parse_query(&request.query),
         MatchMode::AllElseAny,
-        most,
+        limit,
     )?;
     let mut found = Vec::new();
-    for key in fuse_rankings(&[&by_words, &request.nearest], request.most) {
+    for key in fuse_rankings(&[&by_words, &request.nearest], request.limit) {
         // The vectors are a cache of their own: they may hold other kinds, or entries that are
         // gone.
         let Some(kind) =

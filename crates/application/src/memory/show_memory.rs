@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::memory_files::{load_entry, load_memory, observe_memory};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// An entry, for output.
 #[derive(Clone, Debug, Serialize)]
@@ -84,20 +84,14 @@ pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
         [] => Err(unknown_entry(name)),
         // Names are unique only within a kind: a character and a location may share one.
         many => Err(many.iter().fold(
-            Failure::new(
-                FailureKind::Invalid,
-                format!("`{name}` is the name of several entries"),
-            ),
+            Failure::invalid(format!("`{name}` is the name of several entries")),
             |failure, entry| failure.with_step(format!("tl story memory show {}", entry.id())),
         )),
     }
 }
 
 pub(super) fn unknown_entry(name: &str) -> Failure {
-    Failure::new(
-        FailureKind::NotFound,
-        format!("there is no memory entry `{name}`"),
-    )
-    .with_step(format!("tl story memory search {name}"))
-    .with_step("tl story memory show")
+    Failure::not_found(format!("there is no memory entry `{name}`"))
+        .with_step(format!("tl story memory search {name}"))
+        .with_step("tl story memory show")
 }

@@ -6,7 +6,7 @@ use domain::tick::TickState;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::observe::observe_plans;
 use crate::tick::story_state::{novel_name, prose_path, read_prose};
 
@@ -90,10 +90,7 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<CompiledNovel, Failure> {
         .map(|chapter| chapter.scenes.len())
         .sum();
     if scenes == 0 {
-        return Err(
-            Failure::new(FailureKind::NotFound, "nothing is written yet")
-                .with_step("tl story write --next"),
-        );
+        return Err(Failure::not_found("nothing is written yet").with_step("tl story write --next"));
     }
     let view = CompiledView {
         title: book.title.clone(),

@@ -8,7 +8,7 @@ use super::list_sessions::find_session;
 use super::session_change::SessionChange;
 use super::trail_state::require_trail;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// The archived session.
@@ -29,11 +29,10 @@ pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<Archive
     let session = find_session(ctx, &*tx, stamp)?;
     // Not idempotent on purpose: a second archive would add a log entry to a closed session.
     if !session.is_active() {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("session `{}` is already archived", session.stamp),
-        )
-        .with_step(format!("tl trail session show {}", session.stamp)));
+        return Err(
+            Failure::refused(format!("session `{}` is already archived", session.stamp))
+                .with_step(format!("tl trail session show {}", session.stamp)),
+        );
     }
     let mut change = SessionChange::for_session(&*tx, session)?;
     change.append_log(ctx, LogEntryKind::Compaction, "archived", None);

@@ -8,7 +8,7 @@ use domain::trail::{TrailLevel, validate_trail_line};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session_change::{SessionChange, acting_session, reload_trail};
+use super::session_change::{SessionChange, acting_session};
 use super::trail_state::{
     free_session_stamp, load_counters, load_trail, own_session, require_trail, store_counters,
 };
@@ -120,8 +120,8 @@ pub(crate) fn describe_place(
     tx: &dyn domain::ports::Transaction,
     session: Session,
 ) -> Result<PlaceOutcome, Failure> {
-    let trail = reload_trail(tx, session)?
-        .ok_or_else(|| Failure::new(crate::FailureKind::Internal, "the trajectory is gone"))?;
+    let trail = load_trail(tx, session, true)?
+        .ok_or_else(|| Failure::internal("the trajectory is gone"))?;
     Ok(PlaceOutcome {
         session: trail.session.name.clone(),
         stamp: trail.session.stamp.to_string(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::trail_state::{load_log, load_trail, own_session, require_trail};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// One session in the list.
 #[derive(Clone, Debug, Serialize)]
@@ -103,7 +103,7 @@ pub(super) fn find_session(
             || "this session has declared no intent".to_owned(),
             |stamp| format!("there is no session `{stamp}`"),
         );
-        Failure::new(FailureKind::NotFound, what).with_step("tl trail session list")
+        Failure::not_found(what).with_step("tl trail session list")
     })
 }
 

@@ -22,7 +22,7 @@ use super::declare_intent::describe_place;
 use super::session_change::{SessionChange, acting_session};
 use super::trail_state::{OLDER_TRAIL_PATHS, free_session_stamp, own_session, require_trail};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// The migrated trail.
@@ -63,12 +63,11 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     let planned = PlannedFiles::new(ctx, None);
     // Merging two trails would need decisions that only the user can make.
     if let Some(known) = own_session(ctx, &*tx)? {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("this session already has a trail: {}", known.stamp),
-        )
-        .with_step("tl trail scan")
-        .with_step("tl trail compact   # ends it; then tl trail migrate"));
+        return Err(
+            Failure::refused(format!("this session already has a trail: {}", known.stamp))
+                .with_step("tl trail scan")
+                .with_step("tl trail compact   # ends it; then tl trail migrate"),
+        );
     }
     let session = Session::begin_session(
         free_session_stamp(ctx, &*tx)?,
@@ -147,10 +146,10 @@ fn find_older_trail(
 
 fn no_older_trail() -> Failure {
     let places: Vec<&str> = OLDER_TRAIL_PATHS.into_iter().chain(OLD_LOG_PATHS).collect();
-    Failure::new(
-        FailureKind::NotFound,
-        format!("there is no older trail: looked for {}", places.join(", ")),
-    )
+    Failure::not_found(format!(
+        "there is no older trail: looked for {}",
+        places.join(", ")
+    ))
     .with_step("tl trail intent \"what this session is for\"")
 }
 
@@ -165,17 +164,11 @@ fn read_older_trail(
             FileReadResult::Missing => continue,
             // An unreadable trail is an error, not a reason to import a lesser file without notice.
             FileReadResult::Unreadable { why, .. } => {
-                return Err(Failure::new(
-                    FailureKind::Invalid,
-                    format!("`{path}` cannot be read: {why}"),
-                ));
+                return Err(Failure::invalid(format!("`{path}` cannot be read: {why}")));
             }
         };
         let wrong = |error: serde_json::Error| {
-            Failure::new(
-                FailureKind::Invalid,
-                format!("`{path}` is not a valid trail: {error}"),
-            )
+            Failure::invalid(format!("`{path}` is not a valid trail: {error}"))
         };
         let value: Value = serde_json::from_str(&text).map_err(wrong)?;
         let tree = match value.get("root") {

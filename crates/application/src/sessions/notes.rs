@@ -17,12 +17,13 @@ use domain::ports::{Snapshot, StoreFault, Transaction};
 use domain::record::{self, Recorded};
 use domain::search::{MatchMode, SearchQuery};
 use domain::session::LogEntryKind;
+use domain::stamp::Stamp;
 use serde::Serialize;
 
 use super::recall_mems::{RecallRequest, empty_query};
-use super::session_change::open_own_session;
+use super::session_change::{SessionChange, open_own_session};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// A note, pinned or not.
@@ -149,7 +150,7 @@ pub fn find_notes(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Note
     // The index knows no shelves and has a pinned note twice: hits are filtered afterwards, so more
     // of them are fetched.
     let hits = request
-        .most
+        .limit
         .saturating_mul(if shelf.is_some() { 20 } else { 2 });
     let kinds = [Mem::KIND, Anchor::KIND];
     let mut found: Vec<NoteView> = Vec::new();
@@ -161,7 +162,7 @@ pub fn find_notes(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Note
         });
         for view in views.filter_map(StoredNote::to_view) {
             let is_wanted = view.stamp == key.key && (shelf.is_none() || view.shelf == shelf);
-            if is_wanted && !found.contains(&view) && found.len() < request.most {
+            if is_wanted && !found.contains(&view) && found.len() < request.limit {
                 found.push(view);
             }
         }
@@ -190,15 +191,23 @@ pub fn pin_note(ctx: &Context<'_>, stamp: &str) -> Result<NoteView, Failure> {
         };
         // Only an anchor from before stamps were shared can be in the way.
         if record::read_record::<Anchor>(&*tx, stamp)?.is_some() {
-            return Err(Failure::new(
-                FailureKind::Conflict,
-                format!("another pinned note has the stamp {stamp}"),
-            )
-            .with_step(format!("tl note unpin {stamp}")));
+            return Err(
+                Failure::conflict(format!("another pinned note has the stamp {stamp}"))
+                    .with_step(format!("tl note unpin {stamp}")),
+            );
         }
         let facts = record::record_changed_fact(stamp, None, Some(&anchor));
-        let summary = format!("pin note {stamp}");
-        record_note_change(ctx, tx, facts.into_iter().collect(), summary, Some(&anchor))?;
+        let facts = facts.into_iter().collect();
+        let session = open_own_session(ctx, &*tx)?;
+        let log = (LogEntryKind::Decision, anchor.text.as_str(), anchor.stamp);
+        record_note_change(
+            ctx,
+            tx,
+            session,
+            facts,
+            format!("pin note {stamp}"),
+            Some(log),
+        )?;
         note.anchor = Some(anchor);
     }
     note.to_view().ok_or_else(|| unknown_note(stamp))
@@ -230,7 +239,7 @@ pub fn unpin_note(ctx: &Context<'_>, stamp: &str) -> Result<NoteView, Failure> {
             ));
             note.mem = Some(mem);
         }
-        record_note_change(ctx, tx, facts, format!("unpin note {stamp}"), None)?;
+        record_note_change(ctx, tx, None, facts, format!("unpin note {stamp}"), None)?;
     }
     note.to_view().ok_or_else(|| unknown_note(stamp))
 }
@@ -259,7 +268,7 @@ pub fn remove_note(ctx: &Context<'_>, stamp: &str) -> Result<RemovedNote, Failur
         .as_ref()
         .and_then(|anchor| record::record_changed_fact(stamp, Some(anchor), None));
     let facts = mem.into_iter().chain(anchor).collect();
-    let operation = record_note_change(ctx, tx, facts, format!("remove note {stamp}"), None)?;
+    let operation = record_note_change(ctx, tx, None, facts, format!("remove note {stamp}"), None)?;
     let note = note.to_view().ok_or_else(|| unknown_note(stamp))?;
     Ok(RemovedNote { note, operation })
 }
@@ -278,31 +287,26 @@ fn find_stored_note(
         .collect();
     match (found.pop(), found.len()) {
         (Some(note), 0) => Ok(note),
-        (Some(_), _) => Err(Failure::new(
-            FailureKind::Conflict,
-            format!("a pinned note and another one have the stamp {stamp}"),
-        )
+        (Some(_), _) => Err(Failure::conflict(format!(
+            "a pinned note and another one have the stamp {stamp}"
+        ))
         .with_step(format!("tl note unpin {stamp}"))),
         (None, _) => Err(unknown_note(stamp)),
     }
 }
 
 fn unknown_note(stamp: &str) -> Failure {
-    Failure::new(FailureKind::NotFound, format!("no such note: `{stamp}`"))
-        .with_step("tl note list")
+    Failure::not_found(format!("no such note: `{stamp}`")).with_step("tl note list")
 }
 
 /// Returns the anchor's own stamp, or the next one that no note has.
-fn free_note_stamp(
-    tx: &dyn Transaction,
-    anchor: &Anchor,
-) -> Result<domain::stamp::Stamp, StoreFault> {
+fn free_note_stamp(tx: &dyn Transaction, anchor: &Anchor) -> Result<Stamp, StoreFault> {
     if record::read_record::<Mem>(tx, &anchor.stamp.to_string())?.is_none() {
         return Ok(anchor.stamp);
     }
-    let digits = domain::stamp::Stamp::from_timestamp(anchor.at).minute_digits();
+    let digits = Stamp::from_timestamp(anchor.at).minute_digits();
     let taken: Vec<String> = stamps_of_minute(tx, &digits)?;
-    Ok(domain::stamp::Stamp::first_free_from(anchor.at, |stamp| {
+    Ok(Stamp::first_free_from(anchor.at, |stamp| {
         taken.contains(&stamp.to_string())
     }))
 }
@@ -324,27 +328,24 @@ pub(super) fn stamps_of_minute(
     Ok(stamps)
 }
 
-/// Records the change of a note as one operation; a new anchor also goes into the session's log.
-fn record_note_change(
+/// Records the change of a note as one operation, with a line in the log of the session, if there is
+/// one.
+pub(super) fn record_note_change(
     ctx: &Context<'_>,
     mut tx: Box<dyn Transaction + '_>,
+    session: Option<SessionChange>,
     facts: Vec<Fact>,
     summary: String,
-    pinned: Option<&Anchor>,
+    log: Option<(LogEntryKind, &str, Stamp)>,
 ) -> Result<OperationId, Failure> {
     let planned = PlannedFiles::new(ctx, None);
-    let operation = match (open_own_session(ctx, &*tx)?, pinned) {
-        (Some(mut change), Some(anchor)) => {
+    let operation = match (session, log) {
+        (Some(mut change), Some((kind, text, stamp))) => {
             change.facts.extend(facts);
-            change.append_log(
-                ctx,
-                LogEntryKind::Decision,
-                &anchor.text,
-                Some(anchor.stamp),
-            );
-            let (_, operation) =
-                change.record_operation(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
-            operation
+            change.append_log(ctx, kind, text, Some(stamp));
+            change
+                .record_operation(ctx, &mut *tx, &planned, Verb::Remember, summary)?
+                .1
         }
         _ => {
             let mut operation = ctx.new_operation(Verb::Remember, summary);

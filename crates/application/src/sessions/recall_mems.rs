@@ -8,16 +8,15 @@ use domain::search::{MatchMode, SearchQuery};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::keep_mem::MemView;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Request to search notes.
 #[derive(Clone, Debug, Default)]
 pub struct RecallRequest {
     pub query: String,
     pub shelf: Option<String>,
-    pub most: usize,
+    pub limit: usize,
 }
 
 /// A shelf.
@@ -31,7 +30,7 @@ pub struct ShelfView {
 ///
 /// # Errors
 /// When the query is empty, or the state cannot be read.
-pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<MemView>, Failure> {
+pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem>, Failure> {
     let shelf = request.shelf.as_deref().map(parse_shelf_name).transpose()?;
     let query = SearchQuery::parse_query(&request.query);
     if query.is_empty() {
@@ -39,20 +38,20 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
     }
     let state = ctx.store.begin_read()?;
     // The index knows no shelves: hits are filtered afterwards, so more of them are fetched.
-    let most = if shelf.is_some() {
-        request.most.saturating_mul(20)
+    let limit = if shelf.is_some() {
+        request.limit.saturating_mul(20)
     } else {
-        request.most
+        request.limit
     };
     let mut found = Vec::new();
-    for key in state.search_records(&[Mem::KIND], &query, MatchMode::AllElseAny, most)? {
+    for key in state.search_records(&[Mem::KIND], &query, MatchMode::AllElseAny, limit)? {
         // The index may name a note that was pruned meanwhile.
         if let Some(mem) = record::read_record::<Mem>(&*state, &key.key)?
             && shelf.as_ref().is_none_or(|shelf| mem.shelf == *shelf)
         {
-            found.push(MemView::from_mem(mem));
+            found.push(mem);
         }
-        if found.len() == request.most {
+        if found.len() == request.limit {
             break;
         }
     }
@@ -60,11 +59,7 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
 }
 
 pub(super) fn empty_query() -> Failure {
-    Failure::new(
-        FailureKind::Invalid,
-        "empty query: expected words to search for",
-    )
-    .with_step("tl note list")
+    Failure::invalid("empty query: expected words to search for").with_step("tl note list")
 }
 
 /// Returns the shelves, by name.

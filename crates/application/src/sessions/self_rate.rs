@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::session_change::open_session;
 use super::trail_state::require_trail;
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Request to rate a session.
@@ -35,10 +35,10 @@ pub struct RateOutcome {
 pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome, Failure> {
     require_trail(ctx)?;
     if !(1..=10).contains(&request.score) {
-        return Err(Failure::new(
-            FailureKind::Invalid,
-            format!("`{}` is not a rating: expected 1 to 10", request.score),
-        ));
+        return Err(Failure::invalid(format!(
+            "`{}` is not a rating: expected 1 to 10",
+            request.score
+        )));
     }
     let mut tx = begin_transaction(ctx)?;
     let planned = PlannedFiles::new(ctx, None);

@@ -14,7 +14,7 @@ use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use domain::trail::{NewTrailNode, TrailLevel};
 
-use super::trail_state::{Trail, free_session_stamp, load_current_trail, load_trail, own_session};
+use super::trail_state::{Trail, free_session_stamp, load_current_trail, own_session};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
@@ -258,12 +258,4 @@ pub(crate) fn open_own_session(
     own_session(ctx, tx)?
         .map(|session| SessionChange::for_session(tx, session))
         .transpose()
-}
-
-/// Reloads a session's own trail within the transaction.
-pub(crate) fn reload_trail(
-    tx: &dyn Transaction,
-    session: Session,
-) -> Result<Option<Trail>, Failure> {
-    load_trail(tx, session, true)
 }

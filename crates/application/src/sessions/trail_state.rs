@@ -13,7 +13,7 @@ use domain::trail::{self, BranchSummaries, BranchSummary, HierarchyTree};
 use domain::tree::Tree;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// The part of a trail that matters for a session: the path to the cursor, and the children of each
 /// node on it.
@@ -88,14 +88,13 @@ pub(crate) fn require_trail(ctx: &Context<'_>) -> Result<(), Failure> {
         .iter()
         .map(|profile| format!("\"{}\"", profile.name))
         .collect();
-    Err(Failure::new(
-        FailureKind::Refused,
-        "this project keeps no trail: the profile `trail` is not enabled",
+    Err(
+        Failure::refused("this project keeps no trail: the profile `trail` is not enabled")
+            .with_step(format!(
+                "set `profiles = [{}, \"trail\"]` in .throughline/config.toml",
+                known.join(", ")
+            )),
     )
-    .with_step(format!(
-        "set `profiles = [{}, \"trail\"]` in .throughline/config.toml",
-        known.join(", ")
-    )))
 }
 
 fn load_session_at(state: &dyn Snapshot, key: &str) -> Result<Option<Session>, Failure> {

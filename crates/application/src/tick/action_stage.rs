@@ -27,13 +27,13 @@ pub(super) fn run_actions(
     around: &StoryState,
     record: &TickRecord,
 ) -> (Vec<ExecutedAction>, StoryMemory, Vec<Draft>) {
-    let search = |kinds: &[EntryKind], query: &str, most: usize| {
+    let search = |kinds: &[EntryKind], query: &str, limit: usize| {
         let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
         let found = state.search_records(
             &words,
             &SearchQuery::parse_query(query),
             MatchMode::AllElseAny,
-            most,
+            limit,
         );
         found
             .map(|keys| keys.into_iter().map(|key| key.key).collect())

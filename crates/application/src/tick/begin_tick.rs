@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::run_tick::write_missing_files;
 use super::story_state::{StoryState, names_in_plans};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::memory::memory_files;
 use crate::submit::observe_submitted_plans;
 
@@ -122,11 +122,8 @@ pub(super) fn request_nonce(state: &dyn Snapshot, around: &StoryState) -> Result
 }
 
 pub(super) fn stale_answer() -> Failure {
-    Failure::new(
-        FailureKind::Conflict,
-        "stale answer: the story has moved on, or it answers another request",
-    )
-    .with_step("begin the tick again")
+    Failure::conflict("stale answer: the story has moved on, or it answers another request")
+        .with_step("begin the tick again")
 }
 
 /// Returns the project's template; an unreadable one is replaced by the default.

@@ -19,7 +19,7 @@ use super::action_stage::run_actions;
 use super::begin_tick::stale_answer;
 use super::story_state::{KnownMemory, StoryState};
 use crate::context::{Context, Notice};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::memory::memory_files;
 use crate::observe::{observe_within, record_planned};
@@ -174,11 +174,10 @@ pub fn retry_tick(
         TickStatus::Failed | TickStatus::Parked | TickStatus::Planned
     );
     if !again {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("tick {tick} is {}", record.status.as_str()),
-        )
-        .with_step("tl story tick"));
+        return Err(
+            Failure::refused(format!("tick {tick} is {}", record.status.as_str()))
+                .with_step("tl story tick"),
+        );
     }
     drop(state);
     run_plan(ctx, tick, read_edited_plan(ctx, tick)?, None, shown)
@@ -191,31 +190,20 @@ fn read_edited_plan(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failu
         FileReadResult::Text { text, .. } => text,
         FileReadResult::Missing => return Ok(None),
         FileReadResult::Unreadable { why, .. } => {
-            return Err(Failure::new(
-                FailureKind::Invalid,
-                format!("`{path}`: {why}"),
-            ));
+            return Err(Failure::invalid(format!("`{path}`: {why}")));
         }
     };
-    let file: Value = serde_json::from_str(&text).map_err(|error| {
-        Failure::new(
-            FailureKind::Invalid,
-            format!("`{path}` is not valid JSON: {error}"),
-        )
-    })?;
+    let file: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::invalid(format!("`{path}` is not valid JSON: {error}")))?;
     match file.get("plan") {
         Some(plan) => Ok(Some(plan.clone())),
-        None => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("`{path}` has no `plan`"),
-        )),
+        None => Err(Failure::invalid(format!("`{path}` has no `plan`"))),
     }
 }
 
 pub(super) fn load_tick(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failure> {
     record::read_record::<TickRecord>(state, &TickRecord::record_key(tick))?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("there is no tick {tick}"))
-            .with_step("tl story tick")
+        Failure::not_found(format!("there is no tick {tick}")).with_step("tl story tick")
     })
 }
 
@@ -229,7 +217,7 @@ pub(super) fn refuse_changed(record: &TickRecord, shown: Option<Timestamp>) -> R
         record.tick,
         record.status.as_str()
     );
-    Err(Failure::new(FailureKind::Conflict, what).with_step("tl story tick --status"))
+    Err(Failure::conflict(what).with_step("tl story tick --status"))
 }
 
 fn run_plan(
@@ -308,7 +296,7 @@ fn parse_edited_plan(tick: u64, plan: &Value, around: &StoryState) -> Result<Tic
     TickPlan::read_plan(plan, &around.memory).map_err(|why| {
         let path = tick_files::tick_plan_path(tick);
         let what = format!("the plan in `{path}` cannot be run: {why}");
-        Failure::new(FailureKind::Invalid, what)
+        Failure::invalid(what)
     })
 }
 

@@ -7,7 +7,7 @@ use domain::time::Timestamp;
 
 use super::run_tick::{TickOutcome, load_tick, plan_tick_files, refuse_changed};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 
 /// Skips a tick that was begun and is not done; actions that were run stay. `shown` is the time of
@@ -25,11 +25,10 @@ pub fn skip_tick(
     let before = load_tick(&*tx, tick)?;
     refuse_changed(&before, shown)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("tick {tick} is {}", before.status.as_str()),
-        )
-        .with_step("tl story tick"));
+        return Err(
+            Failure::refused(format!("tick {tick} is {}", before.status.as_str()))
+                .with_step("tl story tick"),
+        );
     }
     let record = TickRecord {
         status: TickStatus::Skipped,

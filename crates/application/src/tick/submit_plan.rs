@@ -13,7 +13,7 @@ use super::run_tick::{TickOutcome, plan_tick_files, run_recorded_plan};
 use super::spending::spending_facts;
 use super::story_state::{KnownMemory, StoryState};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::memory::memory_files;
 
@@ -37,11 +37,8 @@ pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<TickPlan, Failure> 
 }
 
 fn invalid_plan(why: &str) -> Failure {
-    Failure::new(
-        FailureKind::Invalid,
-        format!("the plan cannot be run: {why}"),
-    )
-    .with_step("answer again with this fixed")
+    Failure::invalid(format!("the plan cannot be run: {why}"))
+        .with_step("answer again with this fixed")
 }
 
 /// Records a plan and runs it.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::step_context::{StepContext, gather_context};
 use super::{FlowView, RunSelector, current_step, find_run, find_workflow, run_changed};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
 use crate::observe::observe_within;
 use crate::plan_documents::{StagedDocument, run_with_files, stage_freeze};
@@ -213,7 +213,7 @@ fn stage_effects(
 }
 
 fn refusal_failure(run: &FlowRun, refused: MoveRefused) -> Failure {
-    let failure = Failure::new(FailureKind::Refused, refused.to_string());
+    let failure = Failure::refused(refused.to_string());
     let subject = &run.subject;
     match refused {
         MoveRefused::IsAGate { .. } => failure

@@ -8,7 +8,7 @@ use domain::workflow::{
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Maximum size of a workflow file.
 const MAX_WORKFLOW_BYTES: u64 = 1024 * 1024;
@@ -29,8 +29,7 @@ pub(crate) fn find_workflow(ctx: &Context<'_>, name: &str) -> Result<Workflow, F
     match reading {
         FileReadResult::Text { text, .. } => {
             let invalid = |message: String| {
-                Failure::new(FailureKind::Invalid, message)
-                    .with_step("see docs/guides/plan-documents.md")
+                Failure::invalid(message).with_step("see docs/guides/plan-documents.md")
             };
             let workflow =
                 parse_workflow(&file, &text).map_err(|problem| invalid(problem.to_string()))?;
@@ -44,10 +43,9 @@ pub(crate) fn find_workflow(ctx: &Context<'_>, name: &str) -> Result<Workflow, F
             Ok(workflow)
         }
         // Not replaced by the built-in workflow: its steps and roles would silently be others.
-        FileReadResult::Unreadable { why, .. } => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("{file} cannot be read: {why}"),
-        )),
+        FileReadResult::Unreadable { why, .. } => {
+            Err(Failure::invalid(format!("{file} cannot be read: {why}")))
+        }
         FileReadResult::Missing => built_in_workflow(name).ok_or_else(|| {
             let names = workflow_names(ctx);
             // Agents mistype names; the suggestion saves them a call.
@@ -56,11 +54,8 @@ pub(crate) fn find_workflow(ctx: &Context<'_>, name: &str) -> Result<Workflow, F
                 .first()
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();
-            Failure::new(
-                FailureKind::NotFound,
-                format!("there is no workflow `{name}`{hint}"),
-            )
-            .with_step("tl flow list")
+            Failure::not_found(format!("there is no workflow `{name}`{hint}"))
+                .with_step("tl flow list")
         }),
     }
 }

@@ -123,12 +123,9 @@ pub(crate) fn find_run(
     let mut fitting: Vec<FlowRun> = all.into_iter().map(|(_, run)| run).filter(named).collect();
     match fitting.len() {
         1 => Ok(fitting.remove(0)),
-        0 => Err(
-            Failure::new(FailureKind::NotFound, "no workflow is under way here")
-                .with_step("tl flow list"),
-        ),
+        0 => Err(Failure::not_found("no workflow is under way here").with_step("tl flow list")),
         _ => {
-            let failure = Failure::new(FailureKind::Invalid, "several workflows are under way");
+            let failure = Failure::invalid("several workflows are under way");
             Err(fitting.iter().fold(failure, |failure, run| {
                 failure.with_step(format!(
                     "name one of them: --for {} --flow {}",

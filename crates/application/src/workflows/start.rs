@@ -8,7 +8,7 @@ use domain::workflow::{FlowRun, FlowState, SubjectKind, Workflow};
 
 use super::{FlowView, find_workflow, run_changed};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::plan_documents::create::{stage_new_document, trim_title};
 use crate::plan_documents::{load_document, resolve_document, run_with_files};
 
@@ -38,7 +38,7 @@ pub fn start_run(
                     "`{id}` is frozen: {} has nothing left to do on it",
                     workflow.name
                 );
-                return Err(Failure::new(FailureKind::Refused, what)
+                return Err(Failure::refused(what)
                     .with_step(format!("tl doc revise --doc {id}"))
                     .with_step(format!("tl flow start executor --for {id}")));
             }
@@ -50,7 +50,7 @@ pub fn start_run(
         }
         (SubjectKind::Node | SubjectKind::Anything, _) => {
             let what = format!("the workflow `{}` needs a subject", workflow.name);
-            return Err(Failure::new(FailureKind::Invalid, what)
+            return Err(Failure::invalid(what)
                 .with_step(format!("tl flow start {} --for NAME", workflow.name)));
         }
     };
@@ -80,8 +80,9 @@ pub fn start_run_on_new_document(
             "the workflow `{}` is not about a plan document",
             workflow.name
         );
-        return Err(Failure::new(FailureKind::Invalid, what)
-            .with_step(format!("tl flow start {} --for NAME", workflow.name)));
+        return Err(
+            Failure::invalid(what).with_step(format!("tl flow start {} --for NAME", workflow.name))
+        );
     }
     let title = trim_title(title)?;
     run_with_files(
@@ -115,7 +116,7 @@ fn new_run(
         .is_some_and(|before| before.state == FlowState::Active)
     {
         let what = format!("{} is already under way on `{subject}`", workflow.name);
-        return Err(Failure::new(FailureKind::Refused, what)
+        return Err(Failure::refused(what)
             .with_step(format!("tl flow next --for {subject}"))
             .with_step(format!("tl flow abort --for {subject}")));
     }
@@ -139,10 +140,7 @@ fn resolve_node_path(ctx: &Context<'_>, subject: &str) -> Result<String, Failure
             (own.split('-').next().unwrap_or(own).to_owned(), one.clone())
         }
         _ => {
-            return Err(
-                Failure::new(FailureKind::Invalid, format!("`{subject}` is not a node"))
-                    .with_step("tl plan"),
-            );
+            return Err(Failure::invalid(format!("`{subject}` is not a node")).with_step("tl plan"));
         }
     };
     let request = crate::plan_node::PlanRequest {

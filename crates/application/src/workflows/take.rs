@@ -7,7 +7,7 @@ use super::step_context::gather_context;
 use super::{RunSelector, current_step, find_run, find_workflow};
 use crate::claim_node::{self, ClaimView};
 use crate::context::Context;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// The assigned milestone.
 #[derive(Clone, Debug, Serialize)]
@@ -34,8 +34,7 @@ pub fn take_milestone(ctx: &Context<'_>, which: &RunSelector) -> Result<TakenMil
         ground.wave_milestones(ctx, &*tx, run.wave)?
     } else {
         let what = format!("step `{}` hands out no milestones", step.name);
-        return Err(Failure::new(FailureKind::Refused, what)
-            .with_step(format!("tl flow next --for {}", run.subject)));
+        return Err(Failure::refused(what).with_step(format!("tl flow next --for {}", run.subject)));
     };
     let open: Vec<_> = wave
         .into_iter()
@@ -52,8 +51,7 @@ pub fn take_milestone(ctx: &Context<'_>, which: &RunSelector) -> Result<TakenMil
     });
     let Some((one, node)) = free.and_then(|one| one.node.as_ref().map(|node| (one, node))) else {
         let what = format!("no milestone of wave {} is free", run.wave);
-        let failure =
-            Failure::new(FailureKind::Refused, what).with_step("tl claim   # who has what");
+        let failure = Failure::refused(what).with_step("tl claim   # who has what");
         return Err(if open.is_empty() {
             failure.with_step(format!("tl flow done --for {}", run.subject))
         } else {
