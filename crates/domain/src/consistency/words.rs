@@ -192,7 +192,7 @@ impl FacetWords {
         self.words.iter().any(|word| word.text == folded)
     }
 
-    fn match_within(&self, folded: &str, most_words: usize) -> LabelMatch {
+    fn match_within(&self, folded: &str, max_words: usize) -> LabelMatch {
         let fit = self
             .words
             .iter()
@@ -201,7 +201,7 @@ impl FacetWords {
             .unwrap_or(LabelMatch::None);
         match fit {
             LabelMatch::Starts | LabelMatch::Ends
-                if folded.split_whitespace().count() > most_words =>
+                if folded.split_whitespace().count() > max_words =>
             {
                 LabelMatch::None
             }

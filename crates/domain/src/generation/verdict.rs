@@ -57,9 +57,9 @@ pub struct NewLoop {
 pub fn verdict_schema(memory: &StoryMemory) -> Value {
     // Limits on every text and list: a model that repeats itself would otherwise fill its whole
     // output with one field.
-    let text = |most: usize| json!({ "type": "string", "maxLength": most });
-    let list = |most: usize, properties: Value, required: &[&str]| {
-        json!({ "type": "array", "maxItems": most,
+    let text = |max: usize| json!({ "type": "string", "maxLength": max });
+    let list = |max: usize, properties: Value, required: &[&str]| {
+        json!({ "type": "array", "maxItems": max,
                 "items": { "type": "object", "properties": properties, "required": required } })
     };
     let ids = |kind: EntryKind| -> Value {

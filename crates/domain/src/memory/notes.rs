@@ -1,5 +1,6 @@
 //! Anchors, which every briefing repeats, and notes on shelves, which are found by searching.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::Recorded;
@@ -7,11 +8,13 @@ use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
 /// A decision or a limit that has to survive the compaction of a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Anchor {
+    #[schemars(with = "String")]
     pub stamp: Stamp,
     pub text: String,
     /// The session it was saved in.
+    #[schemars(with = "Option<String>")]
     pub session_stamp: Option<Stamp>,
     pub at: Timestamp,
 }
@@ -21,12 +24,14 @@ impl Recorded for Anchor {
 }
 
 /// A note on a shelf.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mem {
+    #[schemars(with = "String")]
     pub stamp: Stamp,
     pub shelf: String,
     pub text: String,
     /// The session it was saved in.
+    #[schemars(with = "Option<String>")]
     pub context: Option<Stamp>,
     pub at: Timestamp,
 }
@@ -49,8 +54,8 @@ pub const MAX_MEM_CHARS: usize = 20_000;
 pub enum NoteRefused {
     #[error("nothing to save: the text is empty")]
     Empty,
-    #[error("the text has {length} characters, more than {most}")]
-    TooLong { length: usize, most: usize },
+    #[error("the text has {length} characters, more than {max}")]
+    TooLong { length: usize, max: usize },
     #[error(
         "`{0}` is not a shelf name: expected letters, digits, `-`, `_` and `.`, at most 40 characters"
     )]
@@ -61,12 +66,12 @@ pub enum NoteRefused {
 ///
 /// # Errors
 /// When it is empty or longer than `most` characters.
-pub fn validate_note_text(text: &str, most: usize) -> Result<String, NoteRefused> {
+pub fn validate_note_text(text: &str, max: usize) -> Result<String, NoteRefused> {
     let text = text.trim();
     let length = text.chars().count();
     match length {
         0 => Err(NoteRefused::Empty),
-        _ if length > most => Err(NoteRefused::TooLong { length, most }),
+        _ if length > max => Err(NoteRefused::TooLong { length, max }),
         _ => Ok(text.to_owned()),
     }
 }

@@ -16,12 +16,12 @@ pub fn render_trail_tree(tree: &HierarchyTree) -> String {
 /// Renders a tree with at most `most` children of each node: those around the cursor, or the last
 /// ones; the others are counted.
 #[must_use]
-pub fn render_limited_tree(tree: &HierarchyTree, most: usize) -> String {
+pub fn render_limited_tree(tree: &HierarchyTree, max_children: usize) -> String {
     let mut lines = Vec::new();
     if let Some(root) = &tree.root {
         let mut drawing = TreeRenderer {
             cursor: tree.cursor.as_deref(),
-            most,
+            max_children,
             lines: &mut lines,
         };
         drawing.render_node(root, "", "");
@@ -32,7 +32,7 @@ pub fn render_limited_tree(tree: &HierarchyTree, most: usize) -> String {
 /// State of the rendering: the cursor, the limit, the lines so far.
 struct TreeRenderer<'a> {
     cursor: Option<&'a str>,
-    most: usize,
+    max_children: usize,
     lines: &'a mut Vec<String>,
 }
 
@@ -89,7 +89,7 @@ impl TreeRenderer<'_> {
             .summary
             .iter()
             .flat_map(|summary| summary.lines())
-            .take(self.most)
+            .take(self.max_children)
         {
             self.lines
                 .push(format!("{indent}    done: {}", clean_line(line)));
@@ -99,7 +99,7 @@ impl TreeRenderer<'_> {
     /// Returns the range of children that are shown.
     fn visible_range(&self, children: &[HierarchyNode]) -> (usize, usize) {
         let all = children.len();
-        if all <= self.most {
+        if all <= self.max_children {
             return (0, all);
         }
         let wanted = children
@@ -108,8 +108,8 @@ impl TreeRenderer<'_> {
             .unwrap_or(all - 1);
         // Centred on the child that leads to the cursor, shifted at the edges so that the window
         // stays full.
-        let last = (wanted + self.most / 2 + 1).clamp(self.most, all);
-        (last - self.most, last)
+        let last = (wanted + self.max_children / 2 + 1).clamp(self.max_children, all);
+        (last - self.max_children, last)
     }
 
     /// Whether the cursor is at a node or below it.
