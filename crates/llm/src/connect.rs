@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::command::CommandModel;
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmError, LlmResult};
 use crate::layers::budget::{Allowance, Budget};
 use crate::layers::cassette::{Cassette, CassetteMode};
 use crate::layers::limiter::Limiter;
@@ -75,7 +75,7 @@ pub fn connect_model(
     catalogue: &Catalogue,
     selection: &ModelSelection,
     connection: ConnectOptions,
-) -> Result<Box<dyn Model>, Box<LlmError>> {
+) -> LlmResult<Box<dyn Model>> {
     let name = &selection.provider;
     let mut spec = selected_provider_spec(catalogue, selection)?;
     if let (Some((program, arguments)), Some(command)) =
@@ -90,11 +90,11 @@ pub fn connect_model(
         .clone()
         .or_else(|| spec.default_model.clone())
         .ok_or_else(|| {
-            LlmError::new(
-                ErrorClass::Setup,
-                format!("no model is chosen for `{name}`, and it has no default"),
-            )
-            .with_first_step("name one of the models the server offers")
+            ErrorClass::Setup
+                .error(format!(
+                    "no model is chosen for `{name}`, and it has no default"
+                ))
+                .with_first_step("name one of the models the server offers")
         })?;
     let ConnectOptions {
         environment,
@@ -124,10 +124,9 @@ pub fn connect_model(
         let replays = wire_tape.as_ref().is_some_and(WireTape::is_replaying);
         if key.is_none() && !replays && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
-            return Err(
-                LlmError::new(ErrorClass::Auth, format!("no API key for `{name}`"))
-                    .with_first_step(format!("set `{variables}`, or name a key file")),
-            );
+            return Err(ErrorClass::Auth
+                .error(format!("no API key for `{name}`"))
+                .with_first_step(format!("set `{variables}`, or name a key file")));
         }
         Box::new(WireModel::new(
             name,
@@ -162,7 +161,7 @@ pub fn connect_model(
 pub(crate) fn selected_provider_spec(
     catalogue: &Catalogue,
     selection: &ModelSelection,
-) -> Result<ProviderSpec, Box<LlmError>> {
+) -> LlmResult<ProviderSpec> {
     let name = &selection.provider;
     let mut spec = catalogue
         .get(name)
@@ -176,10 +175,7 @@ pub(crate) fn selected_provider_spec(
 
 fn unknown_provider_error(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
     let known = catalogue.provider_names().collect::<Vec<_>>().join("`, `");
-    let error = LlmError::new(
-        ErrorClass::Setup,
-        format!("unknown provider `{name}`; known are `{known}`"),
-    );
+    let error = ErrorClass::Setup.error(format!("unknown provider `{name}`; known are `{known}`"));
     match catalogue.closest_provider_name(name) {
         Some(like) => error.with_first_step(format!("did you mean `{like}`?")),
         None => error.with_first_step("choose one of them, or describe yours in a providers file"),
@@ -219,9 +215,6 @@ impl Model for ReplayOnly {
     }
 
     fn complete_request(&self, _: &Request, _: &Call<'_>) -> Answer {
-        Err(LlmError::new(
-            ErrorClass::Setup,
-            "a replayed recording has no model behind it",
-        ))
+        Err(ErrorClass::Setup.error("a replayed recording has no model behind it"))
     }
 }

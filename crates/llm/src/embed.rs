@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cancel::CancelToken;
 use crate::clock::{Clock as _, SystemClock};
 use crate::connect::{ModelSelection, find_provider_key, selected_provider_spec};
-use crate::error::{ErrorClass, LlmError, RetryPolicy, TimeoutPhase};
+use crate::error::{ErrorClass, LlmResult, RetryPolicy, TimeoutPhase};
 use crate::provider::{Catalogue, Dialect};
 use crate::secret::Secret;
 use crate::wire::fault;
@@ -43,11 +43,10 @@ impl Embedder {
         catalogue: &Catalogue,
         selection: &ModelSelection,
         environment: &BTreeMap<String, String>,
-    ) -> Result<Self, Box<LlmError>> {
+    ) -> LlmResult<Self> {
         let provider = selection.provider.clone();
         let spec = selected_provider_spec(catalogue, selection)?;
-        let setup =
-            |what: String, step: &str| LlmError::new(ErrorClass::Setup, what).with_first_step(step);
+        let setup = |what: String, step: &str| ErrorClass::Setup.error(what).with_first_step(step);
         let model = selection.model.clone().ok_or_else(|| {
             setup(
                 format!("no embedding model is chosen for `{provider}`"),
@@ -82,10 +81,9 @@ impl Embedder {
             .or_else(|| find_provider_key(&spec, environment));
         if key.is_none() && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
-            return Err(
-                LlmError::new(ErrorClass::Auth, format!("no API key for `{provider}`"))
-                    .with_first_step(format!("set `{variables}`, or name a key file")),
-            );
+            return Err(ErrorClass::Auth
+                .error(format!("no API key for `{provider}`"))
+                .with_first_step(format!("set `{variables}`, or name a key file")));
         }
         // The key's header comes last, after those of the catalogue.
         let mut headers: Vec<(String, String)> = spec.headers.clone().into_iter().collect();
@@ -116,11 +114,7 @@ impl Embedder {
     ///
     /// # Errors
     /// When the provider fails, even after retries, or returns something else.
-    pub fn embed_texts(
-        &self,
-        texts: &[String],
-        cancel: &CancelToken,
-    ) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    pub fn embed_texts(&self, texts: &[String], cancel: &CancelToken) -> LlmResult<Vec<Vec<f32>>> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(TEXTS_PER_REQUEST) {
             vectors.extend(self.embed_with_retries(batch, cancel)?);
@@ -132,7 +126,7 @@ impl Embedder {
         &self,
         texts: &[String],
         cancel: &CancelToken,
-    ) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    ) -> LlmResult<Vec<Vec<f32>>> {
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -162,19 +156,19 @@ impl Embedder {
         }
     }
 
-    async fn embed_within_timeout(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    async fn embed_within_timeout(&self, texts: &[String]) -> LlmResult<Vec<Vec<f32>>> {
         let late = || {
-            LlmError::new(
-                ErrorClass::Timeout(TimeoutPhase::FirstByte),
-                format!("{} did not answer", display_without_secrets(&self.url)),
-            )
+            ErrorClass::Timeout(TimeoutPhase::FirstByte).error(format!(
+                "{} did not answer",
+                display_without_secrets(&self.url)
+            ))
         };
         tokio::time::timeout(self.patience, self.send_text_batch(texts))
             .await
             .map_err(|_| late())?
     }
 
-    async fn send_text_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+    async fn send_text_batch(&self, texts: &[String]) -> LlmResult<Vec<Vec<f32>>> {
         let body = match self.dialect {
             Dialect::Gemini => {
                 // Gemini wants the model's name in every single request of a batch.
@@ -202,14 +196,11 @@ impl Embedder {
             ));
         }
         parse_embedding_vectors(&answer, texts.len()).ok_or_else(|| {
-            LlmError::new(
-                ErrorClass::Malformed,
-                format!(
-                    "{} returned no vectors for {} texts",
-                    display_without_secrets(&self.url),
-                    texts.len()
-                ),
-            )
+            ErrorClass::Malformed.error(format!(
+                "{} returned no vectors for {} texts",
+                display_without_secrets(&self.url),
+                texts.len()
+            ))
         })
     }
 }

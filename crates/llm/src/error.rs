@@ -35,6 +35,9 @@ pub struct LlmError {
     pub ledger: Vec<LedgerEntry>,
 }
 
+/// Result of a model call. The error is boxed: it is large, and rare.
+pub(crate) type LlmResult<T> = Result<T, Box<LlmError>>;
+
 /// Classes of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -99,6 +102,11 @@ pub enum RetryPolicy {
 }
 
 impl ErrorClass {
+    /// Creates an error of this class, with its next steps.
+    pub(crate) fn error(self, what: impl Into<String>) -> Box<LlmError> {
+        LlmError::new(self, what)
+    }
+
     /// Returns the class's retry policy. Every class is listed, so that a new one cannot be
     /// forgotten.
     #[must_use]

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::CancelToken;
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 use crate::outcome::Outcome;
 use crate::provider::ModelSpec;
 use crate::request::Request;
 
 /// Result of a call. The error is boxed, because it carries the raw answer and the ledger.
-pub type Answer = Result<Outcome, Box<LlmError>>;
+pub type Answer = LlmResult<Outcome>;
 
 /// A model, or a layer around one.
 pub trait Model: Send + Sync {
@@ -24,7 +24,7 @@ pub trait Model: Send + Sync {
     /// is cancelled, and leaves no connection and no process behind.
     ///
     /// # Errors
-    /// A [`LlmError`]; its class decides whether a retry makes sense.
+    /// A [`crate::LlmError`]; its class decides whether a retry makes sense.
     fn complete_request(&self, request: &Request, call: &Call<'_>) -> Answer;
 }
 

@@ -16,7 +16,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 pub use self::environment::RECURSION_GUARD;
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 use crate::ledger::{Cost, attach_ledger_entry};
 use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::outcome::{Outcome, StopReason};
@@ -40,19 +40,16 @@ impl CommandModel {
         spec: &ProviderSpec,
         model: &str,
         environment: &BTreeMap<String, String>,
-    ) -> Result<Self, Box<LlmError>> {
+    ) -> LlmResult<Self> {
         let command = spec.command.clone().ok_or_else(|| {
-            LlmError::new(
-                ErrorClass::Setup,
-                format!("provider `{provider}` is a server, not a program"),
-            )
+            ErrorClass::Setup.error(format!("provider `{provider}` is a server, not a program"))
         })?;
         if command.program.trim().is_empty() {
-            return Err(LlmError::new(
-                ErrorClass::Setup,
-                format!("no program is named for `{provider}`"),
-            )
-            .with_first_step("name one that reads a prompt from its input and prints the answer"));
+            return Err(ErrorClass::Setup
+                .error(format!("no program is named for `{provider}`"))
+                .with_first_step(
+                    "name one that reads a prompt from its input and prints the answer",
+                ));
         }
         let identity = ModelIdentity {
             provider: provider.to_owned(),
@@ -67,17 +64,13 @@ impl CommandModel {
         })
     }
 
-    fn run_program(
-        &self,
-        request: &Request,
-        call: &Call<'_>,
-    ) -> Result<(Outcome, Cost), Box<LlmError>> {
+    fn run_program(&self, request: &Request, call: &Call<'_>) -> LlmResult<(Outcome, Cost)> {
         let desk = CallFiles::new(self, request).map_err(|error| {
-            LlmError::new(
-                ErrorClass::Setup,
-                format!("cannot create a directory for the program: {error}"),
-            )
-            .with_first_step("check the space and the permissions of the temporary directory")
+            ErrorClass::Setup
+                .error(format!(
+                    "cannot create a directory for the program: {error}"
+                ))
+                .with_first_step("check the space and the permissions of the temporary directory")
         })?;
         let start = process::ProcessSpec {
             program: &self.spec.program,
@@ -101,7 +94,7 @@ impl CommandModel {
         if answer.text.trim().is_empty() {
             let what = format!("`{}` exited without an answer", self.spec.program);
             return Err(output::with_program_output(
-                LlmError::new(ErrorClass::Malformed, what),
+                ErrorClass::Malformed.error(what),
                 &ended,
             ));
         }

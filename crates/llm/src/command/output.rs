@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::process::ProcessOutput;
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmError, LlmResult};
 use crate::ledger::Cost;
 use crate::outcome::TokenUsage;
 use crate::provider::{OutputFormat, OutputSpec, Pick};
@@ -20,7 +20,7 @@ pub(super) fn parse_program_output(
     spec: &OutputSpec,
     ended: &ProcessOutput,
     program: &str,
-) -> Result<ParsedOutput, Box<LlmError>> {
+) -> LlmResult<ParsedOutput> {
     let objects = match spec.format {
         OutputFormat::Text => Vec::new(),
         OutputFormat::Json => parse_json_object(&ended.output).into_iter().collect(),
@@ -57,7 +57,7 @@ pub(super) fn parse_program_output(
     if spec.done.is_some() && pick(&spec.done).is_none() {
         let what = format!("`{program}` exited without reporting completion");
         return Err(with_program_output(
-            LlmError::new(ErrorClass::StreamEndedEarly, what),
+            ErrorClass::StreamEndedEarly.error(what),
             ended,
         ));
     }

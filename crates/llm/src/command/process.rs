@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin, Command};
 
 use crate::cancel::{CancelToken, Cancelled};
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 
 /// How to start a program.
 pub(super) struct ProcessSpec<'a> {
@@ -43,7 +43,7 @@ pub(super) fn run_process(
     start: &ProcessSpec<'_>,
     cancel: &CancelToken,
     alive: &(dyn Fn() + Sync),
-) -> Result<ProcessOutput, Box<LlmError>> {
+) -> LlmResult<ProcessOutput> {
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
@@ -56,7 +56,7 @@ async fn supervise_process(
     start: &ProcessSpec<'_>,
     cancel: &CancelToken,
     alive: &(dyn Fn() + Sync),
-) -> Result<ProcessOutput, Box<LlmError>> {
+) -> LlmResult<ProcessOutput> {
     let mut child = spawn_process(start)?;
     // Created before anything can fail, so that its `Drop` kills the group on every way out.
     let group = Group::of(&child);
@@ -93,10 +93,7 @@ async fn supervise_process(
         return Err(Cancelled.into());
     };
     let status = status.map_err(|error| {
-        LlmError::new(
-            ErrorClass::Setup,
-            format!("cannot wait for `{}`: {error}", start.program),
-        )
+        ErrorClass::Setup.error(format!("cannot wait for `{}`: {error}", start.program))
     })?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ok(ProcessOutput {
@@ -115,7 +112,7 @@ fn new_command(program: &str) -> Command {
     Command::from(std::process::Command::new(program))
 }
 
-fn spawn_process(start: &ProcessSpec<'_>) -> Result<Child, Box<LlmError>> {
+fn spawn_process(start: &ProcessSpec<'_>) -> LlmResult<Child> {
     let mut command = new_command(start.program);
     command
         .args(&start.arguments)
@@ -143,7 +140,7 @@ fn spawn_process(start: &ProcessSpec<'_>) -> Result<Child, Box<LlmError>> {
                     .to_owned(),
             ),
         };
-        LlmError::new(ErrorClass::Setup, what).with_first_step(step)
+        ErrorClass::Setup.error(what).with_first_step(step)
     })
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 use crate::ledger::{Cost, LedgerEntry};
 use crate::model::{Answer, Call, Model, ModelIdentity};
 use crate::outcome::TokenUsage;
@@ -36,7 +36,7 @@ impl<M: Model> Budget<M> {
     }
 
     /// Fails if the call could exceed one of the allowances.
-    fn check_allowances(&self, request: &Request) -> Result<(), Box<LlmError>> {
+    fn check_allowances(&self, request: &Request) -> LlmResult<()> {
         // The full output limit: the real length is known only when it is paid for.
         let worst = TokenUsage {
             input: Some(request.estimated_input_tokens()),
@@ -67,7 +67,7 @@ impl<M: Model> Budget<M> {
                     "the call may need {needs} tokens; {} of {tokens} are left for this {name}",
                     tokens.saturating_sub(*spent_tokens)
                 );
-                return Err(LlmError::new(ErrorClass::BudgetExceeded, what));
+                return Err(ErrorClass::BudgetExceeded.error(what));
             }
             // No limit in money: an unknown price does not matter.
             let Some(micros) = *micros else { continue };
@@ -76,12 +76,12 @@ impl<M: Model> Budget<M> {
                 let what = format!(
                     "`{model}` has no price, so a budget in money for this {name} cannot be enforced"
                 );
-                return Err(
-                    LlmError::new(ErrorClass::BudgetExceeded, what).with_first_step(format!(
+                return Err(ErrorClass::BudgetExceeded
+                    .error(what)
+                    .with_first_step(format!(
                         "set a `price` for `{model}` of `{}`, or limit tokens instead",
                         identity.provider
-                    )),
-                );
+                    )));
             };
             if spent_micros.saturating_add(cost) > micros {
                 let what = format!(
@@ -90,7 +90,7 @@ impl<M: Model> Budget<M> {
                     format_dollars(micros.saturating_sub(*spent_micros)),
                     format_dollars(micros)
                 );
-                return Err(LlmError::new(ErrorClass::BudgetExceeded, what));
+                return Err(ErrorClass::BudgetExceeded.error(what));
             }
         }
         Ok(())

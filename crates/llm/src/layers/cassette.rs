@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Clock;
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmError, LlmResult};
 use crate::ledger::encode_lower_hex;
 use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::outcome::Outcome;
@@ -74,7 +74,7 @@ impl<M: Model> Cassette<M> {
         mode: CassetteMode,
         scrubber: Scrubber,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, Box<LlmError>> {
+    ) -> LlmResult<Self> {
         let mut recorded = RecordedAnswers::default();
         // When recording, a damaged or foreign file must not keep the run from starting.
         if mode != CassetteMode::Record {
@@ -141,15 +141,10 @@ impl<M: Model> Cassette<M> {
                 )
             }
         };
-        LlmError::new(ErrorClass::NotRecorded, what)
+        ErrorClass::NotRecorded.error(what)
     }
 
-    fn record_answer(
-        &self,
-        request: &Request,
-        question: &Value,
-        answer: &Answer,
-    ) -> Result<(), Box<LlmError>> {
+    fn record_answer(&self, request: &Request, question: &Value, answer: &Answer) -> LlmResult<()> {
         // These say nothing about the model's answer: the call never reached it, or was cancelled.
         if let Err(LlmError {
             class: ErrorClass::Cancelled | ErrorClass::BudgetExceeded | ErrorClass::Setup,

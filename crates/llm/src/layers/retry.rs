@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn the_provider_decides_how_long() {
         let asks = |wait| {
-            let mut error = LlmError::new(ErrorClass::RateLimited, "slow down");
+            let mut error = ErrorClass::RateLimited.error("slow down");
             error.retry_after = Some(Duration::from_secs(wait));
             Err(error)
         };
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn text_that_was_shown_is_never_spliced() {
         let broken = || {
-            let mut error = LlmError::new(ErrorClass::StreamEndedEarly, "it broke");
+            let mut error = ErrorClass::StreamEndedEarly.error("it broke");
             error.text = "Once upon".to_owned();
             Err(error)
         };

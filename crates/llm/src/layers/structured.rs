@@ -5,7 +5,7 @@
 //! call, the prompt. If a provider rejects one, the next is used; if it ignores one, validation
 //! shows it.
 
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmError, LlmResult};
 use crate::ledger::LedgerEntry;
 use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::outcome::{Outcome, StopReason};
@@ -105,7 +105,7 @@ struct StructuredAttempt<'a> {
     settings: &'a StructuredSettings,
     mode: SchemaMode,
     room: u32,
-    most_room: u32,
+    max_room: u32,
     /// The last invalid answer and its findings, as messages.
     objection: Vec<Message>,
     asked_again: u32,
@@ -125,7 +125,7 @@ impl<'a> StructuredAttempt<'a> {
             mode: schema.mode.max(model.structured.unwrap_or_default()),
             room: original.max_output_tokens,
             // Beyond the model's own limit providers reject the request.
-            most_room: model.max_output.unwrap_or(u32::MAX),
+            max_room: model.max_output.unwrap_or(u32::MAX),
             objection: Vec::new(),
             asked_again: 0,
             raised: 0,
@@ -191,8 +191,8 @@ impl<'a> StructuredAttempt<'a> {
         true
     }
 
-    fn raise_output_limit(&mut self, outcome: &Outcome) -> Result<CallEvent, Box<LlmError>> {
-        let room = self.room.saturating_mul(2).min(self.most_room);
+    fn raise_output_limit(&mut self, outcome: &Outcome) -> LlmResult<CallEvent> {
+        let room = self.room.saturating_mul(2).min(self.max_room);
         // The second condition: the limit is already the model's maximum.
         if self.raised >= self.settings.raises || room <= self.room {
             let what = format!("the answer did not fit into {} tokens", self.room);
@@ -220,7 +220,7 @@ impl<'a> StructuredAttempt<'a> {
         &mut self,
         outcome: &Outcome,
         reading: &AnswerReading,
-    ) -> Result<CallEvent, Box<LlmError>> {
+    ) -> LlmResult<CallEvent> {
         let problems = match reading {
             AnswerReading::Wrong { findings } => findings
                 .iter()
@@ -332,7 +332,7 @@ mod tests {
     }
 
     fn refused(what: &str) -> Answer {
-        Err(LlmError::new(ErrorClass::BadRequest, what))
+        Err(ErrorClass::BadRequest.error(what))
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl<M: Model> Timeouts<M> {
                 )
             }
         };
-        LlmError::new(ErrorClass::Timeout(phase), what)
+        ErrorClass::Timeout(phase).error(what)
     }
 }
 

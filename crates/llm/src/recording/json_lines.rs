@@ -8,20 +8,21 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 
 /// Reads all entries; a missing file has none. A last line without a newline was cut off while it
 /// was written and is skipped.
-pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmError>> {
+pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path) -> LlmResult<Vec<T>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
-            return Err(LlmError::new(
-                ErrorClass::Setup,
-                format!("cannot read the recording `{}`: {error}", path.display()),
-            )
-            .with_first_step("check the path and its permissions"));
+            return Err(ErrorClass::Setup
+                .error(format!(
+                    "cannot read the recording `{}`: {error}",
+                    path.display()
+                ))
+                .with_first_step("check the path and its permissions"));
         }
     };
     // Only up to the last newline.
@@ -35,7 +36,8 @@ pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>
                 number + 1,
                 path.display()
             );
-            LlmError::new(ErrorClass::Setup, what)
+            ErrorClass::Setup
+                .error(what)
                 .with_first_step("delete that line, or record again")
         })
     };
@@ -48,7 +50,7 @@ pub(crate) fn read_json_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>
 }
 
 /// Appends one entry; creates the directory if needed.
-pub(crate) fn append_json_line<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<LlmError>> {
+pub(crate) fn append_json_line<T: Serialize>(path: &Path, entry: &T) -> LlmResult<()> {
     let write = || -> std::io::Result<()> {
         if let Some(directory) = path.parent() {
             DirBuilder::new()
@@ -68,14 +70,12 @@ pub(crate) fn append_json_line<T: Serialize>(path: &Path, entry: &T) -> Result<(
             .write_all(line.as_bytes())
     };
     write().map_err(|error| {
-        LlmError::new(
-            ErrorClass::Setup,
-            format!(
+        ErrorClass::Setup
+            .error(format!(
                 "the recording `{}` cannot be written: {error}",
                 path.display()
-            ),
-        )
-        .with_first_step("check the path and the space on the disk")
+            ))
+            .with_first_step("check the path and the space on the disk")
     })
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::scrub::{Scrubber, normalize_for_comparison};
 use super::{json_lines, request_diff};
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 
 /// Response headers that influence behaviour.
 const RECORDED_HEADERS: &[&str] = &[
@@ -87,7 +87,7 @@ impl WireTape {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn open_replay(path: &Path, scrubber: Scrubber) -> Result<Self, Box<LlmError>> {
+    pub fn open_replay(path: &Path, scrubber: Scrubber) -> LlmResult<Self> {
         let recorded = json_lines::read_json_lines::<HttpExchange>(path)?;
         Ok(Self {
             path: path.to_owned(),
@@ -106,7 +106,7 @@ impl WireTape {
         method: &str,
         place: &str,
         body: &Value,
-    ) -> Result<HttpExchange, Box<LlmError>> {
+    ) -> LlmResult<HttpExchange> {
         let recorded = self
             .recorded
             .as_ref()
@@ -146,11 +146,11 @@ impl WireTape {
             "`{}` has no exchange for {method} {place}; {nearest}",
             self.path.display()
         );
-        Err(LlmError::new(ErrorClass::NotRecorded, what))
+        Err(ErrorClass::NotRecorded.error(what))
     }
 
     /// Appends an exchange, without its secrets.
-    pub(crate) fn append_exchange(&self, mut exchange: HttpExchange) -> Result<(), Box<LlmError>> {
+    pub(crate) fn append_exchange(&self, mut exchange: HttpExchange) -> LlmResult<()> {
         exchange.place = self.scrubber.scrub_text(&exchange.place);
         exchange.body = self.scrubber.scrub_value(&exchange.body);
         exchange

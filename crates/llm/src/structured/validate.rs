@@ -7,7 +7,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 
 /// A compiled schema.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Validator {
     ///
     /// # Errors
     /// When the schema is not valid.
-    pub fn new(schema: &Value) -> Result<Self, Box<LlmError>> {
+    pub fn new(schema: &Value) -> LlmResult<Self> {
         jsonschema::draft202012::new(schema)
             .map(Self)
             .map_err(|error| {
@@ -45,7 +45,8 @@ impl Validator {
                     "the schema itself is not valid at `{}`: {error}",
                     error.instance_path()
                 );
-                LlmError::new(ErrorClass::Setup, what)
+                ErrorClass::Setup
+                    .error(what)
                     .with_first_step("this is a bug in the caller, not a failure of the model")
             })
     }

@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{DialectRequest, WireDialect, number_at, role_name, set_field, text_at};
+use super::dialect::{
+    DialectRequest, WireDialect, append_text_at, check_reported_error, items_at, message_list,
+    number_at, set_field, stop_sequences, text_at,
+};
 use super::draft::AnswerDraft;
 use super::{fault, schema};
-use crate::error::LlmError;
+use crate::error::LlmResult;
 use crate::outcome::{StopReason, TokenUsage};
 use crate::request::SchemaMode;
 use crate::secret::Secret;
@@ -23,11 +26,7 @@ impl WireDialect for AnthropicMessages {
 
     fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value {
         let request = asked.request;
-        let messages: Vec<Value> = request
-            .messages
-            .iter()
-            .map(|message| json!({"role": role_name(message), "content": message.text}))
-            .collect();
+        let messages = message_list(request);
         let mut body = json!({
             "model": asked.model,
             "messages": messages,
@@ -44,11 +43,7 @@ impl WireDialect for AnthropicMessages {
             };
         }
         set_field(&mut body, "temperature", request.temperature);
-        set_field(
-            &mut body,
-            "stop_sequences",
-            (!request.stop.is_empty()).then(|| json!(request.stop)),
-        );
+        set_field(&mut body, "stop_sequences", stop_sequences(request));
         if let Some(wanted) = &request.schema {
             let schema = schema::convert_schema(&wanted.schema, asked.flavour).schema;
             let name = &wanted.name;
@@ -67,26 +62,16 @@ impl WireDialect for AnthropicMessages {
         body
     }
 
-    fn parse_stream_event(
-        &self,
-        event: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
+    fn parse_stream_event(&self, event: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
         match text_at(event, "/type").unwrap_or_default() {
             "message_start" => read_message(event.get("message").unwrap_or(&Value::Null), draft),
             "content_block_start" => {
-                draft
-                    .text
-                    .push_str(text_at(event, "/content_block/text").unwrap_or_default());
+                append_text_at(&mut draft.text, event, "/content_block/text");
             }
             "content_block_delta" => {
-                draft
-                    .text
-                    .push_str(text_at(event, "/delta/text").unwrap_or_default());
-                draft
-                    .arguments
-                    // Tool arguments arrive as pieces of JSON text.
-                    .push_str(text_at(event, "/delta/partial_json").unwrap_or_default());
+                append_text_at(&mut draft.text, event, "/delta/text");
+                // Tool arguments arrive as pieces of JSON text.
+                append_text_at(&mut draft.arguments, event, "/delta/partial_json");
             }
             // The stop reason and the final output count come here, the input count in
             // `message_start`.
@@ -96,34 +81,21 @@ impl WireDialect for AnthropicMessages {
             }
             "message_stop" => draft.closed = true,
             "error" => return Err(fault::error_from_event(event)),
-            "" if event.get("error").is_some_and(|error| !error.is_null()) => {
-                return Err(fault::error_from_event(event));
-            }
+            "" => check_reported_error(event)?,
             // Pings, thinking, and future event types.
             _ => {}
         }
         Ok(())
     }
 
-    fn parse_whole_response(
-        &self,
-        answer: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
+    fn parse_whole_response(&self, answer: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
         if text_at(answer, "/type") == Some("error") {
             return Err(fault::error_from_event(answer));
         }
         read_message(answer, draft);
-        for block in answer
-            .get("content")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        for block in items_at(answer, "/content") {
             match text_at(block, "/type") {
-                Some("text") => draft
-                    .text
-                    .push_str(text_at(block, "/text").unwrap_or_default()),
+                Some("text") => append_text_at(&mut draft.text, block, "/text"),
                 Some("tool_use") => {
                     draft
                         .arguments
@@ -140,14 +112,7 @@ impl WireDialect for AnthropicMessages {
 }
 
 fn read_message(message: &Value, draft: &mut AnswerDraft) {
-    draft.id = draft
-        .id
-        .take()
-        .or_else(|| text_at(message, "/id").map(str::to_owned));
-    draft.model = draft
-        .model
-        .take()
-        .or_else(|| text_at(message, "/model").map(str::to_owned));
+    draft.note_identity(text_at(message, "/id"), text_at(message, "/model"));
     read_usage(message, draft);
 }
 

@@ -1,10 +1,10 @@
 //! Wire dialect interface: builds request bodies and parses responses of one provider API.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::draft::AnswerDraft;
-use super::{anthropic, gemini, openai_chat, openai_responses};
-use crate::error::LlmError;
+use super::{anthropic, fault, gemini, openai_chat, openai_responses};
+use crate::error::LlmResult;
 use crate::provider::{Dialect, SchemaFlavour};
 use crate::request::{Message, Request, Role};
 use crate::secret::Secret;
@@ -21,18 +21,10 @@ pub(crate) trait WireDialect: Send + Sync {
     fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value;
 
     /// Parses one event of a stream into the draft.
-    fn parse_stream_event(
-        &self,
-        event: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>>;
+    fn parse_stream_event(&self, event: &Value, draft: &mut AnswerDraft) -> LlmResult<()>;
 
     /// Parses a response that was not streamed into the draft.
-    fn parse_whole_response(
-        &self,
-        answer: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>>;
+    fn parse_whole_response(&self, answer: &Value, draft: &mut AnswerDraft) -> LlmResult<()>;
 }
 
 /// A request with the catalogue data needed to build its body.
@@ -66,6 +58,39 @@ pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
+/// Returns the items of the array at a JSON pointer.
+pub(crate) fn items_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+/// Appends the text at a JSON pointer, if there is one.
+pub(crate) fn append_text_at(target: &mut String, value: &Value, pointer: &str) {
+    target.push_str(text_at(value, pointer).unwrap_or_default());
+}
+
+/// Returns the error that an event or a response reports. Some servers send `"error": null` with
+/// everything else.
+pub(crate) fn check_reported_error(value: &Value) -> LlmResult<()> {
+    match value.get("error") {
+        Some(error) if !error.is_null() => Err(fault::error_from_event(value)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the conversation as most dialects write it.
+pub(crate) fn message_list(request: &Request) -> Vec<Value> {
+    let message = |message: &Message| json!({"role": role_name(message), "content": message.text});
+    request.messages.iter().map(message).collect()
+}
+
+/// Returns the stop sequences, if there are any.
+pub(crate) fn stop_sequences(request: &Request) -> Option<Value> {
+    (!request.stop.is_empty()).then(|| json!(request.stop))
+}
+
 /// Sets a field if there is a value; providers reject unknown nulls.
 pub(crate) fn set_field(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
     if let (Some(object), Some(value)) = (body.as_object_mut(), value) {
@@ -74,7 +99,7 @@ pub(crate) fn set_field(body: &mut Value, field: &str, value: Option<impl Into<V
 }
 
 /// Returns the role's name in most dialects.
-pub(crate) fn role_name(message: &Message) -> &'static str {
+fn role_name(message: &Message) -> &'static str {
     match message.role {
         Role::User => "user",
         Role::Assistant => "assistant",

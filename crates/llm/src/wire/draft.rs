@@ -1,6 +1,6 @@
 //! Accumulator for a streamed answer.
 
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmResult};
 use crate::ledger::Cost;
 use crate::outcome::{Outcome, StopReason, TokenUsage};
 
@@ -22,6 +22,22 @@ pub(crate) struct AnswerDraft {
 }
 
 impl AnswerDraft {
+    /// Notes the provider's names of the answer and the model; the first ones count.
+    pub(crate) fn note_identity(&mut self, id: Option<&str>, model: Option<&str>) {
+        self.id = self.id.take().or_else(|| id.map(str::to_owned));
+        self.model = self.model.take().or_else(|| model.map(str::to_owned));
+    }
+
+    /// Returns the answer so far: with a forced tool the arguments are it, and text beside them is
+    /// chatter.
+    pub(crate) fn answer_text(&self) -> &str {
+        if self.arguments.is_empty() {
+            &self.text
+        } else {
+            &self.arguments
+        }
+    }
+
     /// Returns what was added since the last call.
     pub(crate) fn take_new_text(&mut self) -> Option<&str> {
         let answer = if self.arguments.is_empty() {
@@ -35,21 +51,14 @@ impl AnswerDraft {
     }
 
     /// Returns the complete answer, or the error if it is incomplete, refused or empty.
-    pub(crate) fn finish_answer(&mut self) -> Result<Outcome, Box<LlmError>> {
+    pub(crate) fn finish_answer(&mut self) -> LlmResult<Outcome> {
         // Without a stop reason or an end marker the connection just ended: HTTP alone does not
         // show that a stream was cut off.
         let Some(stop) = self.stop.or(self.closed.then_some(StopReason::Unknown)) else {
-            return Err(LlmError::new(
-                ErrorClass::StreamEndedEarly,
-                "the connection was closed in the middle of the answer",
-            ));
+            return Err(ErrorClass::StreamEndedEarly
+                .error("the connection was closed in the middle of the answer"));
         };
-        // With a forced tool the arguments are the answer; text beside them is chatter.
-        let text = if self.arguments.is_empty() {
-            self.text.clone()
-        } else {
-            self.arguments.clone()
-        };
+        let text = self.answer_text().to_owned();
         if text.trim().is_empty() {
             // Only without text: a model may refuse one part and answer the rest.
             if !self.refusal.is_empty() || stop == StopReason::Filter {
@@ -58,18 +67,14 @@ impl AnswerDraft {
                 } else {
                     &self.refusal
                 };
-                return Err(LlmError::new(
-                    ErrorClass::ContentFilter,
-                    format!("the model refused to answer: {why}"),
-                ));
+                return Err(
+                    ErrorClass::ContentFilter.error(format!("the model refused to answer: {why}"))
+                );
             }
             // An empty truncated answer goes to the caller, which may raise the limit: reasoning
             // can use up all output tokens.
             if stop != StopReason::Length {
-                return Err(LlmError::new(
-                    ErrorClass::Malformed,
-                    "the model returned an empty answer",
-                ));
+                return Err(ErrorClass::Malformed.error("the model returned an empty answer"));
             }
         }
         Ok(Outcome {

@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{DialectRequest, WireDialect, number_at, set_field, text_at};
+use super::dialect::{
+    DialectRequest, WireDialect, append_text_at, check_reported_error, items_at, number_at,
+    set_field, stop_sequences, text_at,
+};
 use super::draft::AnswerDraft;
-use super::{fault, schema};
-use crate::error::{ErrorClass, LlmError};
+use super::schema;
+use crate::error::{ErrorClass, LlmResult};
 use crate::outcome::{StopReason, TokenUsage};
 use crate::request::{Role, SchemaMode};
 use crate::secret::Secret;
@@ -43,11 +46,7 @@ impl WireDialect for Gemini {
         let mut settings = json!({"maxOutputTokens": request.max_output_tokens});
         set_field(&mut settings, "temperature", request.temperature);
         set_field(&mut settings, "seed", request.seed);
-        set_field(
-            &mut settings,
-            "stopSequences",
-            (!request.stop.is_empty()).then(|| json!(request.stop)),
-        );
+        set_field(&mut settings, "stopSequences", stop_sequences(request));
         let mut body = json!({"contents": contents});
         if !request.system.is_empty() {
             body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
@@ -74,42 +73,23 @@ impl WireDialect for Gemini {
         body
     }
 
-    fn parse_stream_event(
-        &self,
-        event: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
-        if event.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(fault::error_from_event(event));
-        }
+    fn parse_stream_event(&self, event: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
+        check_reported_error(event)?;
         // A blocked prompt has no candidates at all, and status 200.
         if let Some(reason) = text_at(event, "/promptFeedback/blockReason") {
-            return Err(LlmError::new(
-                ErrorClass::ContentFilter,
-                format!("the provider blocked the prompt: {reason}"),
-            ));
+            return Err(ErrorClass::ContentFilter
+                .error(format!("the provider blocked the prompt: {reason}")));
         }
-        draft.id = draft
-            .id
-            .take()
-            .or_else(|| text_at(event, "/responseId").map(str::to_owned));
-        draft.model = draft
-            .model
-            .take()
-            .or_else(|| text_at(event, "/modelVersion").map(str::to_owned));
-        for part in event
-            .pointer("/candidates/0/content/parts")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
+        draft.note_identity(
+            text_at(event, "/responseId"),
+            text_at(event, "/modelVersion"),
+        );
+        for part in items_at(event, "/candidates/0/content/parts") {
             // Thought summaries are not part of the answer.
             if part.get("thought").and_then(Value::as_bool) == Some(true) {
                 continue;
             }
-            draft
-                .text
-                .push_str(text_at(part, "/text").unwrap_or_default());
+            append_text_at(&mut draft.text, part, "/text");
             if let Some(arguments) = part.pointer("/functionCall/args") {
                 // Arguments come as a JSON object here, not as text.
                 draft.arguments.push_str(&arguments.to_string());
@@ -138,10 +118,7 @@ impl WireDialect for Gemini {
                 "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
                 | "LANGUAGE" => StopReason::Filter,
                 "MALFORMED_FUNCTION_CALL" => {
-                    return Err(LlmError::new(
-                        ErrorClass::Malformed,
-                        "the model made a malformed tool call",
-                    ));
+                    return Err(ErrorClass::Malformed.error("the model made a malformed tool call"));
                 }
                 _ => StopReason::Unknown,
             });
@@ -149,11 +126,7 @@ impl WireDialect for Gemini {
         Ok(())
     }
 
-    fn parse_whole_response(
-        &self,
-        answer: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
+    fn parse_whole_response(&self, answer: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
         // Without `alt=sse` a stream is a JSON array of events.
         match answer.as_array() {
             Some(events) => events

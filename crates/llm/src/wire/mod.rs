@@ -29,7 +29,7 @@ use self::draft::AnswerDraft;
 use self::sse::{SseEvent, SseReader};
 use self::transport::{HttpRequest, HttpResponse, Transport};
 use crate::clock::Clock;
-use crate::error::{ErrorClass, LlmError};
+use crate::error::{ErrorClass, LlmError, LlmResult};
 use crate::ledger::attach_ledger_entry;
 use crate::model::{Answer, Call, CallEvent, Model, ModelIdentity};
 use crate::provider::ProviderSpec;
@@ -65,9 +65,8 @@ impl WireModel {
         key: Option<Secret>,
         tape: Option<WireTape>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, Box<LlmError>> {
-        let setup =
-            |what: String, step: &str| LlmError::new(ErrorClass::Setup, what).with_first_step(step);
+    ) -> LlmResult<Self> {
+        let setup = |what: String, step: &str| ErrorClass::Setup.error(what).with_first_step(step);
         let speech = wire_dialect(spec.dialect).ok_or_else(|| {
             setup(
                 format!("provider `{provider}` is a program, not a server"),
@@ -214,15 +213,12 @@ impl WireModel {
         incoming: &mut HttpResponse,
         call: &Call<'_>,
         draft: &Mutex<AnswerDraft>,
-    ) -> Result<(), Box<LlmError>> {
+    ) -> LlmResult<()> {
         let mut reader = SseReader::default();
         while let Some(chunk) = incoming.next_chunk().await? {
             call.emit_event(&CallEvent::Alive);
             let events = reader.push_bytes(&chunk).map_err(|_| {
-                LlmError::new(
-                    ErrorClass::Malformed,
-                    "the provider sent an event above the size limit",
-                )
+                ErrorClass::Malformed.error("the provider sent an event above the size limit")
             })?;
             for event in events {
                 self.handle_stream_event(&event, call, draft)?;
@@ -237,12 +233,7 @@ impl WireModel {
         })
     }
 
-    fn read_whole(
-        &self,
-        body: &str,
-        call: &Call<'_>,
-        draft: &Mutex<AnswerDraft>,
-    ) -> Result<(), Box<LlmError>> {
+    fn read_whole(&self, body: &str, call: &Call<'_>, draft: &Mutex<AnswerDraft>) -> LlmResult<()> {
         // Some servers stream with the wrong content type.
         if ["data:", "event:", ":"]
             .iter()
@@ -281,7 +272,7 @@ impl WireModel {
         event: &SseEvent,
         call: &Call<'_>,
         draft: &Mutex<AnswerDraft>,
-    ) -> Result<(), Box<LlmError>> {
+    ) -> LlmResult<()> {
         let mut draft = lock_draft(draft);
         if draft.closed || event.data.trim().is_empty() {
             return Ok(());
@@ -293,10 +284,9 @@ impl WireModel {
         }
         let value: Value = serde_json::from_str(&event.data).map_err(|_| {
             let start: String = event.data.chars().take(80).collect();
-            LlmError::new(
-                ErrorClass::Malformed,
-                format!("the provider sent an event that is not JSON: `{start}`"),
-            )
+            ErrorClass::Malformed.error(format!(
+                "the provider sent an event that is not JSON: `{start}`"
+            ))
         })?;
         // Some servers mark an error only by the event's name, not in its data.
         if event.name.as_deref() == Some("error")
@@ -332,11 +322,7 @@ impl Model for WireModel {
 
 /// Attaches the partial answer and its usage to an error: it was received, and is billed.
 fn with_partial_answer(mut error: Box<LlmError>, draft: &AnswerDraft) -> Box<LlmError> {
-    error.text = if draft.arguments.is_empty() {
-        draft.text.clone()
-    } else {
-        draft.arguments.clone()
-    };
+    error.text = draft.answer_text().to_owned();
     error.usage = draft.usage;
     error.request_id = error.request_id.take().or_else(|| draft.id.clone());
     error

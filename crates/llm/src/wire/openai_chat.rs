@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{DialectRequest, WireDialect, number_at, role_name, set_field, text_at};
+use super::dialect::{
+    DialectRequest, WireDialect, append_text_at, check_reported_error, items_at, message_list,
+    number_at, set_field, stop_sequences, text_at,
+};
 use super::draft::AnswerDraft;
 use super::{fault, schema};
-use crate::error::LlmError;
+use crate::error::LlmResult;
 use crate::ledger::Cost;
 use crate::outcome::{StopReason, TokenUsage};
 use crate::request::SchemaMode;
@@ -28,12 +31,7 @@ impl WireDialect for OpenAiChat {
         if !request.system.is_empty() {
             messages.push(json!({"role": "system", "content": request.system}));
         }
-        messages.extend(
-            request
-                .messages
-                .iter()
-                .map(|message| json!({"role": role_name(message), "content": message.text})),
-        );
+        messages.extend(message_list(request));
         let mut body = json!({"model": asked.model, "messages": messages, "stream": asked.stream});
         // Without it OpenAI reports no usage for streams, and the ledger would have no tokens.
         if asked.stream {
@@ -46,11 +44,7 @@ impl WireDialect for OpenAiChat {
         );
         set_field(&mut body, "temperature", request.temperature);
         set_field(&mut body, "seed", request.seed);
-        set_field(
-            &mut body,
-            "stop",
-            (!request.stop.is_empty()).then(|| json!(request.stop)),
-        );
+        set_field(&mut body, "stop", stop_sequences(request));
         if let Some(wanted) = &request.schema {
             let schema::ProviderSchema { schema, strict } =
                 schema::convert_schema(&wanted.schema, asked.flavour);
@@ -72,19 +66,11 @@ impl WireDialect for OpenAiChat {
         body
     }
 
-    fn parse_stream_event(
-        &self,
-        event: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
+    fn parse_stream_event(&self, event: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
         parse_choice_message(event, "/delta", draft)
     }
 
-    fn parse_whole_response(
-        &self,
-        answer: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
+    fn parse_whole_response(&self, answer: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
         parse_choice_message(answer, "/message", draft)?;
         draft.closed |= draft.stop.is_some();
         Ok(())
@@ -92,23 +78,9 @@ impl WireDialect for OpenAiChat {
 }
 
 /// Parses a chunk or a whole response; they differ only in the field that has the message.
-fn parse_choice_message(
-    value: &Value,
-    speaker: &str,
-    draft: &mut AnswerDraft,
-) -> Result<(), Box<LlmError>> {
-    // Some servers send `"error": null` with every chunk.
-    if value.get("error").is_some_and(|error| !error.is_null()) {
-        return Err(fault::error_from_event(value));
-    }
-    draft.id = draft
-        .id
-        .take()
-        .or_else(|| text_at(value, "/id").map(str::to_owned));
-    draft.model = draft
-        .model
-        .take()
-        .or_else(|| text_at(value, "/model").map(str::to_owned));
+fn parse_choice_message(value: &Value, speaker: &str, draft: &mut AnswerDraft) -> LlmResult<()> {
+    check_reported_error(value)?;
+    draft.note_identity(text_at(value, "/id"), text_at(value, "/model"));
     // Depending on the server, usage comes in a chunk without choices, in the last one, or in each.
     if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
         draft.usage = draft.usage.merged_with(TokenUsage {
@@ -144,18 +116,9 @@ fn parse_choice_message(
             }
             _ => {}
         }
-        draft
-            .refusal
-            .push_str(text_at(said, "/refusal").unwrap_or_default());
-        for call in said
-            .get("tool_calls")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            draft
-                .arguments
-                .push_str(text_at(call, "/function/arguments").unwrap_or_default());
+        append_text_at(&mut draft.refusal, said, "/refusal");
+        for call in items_at(said, "/tool_calls") {
+            append_text_at(&mut draft.arguments, call, "/function/arguments");
         }
     }
     if let Some(reason) = text_at(choice, "/finish_reason") {

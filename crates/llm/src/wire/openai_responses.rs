@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::dialect::{DialectRequest, WireDialect, number_at, role_name, set_field, text_at};
+use super::dialect::{
+    DialectRequest, WireDialect, append_text_at, check_reported_error, items_at, message_list,
+    number_at, set_field, text_at,
+};
 use super::draft::AnswerDraft;
 use super::{fault, schema};
-use crate::error::LlmError;
+use crate::error::LlmResult;
 use crate::outcome::{StopReason, TokenUsage};
 use crate::request::SchemaMode;
 use crate::secret::Secret;
@@ -23,11 +26,7 @@ impl WireDialect for OpenAiResponses {
 
     fn build_request_body(&self, asked: &DialectRequest<'_>) -> Value {
         let request = asked.request;
-        let input: Vec<Value> = request
-            .messages
-            .iter()
-            .map(|message| json!({"role": role_name(message), "content": message.text}))
-            .collect();
+        let input = message_list(request);
         // `store: false`, so that the provider does not keep the conversation. This API has no stop
         // sequences and no seed.
         let mut body = json!({
@@ -64,22 +63,12 @@ impl WireDialect for OpenAiResponses {
         body
     }
 
-    fn parse_stream_event(
-        &self,
-        event: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
+    fn parse_stream_event(&self, event: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
         match text_at(event, "/type").unwrap_or_default() {
-            "response.output_text.delta" => draft
-                .text
-                .push_str(text_at(event, "/delta").unwrap_or_default()),
-            "response.refusal.delta" => draft
-                .refusal
-                .push_str(text_at(event, "/delta").unwrap_or_default()),
+            "response.output_text.delta" => append_text_at(&mut draft.text, event, "/delta"),
+            "response.refusal.delta" => append_text_at(&mut draft.refusal, event, "/delta"),
             "response.function_call_arguments.delta" => {
-                draft
-                    .arguments
-                    .push_str(text_at(event, "/delta").unwrap_or_default());
+                append_text_at(&mut draft.arguments, event, "/delta");
             }
             "response.created" => {
                 note_identity(event.get("response").unwrap_or(&Value::Null), draft)
@@ -91,22 +80,14 @@ impl WireDialect for OpenAiResponses {
             }
             "response.failed" | "error" => return Err(fault::error_from_event(event)),
             // An error without a type, from servers that imitate this API.
-            "" if event.get("error").is_some_and(|error| !error.is_null()) => {
-                return Err(fault::error_from_event(event));
-            }
+            "" => check_reported_error(event)?,
             _ => {}
         }
         Ok(())
     }
 
-    fn parse_whole_response(
-        &self,
-        answer: &Value,
-        draft: &mut AnswerDraft,
-    ) -> Result<(), Box<LlmError>> {
-        if answer.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(fault::error_from_event(answer));
-        }
+    fn parse_whole_response(&self, answer: &Value, draft: &mut AnswerDraft) -> LlmResult<()> {
+        check_reported_error(answer)?;
         note_identity(answer, draft);
         // The final event may repeat the output, omit it, or be the only one that has it.
         if draft.text.is_empty() && draft.arguments.is_empty() {
@@ -139,42 +120,19 @@ impl WireDialect for OpenAiResponses {
 }
 
 fn note_identity(response: &Value, draft: &mut AnswerDraft) {
-    draft.id = draft
-        .id
-        .take()
-        .or_else(|| text_at(response, "/id").map(str::to_owned));
-    draft.model = draft
-        .model
-        .take()
-        .or_else(|| text_at(response, "/model").map(str::to_owned));
+    draft.note_identity(text_at(response, "/id"), text_at(response, "/model"));
 }
 
 fn read_output(answer: &Value, draft: &mut AnswerDraft) {
-    for item in answer
-        .get("output")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    for item in items_at(answer, "/output") {
         match text_at(item, "/type") {
             Some("message") => {
-                for part in item
-                    .get("content")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-                {
-                    draft
-                        .text
-                        .push_str(text_at(part, "/text").unwrap_or_default());
-                    draft
-                        .refusal
-                        .push_str(text_at(part, "/refusal").unwrap_or_default());
+                for part in items_at(item, "/content") {
+                    append_text_at(&mut draft.text, part, "/text");
+                    append_text_at(&mut draft.refusal, part, "/refusal");
                 }
             }
-            Some("function_call") => draft
-                .arguments
-                .push_str(text_at(item, "/arguments").unwrap_or_default()),
+            Some("function_call") => append_text_at(&mut draft.arguments, item, "/arguments"),
             _ => {}
         }
     }

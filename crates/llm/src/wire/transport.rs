@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::Value;
 
-use crate::error::{ErrorClass, LlmError, TimeoutPhase};
+use crate::error::{ErrorClass, LlmError, LlmResult, TimeoutPhase};
 use crate::recording::wire_tape::{BodyChunk, HttpExchange, WireTape};
 
 /// HTTP headers with lower-case names.
@@ -65,11 +65,7 @@ enum BodySource {
 
 impl Transport {
     /// Creates a transport to one URL. A replaying tape needs no network.
-    pub(crate) fn new(
-        url: &Url,
-        connect: Duration,
-        tape: Option<WireTape>,
-    ) -> Result<Self, Box<LlmError>> {
+    pub(crate) fn new(url: &Url, connect: Duration, tape: Option<WireTape>) -> LlmResult<Self> {
         // No client is built for a replay: without certificates or a proxy it must work as well.
         if tape.as_ref().is_some_and(WireTape::is_replaying) {
             return Ok(Self { client: None, tape });
@@ -88,14 +84,12 @@ impl Transport {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| {
-            LlmError::new(
-                ErrorClass::Setup,
-                format!(
+            ErrorClass::Setup
+                .error(format!(
                     "cannot set up the HTTP client: {}",
                     render_error_chain(&error)
-                ),
-            )
-            .with_first_step("check the certificates of the system and the proxy variables")
+                ))
+                .with_first_step("check the certificates of the system and the proxy variables")
         })?;
         Ok(Self {
             client: Some(client),
@@ -103,10 +97,7 @@ impl Transport {
         })
     }
 
-    pub(crate) async fn send_request(
-        &self,
-        outgoing: &HttpRequest,
-    ) -> Result<HttpResponse, Box<LlmError>> {
+    pub(crate) async fn send_request(&self, outgoing: &HttpRequest) -> LlmResult<HttpResponse> {
         let Some(client) = &self.client else {
             return self.replay_request(outgoing);
         };
@@ -140,7 +131,7 @@ impl Transport {
         })
     }
 
-    fn replay_request(&self, outgoing: &HttpRequest) -> Result<HttpResponse, Box<LlmError>> {
+    fn replay_request(&self, outgoing: &HttpRequest) -> LlmResult<HttpResponse> {
         let tape = self
             .tape
             .as_ref()
@@ -164,7 +155,7 @@ impl Transport {
         &self,
         outgoing: &HttpRequest,
         incoming: HttpResponse,
-    ) -> Result<(), Box<LlmError>> {
+    ) -> LlmResult<()> {
         let (Some(tape), Some(chunks)) = (&self.tape, incoming.kept) else {
             return Ok(());
         };
@@ -182,7 +173,7 @@ impl Transport {
 
 impl HttpResponse {
     /// Returns the next chunk; `None` at the end.
-    pub(crate) async fn next_chunk(&mut self) -> Result<Option<Vec<u8>>, Box<LlmError>> {
+    pub(crate) async fn next_chunk(&mut self) -> LlmResult<Option<Vec<u8>>> {
         let next = match &mut self.source {
             BodySource::Live(response) => response
                 .chunk()
@@ -224,15 +215,15 @@ impl HttpResponse {
     /// Returns the rest of the response as text, at most `most` bytes.
     pub(crate) async fn read_remaining_text(
         &mut self,
-        most: usize,
+        max_bytes: usize,
         alive: &(dyn Fn() + Sync),
-    ) -> Result<String, Box<LlmError>> {
+    ) -> LlmResult<String> {
         let mut bytes = Vec::new();
         while let Some(chunk) = self.next_chunk().await? {
             alive();
             bytes.extend_from_slice(&chunk);
-            if bytes.len() > most {
-                bytes.truncate(most);
+            if bytes.len() > max_bytes {
+                bytes.truncate(max_bytes);
                 break;
             }
         }
@@ -276,29 +267,23 @@ fn classify_send_error(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     // The URL may carry a key in its query.
     let why = render_error_chain(&error.without_url());
     if builder {
-        return LlmError::new(
-            ErrorClass::Setup,
-            format!("cannot build the request: {why}"),
-        )
-        .with_first_step("check the provider's `headers` and the key");
+        return ErrorClass::Setup
+            .error(format!("cannot build the request: {why}"))
+            .with_first_step("check the provider's `headers` and the key");
     }
     // Not a network failure: a retry would get the same certificate.
     if why.contains("certificate") {
-        return LlmError::new(ErrorClass::Setup, format!("`{host}` is not trusted: {why}"))
+        return ErrorClass::Setup
+            .error(format!("`{host}` is not trusted: {why}"))
             .with_first_step(
                 "check the system's certificates; a proxy that replaces them needs its own there",
             );
     }
     if timeout {
-        return LlmError::new(
-            ErrorClass::Timeout(TimeoutPhase::Connect),
-            format!("`{host}` could not be reached in time: {why}"),
-        );
+        return ErrorClass::Timeout(TimeoutPhase::Connect)
+            .error(format!("`{host}` could not be reached in time: {why}"));
     }
-    LlmError::new(
-        ErrorClass::Network,
-        format!("`{host}` cannot be reached: {why}"),
-    )
+    ErrorClass::Network.error(format!("`{host}` cannot be reached: {why}"))
 }
 
 /// Renders an error with its chain of causes, which reqwest's own message omits.
