@@ -3,7 +3,7 @@
 use domain::gates;
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::suggest::nearest_words;
+use domain::suggest::nearest_hint;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -38,11 +38,7 @@ pub fn override_gate(
 ) -> Result<OverrideOutcome, Failure> {
     let names: Vec<&str> = gates::GATES.iter().map(|gate| gate.name).collect();
     let gate = gates::find_gate_by_name(&request.gate).ok_or_else(|| {
-        let near = nearest_words(&request.gate, names.iter().copied(), 1);
-        let hint = near
-            .first()
-            .map(|near| format!("; did you mean `{near}`?"))
-            .unwrap_or_default();
+        let hint = nearest_hint(&request.gate, names.iter().copied());
         Failure::invalid(format!("there is no gate `{}`{hint}", request.gate))
             .with_step(format!("gates: {}", names.join(", ")))
     })?;

@@ -9,7 +9,7 @@ use domain::node_reference::NodeReference;
 use domain::planning_prompt::{Ancestor, PlanningPrompt, ReplacedPlan, compose_planning_prompt};
 use domain::ports::Snapshot;
 use domain::profile::{Level, Profile, ReadAlias, parent_folder};
-use domain::suggest::nearest_words;
+use domain::suggest::nearest_hint;
 use domain::tree::Tree;
 use serde::Serialize;
 
@@ -254,11 +254,7 @@ fn find_level<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Lev
         .find(|(_, level)| level.name.to_lowercase() == kind.to_lowercase())
         .ok_or_else(|| {
             let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
-            let near = nearest_words(kind, names.iter().copied(), 1);
-            let hint = near
-                .first()
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
+            let hint = nearest_hint(kind, names.iter().copied());
             Failure::invalid(format!(
                 "no level `{kind}`: expected one of {}{hint}",
                 names.join(", ")

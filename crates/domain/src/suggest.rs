@@ -28,6 +28,15 @@ pub fn nearest_words<'a>(
         .collect()
 }
 
+/// Returns the hint at the word most similar to `word`, to append to a message; empty without one.
+#[must_use]
+pub fn nearest_hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let near = nearest_words(word, known, 1);
+    near.first()
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
+}
+
 /// Appends `did you mean` to serde's "unknown field `x`, expected one of `a`, `b`".
 #[must_use]
 pub fn with_suggestion(message: &str) -> String {

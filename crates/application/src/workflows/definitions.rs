@@ -1,7 +1,7 @@
 //! Loads workflow definitions: built in, or the user's own in `.throughline/workflows`.
 
 use domain::ports::{FileReadResult, FolderEntryKind};
-use domain::suggest::nearest_words;
+use domain::suggest::nearest_hint;
 use domain::workflow::{
     BUILT_IN_WORKFLOWS, WORKFLOWS_FOLDER, Workflow, built_in_workflow, parse_workflow,
 };
@@ -49,11 +49,7 @@ pub(crate) fn find_workflow(ctx: &Context<'_>, name: &str) -> Result<Workflow, F
         FileReadResult::Missing => built_in_workflow(name).ok_or_else(|| {
             let names = workflow_names(ctx);
             // Agents mistype names; the suggestion saves them a call.
-            let near = nearest_words(name, names.iter().map(String::as_str), 1);
-            let hint = near
-                .first()
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
+            let hint = nearest_hint(name, names.iter().map(String::as_str));
             Failure::not_found(format!("there is no workflow `{name}`{hint}"))
                 .with_step("tl flow list")
         }),

@@ -4,6 +4,8 @@
 //! what it cannot read. Here the method decides what is read, and everything that could be a
 //! question gets an answer.
 
+use std::borrow::Cow;
+
 use rmcp::model::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -56,6 +58,10 @@ fn refused(id: Option<RequestId>, error: ErrorData) -> Frame {
     Frame::Refused { id, error }
 }
 
+fn invalid_request(id: Option<RequestId>, why: impl Into<Cow<'static, str>>) -> Frame {
+    refused(id, ErrorData::invalid_request(why, None))
+}
+
 /// Parses a line.
 pub(super) fn read(line: &[u8]) -> Frame {
     // A byte order mark may be ignored (RFC 8259, 8.1).
@@ -70,17 +76,14 @@ pub(super) fn read(line: &[u8]) -> Frame {
     // would not tell a client's author that.
     if line.first() == Some(&b'[') {
         let hint = "a message is one JSON object: there are no batches in this protocol";
-        return refused(None, ErrorData::invalid_request(hint, None));
+        return invalid_request(None, hint);
     }
     let envelope: Envelope<'_> = match serde_json::from_slice(line) {
         Ok(envelope) => envelope,
         // Valid JSON that is not an object is an invalid request; JSON-RPC has another code for
         // broken JSON.
         Err(error) if error.is_data() => {
-            return refused(
-                None,
-                ErrorData::invalid_request(format!("not a JSON-RPC message: {error}"), None),
-            );
+            return invalid_request(None, format!("not a JSON-RPC message: {error}"));
         }
         Err(error) => {
             return refused(
@@ -92,10 +95,7 @@ pub(super) fn read(line: &[u8]) -> Frame {
     // Read first: an error response should carry the id wherever there is one.
     let id: Option<RequestId> = text(envelope.id);
     if text::<String>(envelope.jsonrpc).as_deref() != Some("2.0") {
-        return refused(
-            id,
-            ErrorData::invalid_request("expected \"jsonrpc\": \"2.0\"", None),
-        );
+        return invalid_request(id, "expected \"jsonrpc\": \"2.0\"");
     }
     match (
         envelope.method,
@@ -105,18 +105,12 @@ pub(super) fn read(line: &[u8]) -> Frame {
     ) {
         (Some(method), given, None, None) => {
             let Some(method) = text::<String>(Some(method)) else {
-                return refused(
-                    id,
-                    ErrorData::invalid_request("`method` must be a string", None),
-                );
+                return invalid_request(id, "`method` must be a string");
             };
             // An `id` that is present but of the wrong type is an error, not a notification.
             match (given, id) {
                 (None, _) => notification(&method, envelope.params),
-                (Some(_), None) => refused(
-                    None,
-                    ErrorData::invalid_request("`id` must be a string or a whole number", None),
-                ),
+                (Some(_), None) => invalid_request(None, "`id` must be a string or a whole number"),
                 (Some(_), Some(id)) => request(&method, id, envelope.params),
             }
         }
@@ -131,7 +125,7 @@ pub(super) fn read(line: &[u8]) -> Frame {
         },
         _ => {
             let hint = "expected a request (method, id), a notification (method) or an answer (id, result or error)";
-            refused(id, ErrorData::invalid_request(hint, None))
+            invalid_request(id, hint)
         }
     }
 }
@@ -195,14 +189,9 @@ fn is_given_up(method: &str, given: &str) -> bool {
 /// Returns the error for an unknown method, with the nearest known one.
 pub(super) fn no_such_method(method: &str) -> ErrorData {
     // Only known methods are suggested, never the removed one itself.
-    let near = domain::suggest::nearest_words(
-        method,
-        METHODS.into_iter().filter(|known| *known != method),
-        1,
-    );
-    let hint = match near.first() {
-        Some(near) if !METHODS.contains(&method) => format!("; did you mean `{near}`?"),
-        _ => String::new(),
+    let hint = match METHODS.contains(&method) {
+        true => String::new(),
+        false => domain::suggest::nearest_hint(method, METHODS),
     };
     ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,

@@ -517,15 +517,10 @@ impl ServerHandler for Server {
         let Some(text) = text else {
             let known = self.shared.surface.prompts();
             // Models invent prompt names; a suggestion saves them a second list request.
-            let near = domain::suggest::nearest_words(
+            let hint = domain::suggest::nearest_hint(
                 &request.name,
                 known.iter().map(|prompt| prompt.name.as_str()),
-                1,
             );
-            let hint = near
-                .first()
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
             return Err(ErrorData::invalid_params(
                 format!("there is no prompt `{}`{hint}", request.name),
                 None,

@@ -164,11 +164,7 @@ impl Surface {
         let Some(tool) = self.named(name) else {
             let known = self.tools.iter().map(|tool| tool.name);
             // Models misremember tool names; the nearest one saves a round trip.
-            let near = domain::suggest::nearest_words(name, known, 1);
-            let hint = near
-                .first()
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
+            let hint = domain::suggest::nearest_hint(name, known);
             return Called::Unknown(format!("there is no tool `{name}`{hint}"));
         };
         // Taken inside the use case's context: the store's warnings belong to this call only.
