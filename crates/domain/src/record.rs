@@ -80,3 +80,15 @@ pub fn record_changed_fact<T: Recorded>(
         after,
     })
 }
+
+/// Facts to which changes of records are added.
+pub trait ChangeRecords {
+    /// Adds the fact that a record changed, unless it did not.
+    fn change_record<T: Recorded>(&mut self, key: &str, before: Option<&T>, after: Option<&T>);
+}
+
+impl ChangeRecords for Vec<Fact> {
+    fn change_record<T: Recorded>(&mut self, key: &str, before: Option<&T>, after: Option<&T>) {
+        self.extend(record_changed_fact(key, before, after));
+    }
+}

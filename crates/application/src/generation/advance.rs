@@ -11,10 +11,11 @@ use domain::ids::VersionHash;
 use domain::node::Progress;
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, FileStatResult, Transaction};
-use domain::review::{Review, ReviewActor};
+use domain::record::{self, ChangeRecords};
+use domain::review::Review;
+use domain::search;
 use domain::tick::{ModelSpending, TickState, offline};
 use domain::tree::Tree;
-use domain::{record, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -26,6 +27,7 @@ use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin_transaction};
 use crate::ignored_folders::keep_out_of_git;
 use crate::memory::memory_files;
+use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
 use crate::tick::spending::spending_facts;
 use crate::tick::story_state::prose_path;
@@ -163,10 +165,7 @@ pub fn submit_step(
     let known = record::read_record::<Review>(&*tx, &before.scene)?;
     let mut review =
         JudgeReview::open_review(known.clone(), &before, ctx.policy.generation.revisions);
-    let said = ReviewActor {
-        by: &ctx.actor,
-        at: ctx.clock.now(),
-    };
+    let said = review_actor(ctx);
     let judging = JudgeReview {
         review: &mut review,
         said,
@@ -259,11 +258,11 @@ fn record_generation(
     };
     let mut operation = ctx.new_operation(Verb::Write, format!("write {}: {done}", after.scene));
     operation.facts = spending_facts(&*tx, calls)?;
-    operation.facts.extend(record::record_changed_fact(
+    operation.facts.change_record(
         &Generation::record_key(after.node),
         Some(before),
         Some(after),
-    ));
+    );
     operation.facts.extend(more);
     operation.texts.push(after.draft.clone());
     planned.record_operation(tx, operation)?;

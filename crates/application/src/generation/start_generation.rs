@@ -6,14 +6,15 @@ use domain::generation::{Generation, GenerationStatus, GenerationStep, review};
 use domain::node::{Node, Progress, Status};
 use domain::operation::Verb;
 use domain::ports::Snapshot;
-use domain::record;
-use domain::review::{Review, ReviewActor};
+use domain::record::{self, ChangeRecords};
+use domain::review::Review;
 use domain::tree::Tree;
 
 use super::material::find_scene;
 use super::view::{GenerationView, load_generation};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::reviews::review_actor;
 use crate::submit::observe_submitted_plans;
 use crate::tick::story_state::prose_path;
 
@@ -133,10 +134,7 @@ fn accept_findings(
         return Ok(None);
     };
     let mut review = before.clone();
-    let said = ReviewActor {
-        by: &ctx.actor,
-        at: ctx.clock.now(),
-    };
+    let said = review_actor(ctx);
     review::accept_held(&mut review, said, &ctx.policy.review).map_err(|refused| {
         Failure::refused(format!("`{}` is held for a person: {refused}", known.scene))
             .with_step(format!("tl review status --of {}", known.scene))
@@ -179,11 +177,11 @@ fn change_generation(
             Verb::Write,
             format!("write {}: {}", after.scene, after.status.as_str()),
         );
-        operation.facts.extend(record::record_changed_fact(
+        operation.facts.change_record(
             &Generation::record_key(node.id),
             known.as_ref(),
             Some(&after),
-        ));
+        );
         operation.facts.extend(decided);
         // Only from `pending`: a person may have set another progress on purpose.
         if after.status == GenerationStatus::Running && node.progress == Progress::Pending {

@@ -1,7 +1,7 @@
 //! Sets the name of the story.
 
 use domain::operation::Verb;
-use domain::record;
+use domain::record::{self, ChangeRecords};
 use domain::tick::TickState;
 
 use crate::context::Context;
@@ -19,11 +19,9 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
         ..before.clone().unwrap_or_default()
     };
     let mut operation = ctx.new_operation(Verb::Tick, "name the story".to_owned());
-    operation.facts.extend(record::record_changed_fact(
-        TickState::KEY,
-        before.as_ref(),
-        Some(&after),
-    ));
+    operation
+        .facts
+        .change_record(TickState::KEY, before.as_ref(), Some(&after));
     // The same name again records nothing.
     if !operation.facts.is_empty() {
         tx.record_operation(operation)?;

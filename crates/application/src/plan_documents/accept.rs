@@ -93,7 +93,7 @@ pub fn accept_change(ctx: &Context<'_>, document: Option<&str>) -> Result<Resolv
         };
         let mut record = known.clone().unwrap_or_else(|| DocumentRecord {
             revises: plan.revises.as_ref().map(|from| from.document.clone()),
-            ..DocumentRecord::unwritten()
+            ..DocumentRecord::unwritten_record()
         });
         // Ids are never reused: the edit may contain higher numbers than the record, or have
         // removed some.

@@ -64,7 +64,7 @@ pub(crate) fn stage_new_document(
     });
     let now = ctx.clock.now();
     let plan = Plan::new(new_plan_id(&tx.store_id()?, &id, now), title, now);
-    let mut record = DocumentRecord::unwritten();
+    let mut record = DocumentRecord::unwritten_record();
     let staged = stage_document(tx, &id, None, &plan, &mut record, now)?;
     let path = document_file_path(&id, "plan.json");
     planned.put_file(&path, Some(&staged.text))?;

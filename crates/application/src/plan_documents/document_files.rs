@@ -18,8 +18,8 @@ use domain::plan_document::{
     write_plan,
 };
 use domain::ports::{FileReadResult, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
-use domain::record;
-use domain::suggest::nearest_words;
+use domain::record::{self, ChangeRecords};
+use domain::suggest::nearest_hint;
 use domain::time::Timestamp;
 
 use crate::context::Context;
@@ -94,11 +94,7 @@ pub(crate) fn make_current(
     let mut facts = Vec::new();
     for key in std::iter::once("").chain(session_key(ctx)) {
         let before = record::read_record::<CurrentDocument>(state, key)?;
-        facts.extend(record::record_changed_fact(
-            key,
-            before.as_ref(),
-            Some(&after),
-        ));
+        facts.change_record(key, before.as_ref(), Some(&after));
     }
     Ok(facts)
 }
@@ -130,13 +126,8 @@ pub(crate) fn load_document(
     }
     let known = record::read_records::<DocumentRecord>(state, "")?;
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-    let near = nearest_words(id, names.iter().copied(), 1)
-        .first()
-        .map(|near| format!("; did you mean `{near}`?"));
-    let failure = Failure::not_found(format!(
-        "there is no plan document `{id}`{}",
-        near.unwrap_or_default()
-    ));
+    let hint = nearest_hint(id, names.iter().copied());
+    let failure = Failure::not_found(format!("there is no plan document `{id}`{hint}"));
     Err(if names.is_empty() {
         failure.with_step("tl doc new \"TITLE\"")
     } else {
@@ -360,7 +351,7 @@ pub(crate) fn check_allowed(
         let mut after = run.clone();
         // Recorded with every edit, because an author may not review the work later.
         after.add_author(&ctx.actor);
-        facts.extend(record::record_changed_fact(&key, Some(&run), Some(&after)));
+        facts.change_record(&key, Some(&run), Some(&after));
     }
     Ok(facts)
 }
@@ -424,9 +415,7 @@ impl StagedDocument {
         let mut operation = ctx.new_operation(Verb::Document, summary);
         operation.at = now;
         operation.facts = self.facts;
-        operation
-            .facts
-            .extend(record::record_changed_fact(id, before, Some(after)));
+        operation.facts.change_record(id, before, Some(after));
         operation.texts = self.texts;
         operation
     }

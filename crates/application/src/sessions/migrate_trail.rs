@@ -7,6 +7,7 @@ use domain::ids::NodeId;
 use domain::node::Progress;
 use domain::operation::Verb;
 use domain::ports::FileReadResult;
+use domain::record::ChangeRecords;
 use domain::session::{LogEntryKind, Session, SessionMode};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
@@ -275,11 +276,7 @@ impl TrailImport<'_> {
                 text: text.clone(),
                 branches: text.lines().count(),
             };
-            change.facts.extend(domain::record::record_changed_fact(
-                &alias,
-                None,
-                Some(&summary),
-            ));
+            change.facts.change_record(&alias, None, Some(&summary));
         }
         for child in node
             .children

@@ -14,7 +14,7 @@ use domain::memory::{
 };
 use domain::operation::Verb;
 use domain::ports::{Snapshot, StoreFault, Transaction};
-use domain::record::{self, Recorded};
+use domain::record::{self, ChangeRecords, Recorded};
 use domain::search::{MatchMode, SearchQuery};
 use domain::session::LogEntryKind;
 use domain::stamp::Stamp;
@@ -232,11 +232,7 @@ pub fn unpin_note(ctx: &Context<'_>, stamp: &str) -> Result<NoteView, Failure> {
                 context: anchor.session_stamp,
                 at: anchor.at,
             };
-            facts.extend(record::record_changed_fact(
-                &mem.stamp.to_string(),
-                None,
-                Some(&mem),
-            ));
+            facts.change_record(&mem.stamp.to_string(), None, Some(&mem));
             note.mem = Some(mem);
         }
         record_note_change(ctx, tx, None, facts, format!("unpin note {stamp}"), None)?;

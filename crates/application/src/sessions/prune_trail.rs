@@ -3,7 +3,7 @@
 use domain::fact::Fact;
 use domain::memory::Mem;
 use domain::operation::Verb;
-use domain::record;
+use domain::record::{self, ChangeRecords};
 use domain::session::LogEntryKind;
 use domain::time::Timestamp;
 use domain::trail::{BranchSummary, plan_branch_pruning};
@@ -62,21 +62,17 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
             .clone()
             .unwrap_or_default()
             .with_branches(lines.clone());
-        change.facts.extend(record::record_changed_fact(
-            &parent.alias,
-            before.as_ref(),
-            Some(&after),
-        ));
+        change
+            .facts
+            .change_record(&parent.alias, before.as_ref(), Some(&after));
         outcome.summaries.extend(lines.iter().cloned());
     }
     for node in pruned.removed.iter().filter_map(|id| tree.get(*id)) {
         // The node's own summary became part of its branch's line.
         let summary = record::read_record::<BranchSummary>(&*tx, &node.alias)?;
-        change.facts.extend(record::record_changed_fact(
-            &node.alias,
-            summary.as_ref(),
-            None,
-        ));
+        change
+            .facts
+            .change_record(&node.alias, summary.as_ref(), None);
         change.facts.push(Fact::NodeRemoved {
             node: Box::new(node.clone()),
         });

@@ -6,7 +6,7 @@ use domain::ids::{NodeId, OperationId};
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
 use domain::ports::Transaction;
-use domain::record;
+use domain::record::{self, ChangeRecords};
 use domain::session::{
     CurrentSession, LogEntry, LogEntryKind, Session, SessionOwner, host_of_principal,
 };
@@ -151,8 +151,7 @@ impl SessionChange {
             about,
         };
         let key = LogEntry::entry_key(&self.session.stamp, self.session.log_entries);
-        self.facts
-            .extend(record::record_changed_fact(&key, None, Some(&entry)));
+        self.facts.change_record(&key, None, Some(&entry));
     }
 
     /// Records everything as one operation and plans the session's files. Does not commit.
@@ -167,11 +166,8 @@ impl SessionChange {
         let now = ctx.clock.now();
         self.session.updated = self.updated.unwrap_or(now);
         let key = self.session.stamp.to_string();
-        self.facts.extend(record::record_changed_fact(
-            &key,
-            self.before.as_ref(),
-            Some(&self.session),
-        ));
+        self.facts
+            .change_record(&key, self.before.as_ref(), Some(&self.session));
         let current = CurrentSession {
             stamp: self.session.stamp,
         };
@@ -184,11 +180,8 @@ impl SessionChange {
         ];
         for key in keys {
             let before = record::read_record::<CurrentSession>(&*tx, &key)?;
-            self.facts.extend(record::record_changed_fact(
-                &key,
-                before.as_ref(),
-                Some(&current),
-            ));
+            self.facts
+                .change_record(&key, before.as_ref(), Some(&current));
         }
         let mut operation = ctx.new_operation(verb, summary);
         operation.at = now;

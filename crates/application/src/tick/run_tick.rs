@@ -3,7 +3,7 @@
 use domain::memory::EntryKind;
 use domain::operation::Verb;
 use domain::ports::{FileReadResult, Snapshot};
-use domain::record;
+use domain::record::{self, ChangeRecords};
 use domain::secrets::mask_secrets;
 use domain::tick::execute::ExecutedAction;
 use domain::tick::plan::TickPlan;
@@ -264,11 +264,7 @@ fn run_plan(
     }
     record_result(&mut record, ctx.clock.now());
     let mut facts = memory.change_facts();
-    facts.extend(record::record_changed_fact(
-        &TickRecord::record_key(tick),
-        Some(&before),
-        Some(&record),
-    ));
+    facts.change_record(&TickRecord::record_key(tick), Some(&before), Some(&record));
     facts.extend(advance_story(&*tx, &around.state, &record)?);
     let summary = format!("tick {tick}: {}", record.status.as_str());
     if drafts.is_empty() {

@@ -1,7 +1,7 @@
 //! Skips a tick.
 
 use domain::operation::Verb;
-use domain::record;
+use domain::record::{self, ChangeRecords};
 use domain::tick::{TickRecord, TickState, TickStatus};
 use domain::time::Timestamp;
 
@@ -40,16 +40,12 @@ pub fn skip_tick(
     // An older tick can be skipped too, which must not move the story back.
     after.current_tick = after.current_tick.max(tick);
     let mut operation = ctx.new_operation(Verb::Tick, format!("tick {tick}: skipped"));
-    operation.facts.extend(record::record_changed_fact(
-        &TickRecord::record_key(tick),
-        Some(&before),
-        Some(&record),
-    ));
-    operation.facts.extend(record::record_changed_fact(
-        TickState::KEY,
-        state.as_ref(),
-        Some(&after),
-    ));
+    operation
+        .facts
+        .change_record(&TickRecord::record_key(tick), Some(&before), Some(&record));
+    operation
+        .facts
+        .change_record(TickState::KEY, state.as_ref(), Some(&after));
     let planned = PlannedFiles::new(ctx, None);
     plan_tick_files(&planned, &record)?;
     planned.record_operation(&mut *tx, operation)?;

@@ -2,7 +2,7 @@
 //! paid plan is not lost.
 
 use domain::operation::Verb;
-use domain::record;
+use domain::record::ChangeRecords;
 use domain::tick::plan::TickPlan;
 use domain::tick::{MAX_TICK_ATTEMPTS, ModelSpending, TickRecord, TickState, TickStatus};
 use domain::tree::Tree;
@@ -134,11 +134,11 @@ fn record_tick(
         format!("tick {}: {}", record.tick, record.status.as_str()),
     );
     operation.facts = spending_facts(&*tx, &answer.spent)?;
-    operation.facts.extend(record::record_changed_fact(
+    operation.facts.change_record(
         &TickRecord::record_key(record.tick),
         around.begun_tick(),
         Some(&record),
-    ));
+    );
     // A parked tick counts as passed, or the loop would ask for it forever.
     if record.status == TickStatus::Parked {
         let after = TickState {
@@ -146,11 +146,9 @@ fn record_tick(
             ..around.state.clone()
         };
         let before = (around.state != TickState::default()).then_some(&around.state);
-        operation.facts.extend(record::record_changed_fact(
-            TickState::KEY,
-            before,
-            Some(&after),
-        ));
+        operation
+            .facts
+            .change_record(TickState::KEY, before, Some(&after));
     }
     let planned = PlannedFiles::new(ctx, None);
     plan_tick_files(&planned, &record)?;

@@ -4,8 +4,8 @@
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{document_file_path, read_plan, render_markdown};
-use domain::record;
-use domain::review::{IterationOutcome, Review, ReviewActor};
+use domain::record::ChangeRecords;
+use domain::review::{IterationOutcome, Review};
 use domain::workflow::{
     FlowMove, FlowRun, FlowState, MoveRefused, RecordedMove, Requirement, StepEffect, StepKind,
     Workflow, next_step,
@@ -61,10 +61,7 @@ pub fn advance_run(
         }
         let ground = gather_context(ctx, &*tx, &workflow, step, &run)?;
         let now = ctx.clock.now();
-        let said = ReviewActor {
-            by: &ctx.actor,
-            at: now,
-        };
+        let said = reviews::review_actor(ctx);
         let before = ground.review.clone();
         let mut review = ground.review.clone();
         let concluded = match (&mut review, step.kind, how) {
@@ -204,11 +201,8 @@ fn stage_effects(
         let page = render_markdown(&plan, &record.written.short_hex());
         planned.put_file(&document_file_path(&document.id, "plan.md"), Some(&page))?;
     }
-    all.facts.extend(record::record_changed_fact(
-        &document.id,
-        Some(&document.record),
-        Some(&record),
-    ));
+    all.facts
+        .change_record(&document.id, Some(&document.record), Some(&record));
     Ok(all)
 }
 
