@@ -73,6 +73,19 @@ pub enum Interruption {
     Rejected,
 }
 
+/// Declares a constructor for each kind of failure: `Failure::refused("…")`.
+macro_rules! failure_constructors {
+    ($($name:ident: $kind:ident),+ $(,)?) => {
+        $(
+            #[doc = concat!("Returns a failure of the kind [`FailureKind::", stringify!($kind), "`].")]
+            #[must_use]
+            pub fn $name(message: impl Into<String>) -> Self {
+                Self::new(FailureKind::$kind, message)
+            }
+        )+
+    };
+}
+
 impl Failure {
     /// Returns a failure without next steps.
     #[must_use]
@@ -86,40 +99,9 @@ impl Failure {
         }
     }
 
-    /// Returns a failure of the kind [`FailureKind::Refused`].
-    #[must_use]
-    pub fn refused(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Refused, message)
-    }
-
-    /// Returns a failure of the kind [`FailureKind::NotFound`].
-    #[must_use]
-    pub fn not_found(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::NotFound, message)
-    }
-
-    /// Returns a failure of the kind [`FailureKind::Conflict`].
-    #[must_use]
-    pub fn conflict(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Conflict, message)
-    }
-
-    /// Returns a failure of the kind [`FailureKind::Invalid`].
-    #[must_use]
-    pub fn invalid(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Invalid, message)
-    }
-
-    /// Returns a failure of the kind [`FailureKind::Unavailable`].
-    #[must_use]
-    pub fn unavailable(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Unavailable, message)
-    }
-
-    /// Returns a failure of the kind [`FailureKind::Internal`].
-    #[must_use]
-    pub fn internal(message: impl Into<String>) -> Self {
-        Self::new(FailureKind::Internal, message)
+    failure_constructors! {
+        refused: Refused, not_found: NotFound, conflict: Conflict, invalid: Invalid,
+        unavailable: Unavailable, internal: Internal,
     }
 
     /// Adds a next step.

@@ -31,7 +31,7 @@ pub struct DocumentRecord {
 impl DocumentRecord {
     /// Returns the record of a document that has no node and no file yet.
     #[must_use]
-    pub fn unwritten() -> Self {
+    pub fn unwritten_record() -> Self {
         Self {
             node: NodeId(0),
             written: VersionHash::of_bytes(&[]),

@@ -266,7 +266,7 @@ impl TickTool {
 }
 
 impl ToolField {
-    const fn required(name: &'static str, form: FieldForm, about: &'static str) -> Self {
+    const fn required_field(name: &'static str, form: FieldForm, about: &'static str) -> Self {
         Self {
             name,
             form,
@@ -275,10 +275,10 @@ impl ToolField {
         }
     }
 
-    const fn optional(name: &'static str, form: FieldForm, about: &'static str) -> Self {
+    const fn optional_field(name: &'static str, form: FieldForm, about: &'static str) -> Self {
         Self {
             required: false,
-            ..Self::required(name, form, about)
+            ..Self::required_field(name, form, about)
         }
     }
 
@@ -403,4 +403,4 @@ fn limit_argument(args: &Map<String, Value>, default: usize) -> usize {
         .unwrap_or(default)
 }
 
-const LIMIT_FIELD: ToolField = ToolField::optional("limit", FieldForm::Number(1, 20), "");
+const LIMIT_FIELD: ToolField = ToolField::optional_field("limit", FieldForm::Number(1, 20), "");

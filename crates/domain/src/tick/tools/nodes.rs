@@ -18,8 +18,9 @@ const MAX_SHOWN_CHARS: usize = 4_000;
 const MAX_PLAN_CHARS: usize = 6_000;
 const STATUSES: &[&str] = &["draft", "approved", "requires-revalidation", "invalid"];
 const PROGRESSES: &[&str] = &["pending", "active", "complete", "blocked"];
-const NODE_FIELD: ToolField = ToolField::required("node", Text(200), "its path or alias");
-const PLAN_TEXT_FIELD: ToolField = ToolField::required("text", Text(MAX_PLAN_CHARS), "Markdown");
+const NODE_FIELD: ToolField = ToolField::required_field("node", Text(200), "its path or alias");
+const PLAN_TEXT_FIELD: ToolField =
+    ToolField::required_field("text", Text(MAX_PLAN_CHARS), "Markdown");
 
 pub(super) const NODE_NEXT: TickTool = TickTool {
     name: "node.next",
@@ -40,10 +41,10 @@ pub(super) const NODE_QUERY: TickTool = TickTool {
     name: "node.query",
     about: "Returns the parts of the plan that fit everything that is given.",
     fields: &[
-        ToolField::optional("level", Text(40), "act, chapter, scene"),
-        ToolField::optional("under", Text(200), "path or alias of a node above"),
-        ToolField::optional("status", Choice(STATUSES), ""),
-        ToolField::optional("progress", Choice(PROGRESSES), ""),
+        ToolField::optional_field("level", Text(40), "act, chapter, scene"),
+        ToolField::optional_field("under", Text(200), "path or alias of a node above"),
+        ToolField::optional_field("status", Choice(STATUSES), ""),
+        ToolField::optional_field("progress", Choice(PROGRESSES), ""),
         LIMIT_FIELD,
     ],
     run: |stage, args| {
@@ -92,9 +93,9 @@ pub(super) const NODE_ADD: TickTool = TickTool {
     name: "node.add",
     about: "Writes the plan of a part that has none yet, as a draft. A person approves it.",
     fields: &[
-        ToolField::required("level", Text(40), "act, chapter, scene"),
-        ToolField::required("id", Text(80), "its number or alias: chapter-02"),
-        ToolField::optional("under", Text(200), "its parent, where the id does not tell"),
+        ToolField::required_field("level", Text(40), "act, chapter, scene"),
+        ToolField::required_field("id", Text(80), "its number or alias: chapter-02"),
+        ToolField::optional_field("under", Text(200), "its parent, where the id does not tell"),
         PLAN_TEXT_FIELD,
     ],
     run: |stage, args| {
@@ -148,7 +149,7 @@ pub(super) const NODE_EDIT: TickTool = TickTool {
     about: "Changes a plan that is a draft: one section of it, or all of it. What is approved stays.",
     fields: &[
         NODE_FIELD,
-        ToolField::optional("section", Text(120), "its heading; all when not given"),
+        ToolField::optional_field("section", Text(120), "its heading; all when not given"),
         PLAN_TEXT_FIELD,
     ],
     run: |stage, args| {

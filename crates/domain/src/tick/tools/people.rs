@@ -9,8 +9,8 @@ use super::{
 };
 use crate::memory::{Character, Entry, EntryKind, Location, Relationship, RelationshipEvent};
 
-const NAME_FIELD: ToolField = ToolField::required("name", Text(80), "");
-const DESCRIPTION_FIELD: ToolField = ToolField::required("description", Text(1_200), "");
+const NAME_FIELD: ToolField = ToolField::required_field("name", Text(80), "");
+const DESCRIPTION_FIELD: ToolField = ToolField::required_field("description", Text(1_200), "");
 
 pub(super) const CHARACTER_GENERATE: TickTool = TickTool {
     name: "character.generate",
@@ -18,10 +18,10 @@ pub(super) const CHARACTER_GENERATE: TickTool = TickTool {
     about: "Adds a new character. Only for somebody who is not there yet.", // vocabulary: quoted
     fields: &[
         NAME_FIELD,
-        ToolField::required("role", Text(80), ""),
+        ToolField::required_field("role", Text(80), ""),
         DESCRIPTION_FIELD,
-        ToolField::optional("traits", Texts, ""),
-        ToolField::optional("goals", Texts, ""),
+        ToolField::optional_field("traits", Texts, ""),
+        ToolField::optional_field("goals", Texts, ""),
     ],
     run: |stage, args| {
         let name = text_argument(args, "name");
@@ -46,8 +46,8 @@ pub(super) const LOCATION_GENERATE: TickTool = TickTool {
     fields: &[
         NAME_FIELD,
         DESCRIPTION_FIELD,
-        ToolField::optional("atmosphere", Text(200), ""),
-        ToolField::optional("features", Texts, ""),
+        ToolField::optional_field("atmosphere", Text(200), ""),
+        ToolField::optional_field("features", Texts, ""),
     ],
     run: |stage, args| {
         let name = text_argument(args, "name");
@@ -73,9 +73,11 @@ fn require_new_name(stage: &TickStage<'_>, kind: EntryKind, name: &str) -> Resul
     }
 }
 
-const CHARACTER_A: ToolField = ToolField::required("character_a", Id(EntryKind::Character), "");
-const CHARACTER_B: ToolField = ToolField::required("character_b", Id(EntryKind::Character), "");
-const INTENSITY: ToolField = ToolField::optional("intensity", Number(0, 10), "");
+const CHARACTER_A: ToolField =
+    ToolField::required_field("character_a", Id(EntryKind::Character), "");
+const CHARACTER_B: ToolField =
+    ToolField::required_field("character_b", Id(EntryKind::Character), "");
+const INTENSITY: ToolField = ToolField::optional_field("intensity", Number(0, 10), "");
 
 pub(super) const RELATIONSHIP_CREATE: TickTool = TickTool {
     name: "relationship.create",
@@ -83,10 +85,10 @@ pub(super) const RELATIONSHIP_CREATE: TickTool = TickTool {
     fields: &[
         CHARACTER_A,
         CHARACTER_B,
-        ToolField::required("relationship_type", Text(80), "mentor, rival, siblings"),
-        ToolField::required("perspective_a", Text(300), "how a sees b"),
-        ToolField::required("perspective_b", Text(300), "how b sees a"),
-        ToolField::optional("status", Text(40), "close, strained, broken"),
+        ToolField::required_field("relationship_type", Text(80), "mentor, rival, siblings"),
+        ToolField::required_field("perspective_a", Text(300), "how a sees b"),
+        ToolField::required_field("perspective_b", Text(300), "how b sees a"),
+        ToolField::optional_field("status", Text(40), "close, strained, broken"),
         INTENSITY,
     ],
     run: |stage, args| {
@@ -122,10 +124,10 @@ pub(super) const RELATIONSHIP_UPDATE: TickTool = TickTool {
     fields: &[
         CHARACTER_A,
         CHARACTER_B,
-        ToolField::required("event", Text(300), "what happened between them"),
-        ToolField::optional("status", Text(40), ""),
+        ToolField::required_field("event", Text(300), "what happened between them"),
+        ToolField::optional_field("status", Text(40), ""),
         INTENSITY,
-        ToolField::optional("scene_id", Id(EntryKind::Scene), "where it happened"),
+        ToolField::optional_field("scene_id", Id(EntryKind::Scene), "where it happened"),
     ],
     run: |stage, args| {
         let (one, other) = read_character_pair(args)?;
@@ -158,8 +160,8 @@ pub(super) const RELATIONSHIP_QUERY: TickTool = TickTool {
     name: "relationship.query",
     about: "Returns the relationships of a character.",
     fields: &[
-        ToolField::required("character_id", Id(EntryKind::Character), ""),
-        ToolField::optional("status_filter", Text(40), "only with this status"),
+        ToolField::required_field("character_id", Id(EntryKind::Character), ""),
+        ToolField::optional_field("status_filter", Text(40), "only with this status"),
     ],
     run: |stage, args| {
         let (character, status) = (

@@ -28,8 +28,8 @@ pub(super) const MEMORY_SEARCH: TickTool = TickTool {
     name: "memory.search",
     about: "Finds what the story remembers by words.",
     fields: &[
-        ToolField::required("query", Text(200), ""),
-        ToolField::optional("entity_types", Choices(ENTRY_KINDS), "all when not given"),
+        ToolField::required_field("query", Text(200), ""),
+        ToolField::optional_field("entity_types", Choices(ENTRY_KINDS), "all when not given"),
         LIMIT_FIELD,
     ],
     run: |stage, args| {
@@ -88,11 +88,11 @@ pub(super) const LOOP_OPEN: TickTool = TickTool {
     name: "loop.open",
     about: "Notes something the reader is going to wait for.",
     fields: &[
-        ToolField::required("description", Text(300), ""),
-        ToolField::optional("importance", Choice(IMPORTANCES), ""),
-        ToolField::optional("category", Text(40), "mystery, goal, promise, threat"),
-        ToolField::optional("scene_id", Id(EntryKind::Scene), "where it was opened"),
-        ToolField::optional(
+        ToolField::required_field("description", Text(300), ""),
+        ToolField::optional_field("importance", Choice(IMPORTANCES), ""),
+        ToolField::optional_field("category", Text(40), "mystery, goal, promise, threat"),
+        ToolField::optional_field("scene_id", Id(EntryKind::Scene), "where it was opened"),
+        ToolField::optional_field(
             "due_in",
             Number(1, 200),
             "ticks until it should be paid off",
@@ -156,11 +156,11 @@ pub(super) const LOOP_CLOSE: TickTool = TickTool {
     name: "loop.close",
     about: "Closes an open loop. Resolved needs the written scene and its very words that settle it.",
     fields: &[
-        ToolField::required("loop_id", Id(EntryKind::Loop), ""),
-        ToolField::required("outcome", Choice(&["resolved", "abandoned"]), ""),
-        ToolField::required("reason", Text(300), ""),
-        ToolField::optional("scene_id", Id(EntryKind::Scene), ""),
-        ToolField::optional("evidence", Text(400), "words quoted from the scene"),
+        ToolField::required_field("loop_id", Id(EntryKind::Loop), ""),
+        ToolField::required_field("outcome", Choice(&["resolved", "abandoned"]), ""),
+        ToolField::required_field("reason", Text(300), ""),
+        ToolField::optional_field("scene_id", Id(EntryKind::Scene), ""),
+        ToolField::optional_field("evidence", Text(400), "words quoted from the scene"),
     ],
     run: |stage, args| {
         let id = text_argument(args, "loop_id");
@@ -217,8 +217,8 @@ pub(super) const SCENE_QUERY: TickTool = TickTool {
     name: "scene.query",
     about: "Returns scenes that were written, the newest first.",
     fields: &[
-        ToolField::optional("character_id", Id(EntryKind::Character), ""),
-        ToolField::optional("location_id", Id(EntryKind::Location), ""),
+        ToolField::optional_field("character_id", Id(EntryKind::Character), ""),
+        ToolField::optional_field("location_id", Id(EntryKind::Location), ""),
         LIMIT_FIELD,
     ],
     run: |stage, args| {
