@@ -76,6 +76,11 @@ impl Ui {
         self.print_to_stderr(|output| output.push_line(text));
     }
 
+    /// Prints a next step to stderr.
+    pub(crate) fn print_next_step(self, step: impl Display) {
+        self.print_message(format_args!("{}: {step}", styled(INFO, "next")));
+    }
+
     /// Prints the lines of a text to stderr.
     pub(crate) fn print_message_lines(self, text: &str) {
         text.lines().for_each(|line| self.print_message(line));
@@ -146,7 +151,7 @@ impl Ui {
             failure.message
         ));
         for step in &failure.next_steps {
-            self.print_message(format_args!("{}: {step}", styled(INFO, "next")));
+            self.print_next_step(step);
         }
         if let Some(current) = &failure.current {
             self.print_message(format_args!("{}: {current}", styled(INFO, "now")));

@@ -150,20 +150,19 @@ async fn accept(
 }
 
 fn read(body: &[u8]) -> Result<(PushHeader, Vec<String>), Failure> {
-    let invalid = |what: String| Failure::invalid(what);
     let text =
-        std::str::from_utf8(body).map_err(|_| invalid("the body is not valid UTF-8".to_owned()))?;
+        std::str::from_utf8(body).map_err(|_| Failure::invalid("the body is not valid UTF-8"))?;
     let mut lines = text.split_inclusive('\n');
     let head = lines.next().unwrap_or_default();
     let sending = serde_json::from_str(head).map_err(|error| {
-        invalid(format!(
+        Failure::invalid(format!(
             "invalid first line, expected the operation that the others follow: {error}"
         ))
     })?;
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     // A body cut off in transit must not be accepted in part.
     if text.len() > head.len() && !text.ends_with('\n') {
-        return Err(invalid("the last line is cut off".to_owned()));
+        return Err(Failure::invalid("the last line is cut off"));
     }
     Ok((sending, lines))
 }

@@ -340,8 +340,3 @@ fn validate_document(app: &App, which: &DocumentOption) -> Result<ExitCode, Fail
     }
     Ok(code)
 }
-
-/// Returns a failure for invalid input.
-fn invalid_input(message: impl Into<String>) -> Failure {
-    Failure::invalid(message)
-}

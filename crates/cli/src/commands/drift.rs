@@ -3,6 +3,7 @@
 use application::Failure;
 use application::sessions::check_drift::check_drift;
 use clap::Args;
+use domain::detection::Signal;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, WARN, styled};
@@ -37,13 +38,17 @@ impl DriftArgs {
             view.section_turns,
             view.consecutive_failures
         ));
-        for signal in &view.signals {
-            let (text, next) = (&signal.text, signal.next_step);
-            app.ui.print_line(format_args!(
-                "{} {text}. {next}",
-                styled(WARN, signal.kind.as_str())
-            ));
-        }
+        print_signals(app, &view.signals);
         Ok(ExitCode::Done)
+    }
+}
+
+pub(super) fn print_signals(app: &App, signals: &[Signal]) {
+    for signal in signals {
+        let (text, next) = (&signal.text, signal.next_step);
+        app.ui.print_line(format_args!(
+            "{} {text}. {next}",
+            styled(WARN, signal.kind.as_str())
+        ));
     }
 }

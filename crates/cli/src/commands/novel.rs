@@ -74,12 +74,13 @@ impl StatsArgs {
 }
 
 fn create_novel(app: &App, name: &str) -> Result<ExitCode, Failure> {
-    let invalid = |message: String| Failure::invalid(message);
     let folder = name.trim();
     // Also no backslash, so that the project can be checked out on Windows; a leading dot would
     // hide it.
     if folder.is_empty() || folder.starts_with('.') || folder.contains(['/', '\\', '\0']) {
-        return Err(invalid(format!("`{name}` is not a valid directory name")));
+        return Err(Failure::invalid(format!(
+            "`{name}` is not a valid directory name"
+        )));
     }
     let root = app.start.join(folder);
     let inside = App {

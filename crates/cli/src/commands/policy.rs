@@ -144,16 +144,15 @@ fn print_waiting(app: &App, trusted: &ResolvedPolicy) {
 
 fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
     let project = app.find_project()?;
-    let refuse = |what: String| Failure::refused(what);
     if project.settings.storage == Storage::Remote {
-        return Err(refuse(
-            "the team server's policy applies: it can only be changed there".to_owned(),
+        return Err(Failure::refused(
+            "the team server's policy applies: it can only be changed there",
         ));
     }
     // Always, whatever the policy in force says: this command is the only way to loosen it, so it
     // must not be open to an agent under any policy.
     if let Some(why) = project.reason_against_person() {
-        return Err(refuse(format!(
+        return Err(Failure::refused(format!(
             "only a person at a terminal may accept a looser policy, and {why}"
         ))
         .with_step("ask the person to run `tl policy accept` in their own terminal"));
@@ -176,7 +175,7 @@ fn accept_pending_policy(app: &App) -> Result<ExitCode, Failure> {
     ));
     if !settings::read_yes_or_no() {
         return Err(
-            refuse("not accepted; the stricter values stay in force".to_owned())
+            Failure::refused("not accepted; the stricter values stay in force")
                 .with_step("revert .throughline/config.toml to stop this warning"),
         );
     }

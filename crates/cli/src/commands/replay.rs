@@ -10,7 +10,7 @@ use clap::Args;
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::suggest::nearest_words;
+use domain::suggest::nearest_hint;
 use serde::Serialize;
 use serde_json::Value;
 use store::{DiskFiles, DiskGit, ReadOnlyFiles, SystemClock};
@@ -53,15 +53,10 @@ struct ReplayedEvent {
 
 impl ReplayArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let invalid = |message: String| Failure::invalid(message);
         let words = Host::ALL.map(Host::as_str);
         let host = Host::from_word(&self.host).ok_or_else(|| {
-            let near = nearest_words(&self.host, words, 1);
-            let hint = near
-                .first()
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default();
-            invalid(format!("`{}` is not a host{hint}", self.host))
+            let hint = nearest_hint(&self.host, words);
+            Failure::invalid(format!("`{}` is not a host{hint}", self.host))
                 .with_step(format!("hosts: {}", words.join(", ")))
         })?;
         let text = std::fs::read_to_string(&self.file).map_err(|error| {

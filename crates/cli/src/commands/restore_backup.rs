@@ -117,11 +117,12 @@ impl RestoreBackupArgs {
         if self.yes {
             return Ok(());
         }
-        let refuse = |what: &str| Failure::refused(what.to_owned());
         if !is_at_terminal() {
-            return Err(refuse("restoring a state needs a person's decision")
-                .with_step("run `tl state restore` in a terminal")
-                .with_step("tl state restore FILE --yes   # if a person has decided it"));
+            return Err(
+                Failure::refused("restoring a state needs a person's decision")
+                    .with_step("run `tl state restore` in a terminal")
+                    .with_step("tl state restore FILE --yes   # if a person has decided it"),
+            );
         }
         let present = match lost {
             Some(lost) => format!(
@@ -138,7 +139,7 @@ impl RestoreBackupArgs {
         ));
         match read_yes_or_no() {
             true => Ok(()),
-            false => Err(refuse("not restored")),
+            false => Err(Failure::refused("not restored")),
         }
     }
 }

@@ -92,11 +92,10 @@ fn scan_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
 fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     project.refuse_on_replica()?;
     let (layout, storage) = (&project.layout, project.settings.storage);
-    let refuse = |what: String| Failure::refused(what);
     // Rewriting changes hashes that other machines have recorded as known; alone on one machine it
     // is safe.
     if storage == Storage::Postgres {
-        return Err(refuse(
+        return Err(Failure::refused(
             "a history in PostgreSQL cannot be rewritten in place, because others work on it"
                 .to_owned(),
         )
@@ -109,7 +108,7 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     // Under every policy: a rewritten history cannot be compared with the old one afterwards, so it
     // is never an agent's decision.
     if let Some(why) = project.reason_against_person() {
-        return Err(refuse(format!(
+        return Err(Failure::refused(format!(
             "rewriting the history needs a person's decision, and {why}"
         ))
         .with_step("ask the person to run `tl state secret purge` in a terminal"));
@@ -133,7 +132,7 @@ fn purge_state(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         styled(WARN, "purge")
     ));
     if !read_yes_or_no() {
-        return Err(refuse("not purged; nothing was changed".to_owned()));
+        return Err(Failure::refused("not purged; nothing was changed"));
     }
     // It takes the lock itself and scans again under it: the answer to the question took a while.
     let Some(purged) = purge_secrets(layout, storage, acting_principal(), SystemClock.now())?

@@ -4,8 +4,9 @@ use application::Failure;
 use application::sessions::think_back::think_back;
 use clap::Args;
 
+use super::drift::print_signals;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, WARN, styled};
+use crate::ui::{BOLD, styled};
 use crate::wiring::App;
 
 /// Show a retrospective of the session: position, turning points, next action
@@ -43,13 +44,7 @@ impl ThinkBackArgs {
                 .print_line(format_args!("{} {}", styled(BOLD, "Next:"), next));
         }
         // Last, because it is what the agent should react to.
-        for signal in &view.signals {
-            let (text, next) = (&signal.text, signal.next_step);
-            app.ui.print_line(format_args!(
-                "{} {text}. {next}",
-                styled(WARN, signal.kind.as_str())
-            ));
-        }
+        print_signals(app, &view.signals);
         Ok(ExitCode::Done)
     }
 }

@@ -299,8 +299,7 @@ fn print_outcome(app: &App, outcome: &TickOutcome) {
         return;
     };
     let tick = outcome.tick;
-    app.ui
-        .print_message(format_args!("{}: see {file}", styled(INFO, "next")));
+    app.ui.print_next_step(format_args!("see {file}"));
     match outcome.status {
         TickStatus::Parked => {
             let failures = count_with_noun(
@@ -313,15 +312,12 @@ fn print_outcome(app: &App, outcome: &TickOutcome) {
             ));
         }
         _ => {
-            app.ui.print_message(format_args!(
-                "{}: tl story tick --retry {tick}   # after fixing the cause, or editing {}",
-                styled(INFO, "next"),
+            app.ui.print_next_step(format_args!(
+                "tl story tick --retry {tick}   # after fixing the cause, or editing {}",
                 outcome.plan_file
             ));
-            app.ui.print_message(format_args!(
-                "{}: tl story tick --skip {tick}",
-                styled(INFO, "next")
-            ));
+            app.ui
+                .print_next_step(format_args!("tl story tick --skip {tick}"));
         }
     }
 }

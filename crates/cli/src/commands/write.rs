@@ -205,19 +205,15 @@ pub(super) fn print_generation(app: &App, generation: &GenerationView) {
         app.ui.print_line(format!("  {file}"));
     }
     match generation.status {
-        GenerationStatus::Failed => app.ui.print_message(format_args!(
-            "{}: tl story generation resume {scene}",
-            styled(INFO, "next")
-        )),
+        GenerationStatus::Failed => app
+            .ui
+            .print_next_step(format_args!("tl story generation resume {scene}")),
         GenerationStatus::Held => {
-            app.ui.print_message(format_args!(
-                "{}: tl story generation resume {scene}   # keep it as it is",
-                styled(INFO, "next")
+            app.ui.print_next_step(format_args!(
+                "tl story generation resume {scene}   # keep it as it is"
             ));
-            app.ui.print_message(format_args!(
-                "{}: tl story generation cancel {scene}",
-                styled(INFO, "next")
-            ));
+            app.ui
+                .print_next_step(format_args!("tl story generation cancel {scene}"));
         }
         _ => {}
     }

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use domain::plan_document::{DocPlace, PlanChange, TestPlan};
 use serde_json::{Map, Value};
 
-use super::{DocumentOption, invalid_input};
+use super::DocumentOption;
 
 #[derive(Clone, Debug, Subcommand)]
 pub(super) enum ChangeArgs {
@@ -382,7 +382,7 @@ fn parse_doc_place(word: &str) -> Result<DocPlace, Failure> {
     let found = DocPlace::ALL.iter().find(|(known, _)| *known == word);
     found.map(|(_, place)| *place).ok_or_else(|| {
         let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
-        invalid_input(format!(
+        Failure::invalid(format!(
             "`{word}` is not a kind of documentation: expected one of {}",
             words.join(", ")
         ))
@@ -395,7 +395,7 @@ fn parse_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
     for field in fields {
         // At the first `=`: the value may contain more of them.
         let (name, value) = field.split_once('=').ok_or_else(|| {
-            invalid_input(format!(
+            Failure::invalid(format!(
                 "`{field}` is not an assignment: expected FIELD=VALUE"
             ))
         })?;
@@ -403,7 +403,7 @@ fn parse_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
             None => found.insert(name.to_owned(), Value::from(value)),
             Some(name) => {
                 let value = serde_json::from_str(value).map_err(|error| {
-                    invalid_input(format!("the value of `{name}` is not valid JSON: {error}"))
+                    Failure::invalid(format!("the value of `{name}` is not valid JSON: {error}"))
                 })?;
                 found.insert(name.to_owned(), value)
             }
@@ -423,5 +423,5 @@ pub(super) fn read_file_or_stdin(file: &str) -> Result<String, Failure> {
     } else {
         std::fs::read_to_string(file)
     };
-    read.map_err(|error| invalid_input(format!("cannot read `{file}`: {error}")))
+    read.map_err(|error| Failure::invalid(format!("cannot read `{file}`: {error}")))
 }
