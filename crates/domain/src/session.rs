@@ -200,23 +200,43 @@ impl CurrentSession {
     pub const LATEST_KEY: &'static str = "last";
 }
 
-named_enum! {
-    /// The kind of a log entry.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum LogEntryKind {
-        Intent = "intent",
-        TakenUp = "taken up",
-        Tactic = "tactic",
-        Action = "action",
-        /// The work on a node is done.
-        Done = "done",
-        Blocked = "blocked",
-        Decision = "decision",
-        Note = "note",
-        Rating = "rating",
-        Prune = "pruned",
-        Compaction = "compacted",
-        Migration = "migrated",
+/// The kind of a log entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogEntryKind {
+    Intent,
+    TakenUp,
+    Tactic,
+    Action,
+    /// The work on a node is done.
+    Done,
+    Blocked,
+    Decision,
+    Note,
+    Rating,
+    Prune,
+    Compaction,
+    Migration,
+}
+
+impl LogEntryKind {
+    /// Returns the text used in session files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::TakenUp => "taken up",
+            Self::Tactic => "tactic",
+            Self::Action => "action",
+            Self::Done => "done",
+            Self::Blocked => "blocked",
+            Self::Decision => "decision",
+            Self::Note => "note",
+            Self::Rating => "rating",
+            Self::Prune => "pruned",
+            Self::Compaction => "compacted",
+            Self::Migration => "migrated",
+        }
     }
 }
 
