@@ -278,7 +278,7 @@ impl TokenLine {
             Some(Token::Number { digits: 2, .. })
         );
         // A day ends at 24:00; 24:59 is a score or a ratio.
-        let is_time = hour * 60 + minute <= 24 * 60 && minute <= 59;
+        let is_time = matches!((hour, minute), (0..24, 0..60) | (24, 0));
         if !self.is_mark(at + 1, ':') || !has_two_digits || !is_time {
             return None;
         }
@@ -475,5 +475,7 @@ mod tests {
     fn a_day_ends_at_twenty_four() {
         assert_eq!(rendered("24:00"), ["24:00"]);
         assert_eq!(rendered("24:59"), Vec::<String>::new());
+        // Any digits may be in a plan; the tokenizer saturates.
+        assert_eq!(rendered("99999999999999999999:30"), Vec::<String>::new());
     }
 }
