@@ -60,9 +60,7 @@ impl McpArgs {
         // The client started this process, so it can run commands anyway; here evidence may run.
         let surface =
             StorePool::open(app).and_then(|place| self.offered.surface_on(place.allow_commands()));
-        let served = surface.and_then(|surface| {
-            serve_stdio(surface).map_err(|message| Failure::unavailable(message))
-        });
+        let served = surface.and_then(|surface| serve_stdio(surface).map_err(Failure::unavailable));
         match served {
             Ok(()) => Ok(ExitCode::Done),
             Err(failure) => {

@@ -150,7 +150,7 @@ fn compile_book(app: &App, form: BookFormat, out: Option<&Path>) -> Result<(), F
     let bytes = match form {
         BookFormat::Markdown => compiled.book.to_markdown().into_bytes(),
         BookFormat::Html => compiled.book.to_html().into_bytes(),
-        BookFormat::Epub => pack_epub(&compiled.book).map_err(|error| Failure::internal(error))?,
+        BookFormat::Epub => pack_epub(&compiled.book).map_err(Failure::internal)?,
     };
     let view = &compiled.view;
     match out {
