@@ -294,6 +294,11 @@ pub(crate) fn observe_plans<'s>(
         let nodes = Rc::unwrap_or_clone(seen.nodes);
         return Ok((snapshot, Tree::new(nodes)));
     }
+    if is_state_shared(ctx, &*snapshot)? {
+        let snapshot = working_copy::overlay_copy(ctx, snapshot, seen)?;
+        let tree = Tree::new(snapshot.nodes_outside(&[domain::trail::PROFILE])?);
+        return Ok((snapshot, tree));
+    }
     drop(snapshot);
     // Not scanned a second time before the lock is taken: a checkout may have changed hundreds of
     // files.

@@ -43,11 +43,10 @@ pub fn override_gate(
             .with_step(format!("gates: {}", names.join(", ")))
     })?;
     if gate.name == "decisions" {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            "a decision file is written by the command that decides",
-        )
-        .with_step("tl approve NODE"));
+        return Err(
+            Failure::refused("a decision file is written by the command that decides")
+                .with_step("tl approve NODE"),
+        );
     }
     if gate.name == "frozen" {
         return Err(Failure::refused("a frozen plan document cannot be changed")

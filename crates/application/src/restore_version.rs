@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::absent_nodes::find_absent_by_name;
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::file_writes::{PlannedFiles, hash_request};
 use crate::list_versions::load_version_entries;
 use crate::locate::{load_node, load_node_path, load_parent};

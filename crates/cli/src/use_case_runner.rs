@@ -224,8 +224,12 @@ impl UseCaseRunner<'_> {
         }
         // Finishes what a killed process left between its commit and its file writes.
         complete_found(&ctx, preflight.unwritten);
-        // A hook has no time for it; the next command writes them.
-        if preflight.lacks_decision_files && self.channel == Channel::Cli {
+        // A hook has no time for it, and a rebase or merge should not find new files; the next
+        // command writes them.
+        if preflight.lacks_decision_files
+            && self.channel == Channel::Cli
+            && ctx.git.operation_in_progress().is_none()
+        {
             write_existing_decisions(&ctx)?;
         }
         let outcome = use_case(&ctx);

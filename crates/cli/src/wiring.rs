@@ -318,7 +318,7 @@ impl Project {
                     remove.push_str(&format!("git rm -rq --cached {SESSIONS_FOLDER} && "));
                 }
                 ui.print_message(format_args!(
-                    "  next: {remove}git add {GITIGNORE_PATH} && git commit -m \"Throughline: take the mirror out of git\""
+                    "  next: {remove}git add .throughline && git commit -m \"Throughline: take the mirror out of git\""
                 ));
                 ui.print_message(format_args!(
                     "  undo: git checkout -- {GITIGNORE_PATH} && tl config set mirror.directory {former}"

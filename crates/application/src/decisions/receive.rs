@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use domain::comment::Comment;
 use domain::decision::{
     Decision, DecisionId, KnownDecision, MAX_DECISION_FILE_BYTES, NodeVerdict, Verdict,
-    parse_decision_file, stand_on_decisions,
+    decisions_in_force, parse_decision_file, stand_on_decisions,
 };
 use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId, OperationId};
@@ -267,6 +267,10 @@ pub(crate) fn receive_decisions(
             affected.insert(key, id);
         }
     }
+    let moved = find_moved_decisions(tx, &after, changes)?;
+    for (id, (key, _)) in &moved {
+        affected.insert(key.clone(), *id);
+    }
     let all = if affected.len() >= MIN_NODES_TO_READ_ALL {
         Some(load_all_decisions(tx)?)
     } else {
@@ -287,6 +291,15 @@ pub(crate) fn receive_decisions(
         for (_, changed) in by_node.get(key.as_str()).into_iter().flatten() {
             known.retain(|one| one.id != changed.id);
             known.push(changed.clone());
+        }
+        if known.is_empty() {
+            // A plan that was moved before this clone saw it: its decisions name the former place.
+            known.extend(
+                moved
+                    .get(id)
+                    .into_iter()
+                    .flat_map(|(_, known)| known.clone()),
+            );
         }
         if known.is_empty() {
             continue;
@@ -321,6 +334,70 @@ pub(crate) fn receive_decisions(
         }
     }
     Ok(())
+}
+
+/// Returns the decisions of plans that are at another place now, by the node that is there and its
+/// key.
+///
+/// A plan without decisions is the moved one if it has exactly the approved text of one plan
+/// that is gone, and no other plan has it: two identical stubs share no approval. A function of
+/// contents and decisions, so every clone comes to the same result.
+fn find_moved_decisions(
+    tx: &dyn Transaction,
+    after: &ObservedNodes,
+    changes: &DecisionChanges,
+) -> Result<HashMap<NodeId, (String, Vec<KnownDecision>)>, Failure> {
+    let mut found = HashMap::new();
+    if after.added.is_empty() && changes.is_empty() {
+        return Ok(found);
+    }
+    let mut all = load_all_decisions(tx)?;
+    for (_, one) in &changes.changed {
+        let known = all.entry(one.decision.node.clone()).or_default();
+        known.retain(|other| other.id != one.id);
+        known.push(one.clone());
+    }
+    let mut keys = BTreeSet::new();
+    for id in after.added.keys() {
+        keys.extend(after.key_of(tx, *id)?);
+    }
+    let mut orphans = Vec::new();
+    for (key, known) in &all {
+        let approved = decisions_in_force(known)
+            .into_iter()
+            .find_map(|one| one.decision.as_approval());
+        if let Some(approval) = approved
+            && !keys.contains(key)
+            && find_node_by_key(tx, key)?.is_none()
+        {
+            orphans.push((approval.canonical, known));
+        }
+    }
+    // Nearly always none: a decision comes and goes with its plan.
+    if orphans.is_empty() {
+        return Ok(found);
+    }
+    let mut texts: HashMap<CanonicalHash, Vec<NodeId>> = HashMap::new();
+    for node in tx.nodes_outside(&[domain::trail::PROFILE])? {
+        if let Some(text) = after.text_of(tx, node.id)? {
+            texts.entry(text).or_default().push(node.id);
+        }
+    }
+    for (id, node) in &after.added {
+        if let Some(text) = node.content.canonical_hash() {
+            texts.entry(text).or_default().push(*id);
+        }
+    }
+    for (text, known) in &orphans {
+        let is_single = orphans.iter().filter(|(other, _)| other == text).count() == 1;
+        if let (true, Some([id])) = (is_single, texts.get(text).map(Vec::as_slice))
+            && let Some(key) = after.key_of(tx, *id)?
+            && !all.contains_key(&key)
+        {
+            found.insert(*id, (key, (*known).clone()));
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the fact that adds or removes the comment of a decision.

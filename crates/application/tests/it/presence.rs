@@ -172,7 +172,10 @@ fn a_checkout_that_changes_a_plan_writes_no_backup() {
     );
     let backups = |here: &Repository| {
         let paths = here.world.files.paths();
-        paths.iter().filter(|path| path.contains("backups")).count()
+        paths
+            .iter()
+            .filter(|path| path.contains("backups") && path.ends_with(".md"))
+            .count()
     };
     assert_eq!(backups(&here), 0);
 

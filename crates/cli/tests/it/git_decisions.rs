@@ -336,3 +336,21 @@ fn a_forge_merges_any_two_branches_without_a_conflict_in_our_files() {
         assert_eq!(status, "approved", "{node}");
     }
 }
+
+#[test]
+fn a_moved_plan_is_approved_in_clones_that_never_saw_the_old_place() {
+    let (folder, ann) = shared_story();
+    ann.project.ok(&["approve", "act-1/chapter-02"]);
+    ann.commit_all("approve");
+    ann.git(&[
+        "mv",
+        "acts/act-1/chapters/chapter-02",
+        "acts/act-1/chapters/chapter-05",
+    ]);
+    ann.commit_all("move");
+    ann.push();
+    assert_eq!(ann.project.status("act-1/chapter-05"), "approved");
+    let bob = adopted_clone(folder.path());
+    assert_eq!(bob.project.status("act-1/chapter-05"), "approved");
+    assert_eq!(ann.status_of_tree(), "");
+}

@@ -3,7 +3,7 @@
 use testkit::Project;
 
 use crate::reconcile::git;
-use crate::{statuses, story, text, tickets};
+use crate::{planned, statuses, text, tickets};
 
 /// A repository with the tickets committed on `feat` and a branch `main` without them.
 fn branches() -> Project {
@@ -26,7 +26,7 @@ fn created(project: &Project, node: &str) -> String {
 fn a_checkout_takes_tickets_away_and_brings_them_back() {
     let project = branches();
     let (before, id) = (statuses(&project), created(&project, "017a"));
-    project.ok(&["comment", "017", "keep it small"]);
+    project.ok(&["comment", "017", "-m", "keep it small"]);
     project.ok(&["focus", "enter", "017a"]);
     let before_focus = project.ok(&["where"]).stdout;
 
@@ -122,7 +122,7 @@ fn a_renamed_ticket_folder_keeps_its_ticket() {
 
 #[test]
 fn a_moved_scene_keeps_its_approval_and_a_branch_switch_follows() {
-    let project = story();
+    let project = planned();
     git(&project, &["init", "-q", "-b", "main"]);
     project.write(".gitignore", ".throughline/\nbackups/\n");
     git(&project, &["add", "-A"]);

@@ -269,7 +269,12 @@ fn reading_creates_no_coordination_database() {
     ] {
         repository.ok(&repository.main(), "s1", arguments);
     }
-    assert!(!repository.main().join(".git/throughline").exists());
+    assert!(
+        !repository
+            .main()
+            .join(".git/throughline/coordination.db")
+            .exists()
+    );
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::process::ChildStdout;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::decision::{DECISIONS_FOLDER, DecisionId};
+use domain::ids::Digest32;
 use domain::ports::{DecisionFolder, DecisionListing, GitHead, StateMark, StoreFault};
 
 use super::repository_paths::RepositoryPaths;
@@ -27,8 +28,9 @@ const SHARED_FOLDER: &str = "throughline";
 const MADE_HERE_FILE: &str = "decisions-made";
 /// Projects whose clone was adopted, one per line, relative to the top of the working tree.
 const ADOPTED_FILE: &str = "adopted";
-/// The last remembered look, relative to the project.
-const LOOK_FILE: &str = ".throughline/cache/decisions";
+/// The last remembered look, below the working tree's own git directory: there it is in nobody's
+/// way, whatever the project ignores.
+const LOOK_FILE: &str = "decisions-look";
 /// A folder changed more recently than this may change again without a new time: clocks of file
 /// systems tick every few milliseconds.
 const RACY_TIME: Duration = Duration::from_millis(20);
@@ -64,6 +66,14 @@ impl DiskDecisions {
 
     fn shared_file(&self, name: &str) -> PathBuf {
         self.place.common.join(SHARED_FOLDER).join(name)
+    }
+
+    /// One file per project: a repository may have several.
+    fn look_file(&self) -> PathBuf {
+        let project = Digest32::of_bytes(self.place.prefix.as_os_str().as_encoded_bytes());
+        let name: String = project.to_string().chars().take(12).collect();
+        let folder = self.place.own.join(SHARED_FOLDER);
+        folder.join(format!("{LOOK_FILE}-{name}"))
     }
 
     /// The project's name in the list of adopted ones.
@@ -126,7 +136,7 @@ impl DiskDecisions {
 
     /// Reads the remembered look, unless it was compared with another or a later state.
     fn read_remembered(&self, state: &StateMark) -> Option<RememberedLook> {
-        let text = fs::read_to_string(self.root.join(LOOK_FILE)).ok()?;
+        let text = fs::read_to_string(self.look_file()).ok()?;
         let mut lines = text.lines().map(str::to_owned);
         let (store, operation) = (lines.next()?, lines.next()?);
         let look = RememberedLook {
@@ -293,7 +303,7 @@ impl DecisionFolder for DiskDecisions {
 
 impl DiskDecisions {
     fn remember_stamp(&self, stamp: &str) {
-        let path = self.root.join(LOOK_FILE);
+        let path = self.look_file();
         // A cache: where it cannot be written, the next look lists the folder again.
         if let Some(folder) = path.parent()
             && create_private_directory(folder).is_ok()
