@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
+use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::locate::{load_node, load_node_path, load_parent, reject_extra_words};
 use crate::observe::{observe_node, with_observed_node_files};
@@ -65,6 +66,7 @@ pub fn approve_node(
         let path = load_node_path(&*tx, &node)?;
         refuse_unavailable(ctx, &node)?;
         refuse_differing_copy(ctx, request.shown.is_some())?;
+        refuse_duplicate(ctx, &*tx, &node)?;
         refuse_cyclic_needs(ctx, &*tx, &node, &path)?;
         let warnings = collect_warnings(ctx, &*tx, &node, parent.as_ref())?;
         let now = ctx.clock.now();

@@ -11,7 +11,7 @@ use domain::record;
 use domain::secrets::{MaskedSecret, MaskedText, render_secret_lines, secret_lines};
 use domain::status::{StatusInputs, StatusRules};
 use domain::tree::Tree;
-use domain::tree_audit::{self, AuditFinding, AuditFindingKind};
+use domain::tree_audit::{self, AuditFinding, AuditFindingKind, duplicate_id_finding};
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
@@ -177,6 +177,9 @@ fn compare_with_files(
                 message: format!("`{path}`: {why}"),
                 next_steps: vec!["move or rename it".to_owned()],
             }),
+            Notice::Duplicate { label, path, other } => {
+                findings.push(duplicate_id_finding(&label, &path, &other));
+            }
             Notice::Unavailable { path, why } => findings.push(AuditFinding {
                 kind: AuditFindingKind::FileUnavailable,
                 node: None,

@@ -26,6 +26,7 @@ use crate::coordination::{
     change_coordination, keep_unshared, load_claims, load_node_key, load_overlaps,
     load_recorded_claims,
 };
+use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{load_node, load_node_path, reject_extra_words};
 use crate::observe::{with_observed_node, with_recorded_node};
@@ -95,6 +96,7 @@ pub(crate) fn claim_within(
     node: &Node,
     path: &str,
 ) -> Result<ClaimView, Failure> {
+    refuse_duplicate(ctx, &*tx, node)?;
     let key = load_node_key(&*tx, node)?;
     let claim = decide_and_take(ctx, &*tx, &key)?.map_err(|refused| claim_failure(&refused))?;
     let before = record::read_record::<Claim>(&*tx, &claim_key(node.id))?;

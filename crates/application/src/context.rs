@@ -82,6 +82,13 @@ pub enum Notice {
     Unavailable { path: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
+    /// A plan has the id of another one, and is shown under a label.
+    Duplicate {
+        label: String,
+        path: String,
+        /// The file that has the id.
+        other: String,
+    },
     /// A new plan may be one that is gone: its text is equal to that of several, or similar.
     PossibleMove {
         was: String,
@@ -332,15 +339,17 @@ impl<'a> Context<'a> {
         self.noticed.take()
     }
 
-    /// Like [`Context::take_notices`], with at most ten misplaced or unavailable files and the
+    /// Like [`Context::take_notices`], with at most ten misplaced, unavailable or duplicate files and the
     /// number of the others.
     pub fn take_short_notices(&self) -> Vec<Notice> {
         let mut noticed = self.take_notices();
         let mut files = 0;
         noticed.retain(|one| {
             // Only these come in thousands; all other notices are few and always shown.
-            let is_about_a_file =
-                matches!(one, Notice::Misplaced { .. } | Notice::Unavailable { .. });
+            let is_about_a_file = matches!(
+                one,
+                Notice::Misplaced { .. } | Notice::Unavailable { .. } | Notice::Duplicate { .. }
+            );
             files += usize::from(is_about_a_file);
             !is_about_a_file || files <= MAX_FILE_NOTICES
         });

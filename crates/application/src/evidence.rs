@@ -23,6 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::{Context, Notice};
+use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::Failure;
 use crate::handle_host_event::override_key;
 use crate::locate::{load_node, load_node_path, reject_extra_words};
@@ -324,6 +325,7 @@ pub(crate) fn refuse_unproved(
     state: &dyn Snapshot,
     node: &Node,
 ) -> Result<(), Failure> {
+    refuse_duplicate(ctx, state, node)?;
     let Some(why) = find_missing_proof(ctx, state, node)? else {
         return Ok(());
     };

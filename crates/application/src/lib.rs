@@ -6,6 +6,7 @@
 mod absent_nodes;
 mod context;
 mod coordination;
+mod duplicate_ids;
 mod failure;
 pub mod file_writes;
 mod follow_commits;

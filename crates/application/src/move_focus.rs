@@ -23,6 +23,7 @@ use serde::Serialize;
 use crate::claim_node;
 use crate::context::Context;
 use crate::coordination::{load_focus_key, record_activity};
+use crate::duplicate_ids::refuse_duplicate;
 use crate::evidence::find_blocking_proof;
 use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
@@ -102,6 +103,7 @@ fn enter_node(
 ) -> Result<FocusOutcome, Failure> {
     let node = load_named_node(ctx, &*tx, words)?;
     let path = load_node_path(&*tx, &node)?;
+    refuse_duplicate(ctx, &*tx, &node)?;
     // Refused on entry rather than at the first edit: by then the agent would have planned its work
     // there.
     if let Some(held) = claim_node::find_holder(ctx, &*tx, &node)? {

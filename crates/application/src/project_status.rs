@@ -2,6 +2,7 @@
 
 use domain::approval::approval_next_step;
 use domain::briefing::TrailPlace;
+use domain::duplicate_ids::{id_of_alias, is_duplicate, renumber_command};
 use domain::node::{Node, Status};
 use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
@@ -30,6 +31,9 @@ pub struct ProjectStatus {
     /// Number of such nodes, where the list is limited.
     #[serde(skip)]
     pub attention_total: usize,
+    /// Plans with the id of another one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub duplicates: Vec<DuplicateView>,
     /// From the trajectory to the cursor, if the project keeps a trail; empty if no session has
     /// one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,6 +62,28 @@ pub struct Attention {
     pub status: Status,
     pub reason: Option<String>,
     pub next_step: String,
+}
+
+/// A plan with the id of another one, and the command that changes it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DuplicateView {
+    /// Its path, with the label it is shown by.
+    pub path: String,
+    pub id: String,
+    pub file_path: Option<String>,
+    pub next_step: String,
+}
+
+impl DuplicateView {
+    fn from_node(tree: &Tree, node: &Node) -> Self {
+        let path = tree.alias_path(node);
+        Self {
+            id: id_of_alias(&node.alias).to_owned(),
+            file_path: node.path.clone(),
+            next_step: renumber_command(&path),
+            path,
+        }
+    }
 }
 
 /// Returns the status of the project.
@@ -96,7 +122,11 @@ pub(crate) fn summarise_status(
         }));
     }
     let mut waiting: Vec<&Node> = Vec::new();
+    let mut duplicates: Vec<DuplicateView> = Vec::new();
     for node in order {
+        if is_duplicate(&node.alias) {
+            duplicates.push(DuplicateView::from_node(tree, node));
+        }
         status_counts.add_status(node.status());
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
             counts.status_counts.add_status(node.status());
@@ -149,6 +179,7 @@ pub(crate) fn summarise_status(
         levels,
         attention,
         attention_total,
+        duplicates,
         trail: None,
         other_sessions: list_other_sessions(ctx, state)?,
         last_operation,

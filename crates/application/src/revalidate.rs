@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::approve::{collect_warnings, refuse_unavailable};
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
+use crate::duplicate_ids::refuse_duplicate;
 use crate::failure::{Failure, FailureKind};
 use crate::file_writes::PlannedFiles;
 use crate::locate::{
@@ -312,6 +313,7 @@ fn keep_within(
     let node = load_node(&*tx, id)?;
     let parent = load_parent(&*tx, &node)?;
     refuse_unavailable(ctx, &node)?;
+    refuse_duplicate(ctx, &*tx, &node)?;
     // Before the rules of keeping: a person who was shown another version is told that first.
     if let Some(shown) = shown {
         shown.check_current(&node, parent.as_ref())?;

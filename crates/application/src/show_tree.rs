@@ -1,5 +1,6 @@
 //! Show the tree, or a subtree.
 
+use domain::duplicate_ids::is_duplicate;
 use domain::node::Node;
 use domain::tree::Tree;
 
@@ -38,6 +39,7 @@ fn build_tree_view(tree: &Tree, node: &Node, path: String) -> TreeView {
         progress: node.progress,
         version_hash: node.content.version_hash(),
         file_path: node.path.clone(),
+        duplicate: is_duplicate(&node.alias),
         children: tree
             .children(node.id)
             .map(|child| build_tree_view(tree, child, format!("{path}/{}", child.alias)))

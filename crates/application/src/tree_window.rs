@@ -3,6 +3,7 @@
 //!
 //! Works on the cached tree alone; no store access, no file scan.
 
+use domain::duplicate_ids::is_duplicate;
 use domain::node::{Node, Progress, Status};
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,9 @@ pub struct RowView {
     /// The work phase, if its file names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// Whether another plan has its id too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
     /// Distance from its root.
     pub depth: usize,
     pub children: usize,
@@ -128,6 +132,7 @@ fn build_row(known: &CachedTree, node: &Node) -> RowView {
         status: node.status(),
         progress: node.progress,
         phase: work_phase(node).map(str::to_owned),
+        duplicate: is_duplicate(&node.alias),
         depth: known.tree.ancestors(node).len(),
         children: known.tree.children(node.id).count(),
     }

@@ -3,6 +3,7 @@
 //! `--json`, MCP structured content and HTTP bodies serialise these types as they are, so a field
 //! name here is part of the public interface. Paths are relative to the project.
 
+use domain::duplicate_ids::is_duplicate;
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::node::{CauseKind, Node, Progress, Status};
 use domain::operation::{Channel, OperationHead, Verb};
@@ -39,6 +40,9 @@ pub struct NodeView {
     pub progress: Progress,
     pub needs: Vec<String>,
     pub approval: Option<ApprovalView>,
+    /// Whether another plan has its id too; then `entity_id` is a label such as `002~2`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
 }
 
 /// An approval.
@@ -80,6 +84,7 @@ impl NodeView {
             title: node.description.title.clone(),
             progress: node.progress,
             needs: node.description.needs.clone(),
+            duplicate: is_duplicate(&node.alias),
             approval: node.approval.as_ref().map(|approval| ApprovalView {
                 by: approval.by.clone(),
                 at: approval.at,
@@ -148,6 +153,9 @@ pub struct TreeView {
     pub progress: Progress,
     pub version_hash: Option<VersionHash>,
     pub file_path: Option<String>,
+    /// Whether another plan has its id too; then `entity_id` is a label such as `002~2`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
     pub children: Vec<TreeView>,
 }
 

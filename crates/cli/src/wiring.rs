@@ -11,6 +11,7 @@ use std::time::Duration;
 use application::file_writes::ACKNOWLEDGED_PATH;
 use application::record_event::record_event;
 use application::{Context, Failure, FailureKind, Notice, UseCase, run_for_value};
+use domain::duplicate_ids::{describe_duplicate, renumber_command};
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::ports::{Clock, Git, GitHead, HistoryState, Recovery, Store, StoreFault};
@@ -623,6 +624,14 @@ fn print_notice_once(ui: Ui, noticed: &Notice) {
             ui.print_message(format_args!(
                 "{}: `{path}` does not count as a decision: {why}; next: git checkout -- {path}, or delete it",
                 styled(WARN, "warning")
+            ));
+        }
+        Notice::Duplicate { label, path, other } => {
+            let described = describe_duplicate(label, path, other);
+            ui.print_message(format_args!(
+                "{}: {described}. To change its id: {}",
+                styled(WARN, "warning"),
+                renumber_command(label)
             ));
         }
         Notice::PossibleMove { was, now, is_equal } => {

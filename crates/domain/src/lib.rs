@@ -15,6 +15,7 @@ pub mod consistency;
 pub mod decision;
 pub mod detection;
 pub mod diff;
+pub mod duplicate_ids;
 pub mod expected_version;
 pub mod fact;
 pub mod file_writes;

@@ -5,6 +5,7 @@
 //! log of servers ([`crate::token`]).
 
 use crate::cascade::{CascadeContext, reevaluate_subtree};
+use crate::duplicate_ids::{describe_duplicate, renumber_command, split_label};
 use crate::ids::OperationId;
 use crate::needs::Needs;
 use crate::node::{Content, Node};
@@ -39,6 +40,8 @@ pub enum AuditFindingKind {
     Needs,
     FrontMatter,
     Misplaced,
+    /// Two plans with one id.
+    DuplicateId,
     /// A looser policy in `config.toml` waits for `tl policy accept`.
     PolicyNotAccepted,
     /// The history was rolled back or rewritten since this user last saw it.
@@ -65,6 +68,7 @@ impl AuditFindingKind {
             Self::Needs => "needs",
             Self::FrontMatter => "front-matter",
             Self::Misplaced => "misplaced",
+            Self::DuplicateId => "duplicate-id",
             Self::PolicyNotAccepted => "policy-not-accepted",
             Self::HistoryChanged => "history-changed",
             Self::SecretInPlan => "secret-in-plan",
@@ -86,6 +90,7 @@ pub fn audit_tree(
     for node in tree.all_preorder() {
         audit_content(tree, node, &mut findings);
         audit_hierarchy(tree, profiles, node, &mut findings);
+        audit_id(tree, node, &mut findings);
     }
     // Once for the whole tree: a cycle has no single node it belongs to.
     for problem in Needs::from_tree(tree, profiles).problems {
@@ -132,6 +137,44 @@ fn audit_content(tree: &Tree, node: &Node, findings: &mut Vec<AuditFinding>) {
             next_steps: vec![format!("look at `{file}`"), format!("tl versions {path}")],
             node: Some(path),
         }),
+    }
+}
+
+/// Reports a node that is labelled because another one has its id.
+fn audit_id(tree: &Tree, node: &Node, findings: &mut Vec<AuditFinding>) {
+    let Some((id, _)) = split_label(&node.alias) else {
+        return;
+    };
+    let has_id = |other: &&Node| {
+        other.alias == id && (&other.profile, &other.level) == (&node.profile, &node.level)
+    };
+    // Below its own parent first; in a flat level the parents may differ.
+    let siblings: Vec<&Node> = match node.parent {
+        Some(parent) => tree.children(parent).collect(),
+        None => tree.root_nodes().collect(),
+    };
+    let other = siblings.into_iter().find(has_id);
+    let other = other.or_else(|| tree.nodes().find(has_id));
+    let file = |node: &Node| node.path.clone().unwrap_or_default();
+    let path = tree.alias_path(node);
+    let mut finding = duplicate_id_finding(
+        &node.alias,
+        &file(node),
+        &other.map(file).unwrap_or_default(),
+    );
+    finding.next_steps = vec![renumber_command(&path)];
+    finding.node = Some(path);
+    findings.push(finding);
+}
+
+/// Returns the finding about a plan with the id of another one.
+#[must_use]
+pub fn duplicate_id_finding(label: &str, file: &str, other: &str) -> AuditFinding {
+    AuditFinding {
+        kind: AuditFindingKind::DuplicateId,
+        node: None,
+        message: describe_duplicate(label, file, other),
+        next_steps: vec![renumber_command(label)],
     }
 }
 

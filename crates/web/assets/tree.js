@@ -128,6 +128,7 @@ class Tree extends HTMLElement {
     const name = element("span", "name", row.title ?? row.entity_id);
     name.dir = "auto";
     link.append(name, element("span", "quiet path", row.path));
+    if (row.duplicate) link.append(element("span", "tag", "duplicate"));
     if (row.phase) link.append(element("span", "tag", row.phase));
     if (row.progress !== "pending") link.append(element("span", "tag", row.progress));
     const [shape, word] = WORDS[row.status] ?? ["?", row.status];

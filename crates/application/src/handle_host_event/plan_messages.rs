@@ -1,5 +1,6 @@
 //! Messages to the agent about plans: changes, cascades, consistency warnings, the parent's plan.
 
+use domain::duplicate_ids::{describe_duplicate, renumber_command};
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
@@ -193,6 +194,13 @@ pub(super) fn render_notice(noticed: &Notice) -> Option<String> {
             count_with_noun(*left, "such file", "such files")
         )),
         Notice::Masked { what } => Some(format!("Throughline {what}.")),
+        Notice::Duplicate { label, path, other } => {
+            let described = describe_duplicate(label, path, other);
+            let command = renumber_command(label);
+            Some(format!(
+                "Throughline: {described}. To change its id: {command}"
+            ))
+        }
         Notice::PossibleMove { was, now, .. } => Some(format!(
             "Throughline: `{now}` may be the former `{was}`. If it is: tl move --was {was} {now}"
         )),

@@ -6,16 +6,20 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use domain::duplicate_ids::label_alias;
 use domain::ids::NodeId;
 use domain::node::{Content, Description, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
-use domain::ports::{FileReadResult, FileStamp, FileStatResult, FolderEntryKind, TrackedState};
+use domain::ports::{
+    FileReadResult, FileStamp, FileStatResult, FolderEntry, FolderEntryKind, TrackedState,
+};
 use domain::presence::{AbsentNode, absent_key};
 use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 use domain::record::Recorded;
 use domain::version::compute_hashes;
 use domain::work::scenarios;
 
+use super::duplicates::DuplicateLabels;
 use super::{Scanner, was_checked_out};
 use crate::context::Notice;
 use crate::failure::Failure;
@@ -40,12 +44,14 @@ impl Scanner<'_, '_> {
             return Ok(());
         };
         let nodes = self.survey.nodes.clone();
-        let mut known: HashMap<&str, &Node> = nodes
+        let recorded: Vec<&Node> = nodes
             .iter()
             .filter(|node| node.profile == profile.name && node.level == level.name)
-            .map(|node| (node.alias.as_str(), node))
             .collect();
-        let fresh = self.find_new_files(level, pattern, &known)?;
+        let entries = self.files.list_folder(&pattern.listing_folder(""));
+        let labels = self.label_duplicates(level, pattern, "", &entries, &recorded);
+        let mut known = labels.index_nodes(recorded.into_iter());
+        let fresh = self.find_new_files(level, pattern, entries, &labels, &known)?;
         let mut in_order: Vec<&Node> = known.values().copied().collect();
         let recorded: HashMap<NodeId, Option<NodeId>> =
             known.values().map(|node| (node.id, node.parent)).collect();
@@ -65,13 +71,12 @@ impl Scanner<'_, '_> {
         // Moves are recorded from the top down: a node that swaps places with its child would
         // otherwise be moved below its own descendant for a moment, which the tree refuses as a
         // cycle.
-        in_order.sort_by_cached_key(|node| (depth_of(&parents, node.alias.clone()), node.id));
+        in_order.sort_by_cached_key(|node| {
+            (depth_of(&parents, labels.of_node(node).to_owned()), node.id)
+        });
         for node in in_order {
-            self.note_move(
-                node,
-                parents.get(node.alias.as_str()).and_then(Option::as_deref),
-                &known,
-            )?;
+            let parent = parents.get(labels.of_node(node));
+            self.note_move(node, parent.and_then(Option::as_deref), &known)?;
         }
         Ok(())
     }
@@ -81,47 +86,42 @@ impl Scanner<'_, '_> {
         &mut self,
         level: &Level,
         pattern: &FilePattern,
+        entries: Vec<FolderEntry>,
+        labels: &DuplicateLabels,
         known: &HashMap<&str, &Node>,
     ) -> Result<Vec<NewFile>, Failure> {
         let mut fresh: Vec<NewFile> = Vec::new();
         let mut renamed: BTreeMap<String, Vec<NewFile>> = BTreeMap::new();
-        for entry in self.files.list_folder(&pattern.listing_folder("")) {
+        for entry in entries {
             let Some(alias) = pattern.alias_in(&entry.name) else {
                 continue;
             };
             if !pattern.entry_is_file() && entry.kind == FolderEntryKind::File {
                 continue;
             }
-            let recorded = known.get(alias).and_then(|node| node.path.as_deref());
-            if recorded.is_some_and(|path| pattern.file_at("", &entry.name, alias) == path) {
+            let path = pattern.file_at("", &entry.name, alias);
+            let label = labels.of_file(&path, alias);
+            let recorded = |name: &str| known.get(name).and_then(|node| node.path.as_deref());
+            if recorded(label).is_some_and(|known| known == path) {
                 continue;
             }
-            let Some(read) = level.alias.parse_exact_alias(alias, &level.numbers) else {
+            let Some(mut read) = level.alias.parse_exact_alias(alias, &level.numbers) else {
                 continue;
             };
-            let path = pattern.file_at("", &entry.name, &read.alias);
             // A new folder without its `ticket.md` is not a ticket yet.
             if self.unwritten.contains(&path)
                 || matches!(self.files.stat_file(&path), FileStatResult::Missing)
             {
                 continue;
             }
-            if recorded.is_some_and(|path| self.is_file_gone(path)) {
+            if recorded(alias).is_some_and(|path| self.is_file_gone(path)) {
                 renamed
                     .entry(read.alias.clone())
                     .or_default()
                     .extend(self.read_new_file(level, read, path)?);
                 continue;
             }
-            let other = fresh
-                .iter()
-                .find(|other| other.alias == read.alias)
-                .map(|other| other.path.as_str());
-            // The recorded file wins over a new one, and the first new one over the second.
-            if let Some(other) = recorded.or(other) {
-                self.note_duplicate(path, other, &read.alias);
-                continue;
-            }
+            read.alias = label.to_owned();
             fresh.extend(self.read_new_file(level, read, path)?);
         }
         for (alias, files) in renamed {
@@ -156,18 +156,18 @@ impl Scanner<'_, '_> {
         }))
     }
 
-    fn is_file_gone(&self, path: &str) -> bool {
+    pub(super) fn is_file_gone(&self, path: &str) -> bool {
         matches!(self.files.stat_file(path), FileStatResult::Missing)
     }
 
     /// Decides what became of a ticket whose folder is gone while others have its id: one of them
-    /// is the same ticket in a renamed folder, or they are other tickets. Returns the file of a new
-    /// ticket, if there is one.
+    /// is the same ticket in a renamed folder, or they are other tickets. Returns the files of new
+    /// tickets.
     fn follow_renamed_folder(
         &mut self,
         node: &Node,
         mut files: Vec<NewFile>,
-    ) -> Result<Option<NewFile>, Failure> {
+    ) -> Result<Vec<NewFile>, Failure> {
         let is_equal = |file: &NewFile| {
             matches!(&file.found, ObservedContent::Text { canonical, .. }
                 if node.content.canonical_hash() == Some(*canonical))
@@ -192,12 +192,14 @@ impl Scanner<'_, '_> {
             _ => None,
         };
         let file = files.remove(same.unwrap_or_default());
-        for other in files {
-            self.note_duplicate(other.path, &file.path, &node.alias);
+        // Labelled by path with the next scan, when it is known which of them is the ticket.
+        for (index, other) in files.iter_mut().enumerate() {
+            other.alias = label_alias(&node.alias, index + 1);
         }
         if same.is_none() {
             self.replaced.insert(node.id);
-            return Ok(Some(file));
+            files.push(file);
+            return Ok(files);
         }
         self.survey.renames.push((
             node.id,
@@ -207,7 +209,7 @@ impl Scanner<'_, '_> {
             },
         ));
         self.renamed.insert(node.id, file.path);
-        Ok(None)
+        Ok(files)
     }
 
     /// Returns the tickets that are not here because git does not track them here.
@@ -238,17 +240,6 @@ impl Scanner<'_, '_> {
             .collect()
     }
 
-    /// Reports a file with the id of another one. Only a person can decide which of them is meant.
-    pub(super) fn note_duplicate(&self, path: String, other: &str, alias: &str) {
-        // If the recorded file is gone, this one was moved; the old path is reported as missing.
-        if !matches!(self.files.stat_file(other), FileStatResult::Missing) {
-            let why = format!(
-                "duplicate id `{alias}`, also used by `{other}`: give one of them another id"
-            );
-            self.ctx.push_notice(Notice::Misplaced { path, why });
-        }
-    }
-
     /// Returns every file's parent, by alias.
     ///
     /// A parent that does not exist, or that would close a cycle, is reported and left out.
@@ -265,7 +256,7 @@ impl Scanner<'_, '_> {
                 _ => None,
             })
             .collect();
-        for node in known.values() {
+        for (alias, node) in known {
             // The text on disk counts before the recorded one: this scan may just have read it.
             let parent = match seen.get(&node.id).copied() {
                 Some(found @ ObservedContent::Text { .. }) => named_parent(found),
@@ -276,7 +267,7 @@ impl Scanner<'_, '_> {
                     .and_then(|work| work.parent.clone()),
             };
             wants.insert(
-                node.alias.clone(),
+                (*alias).to_owned(),
                 (parent, node.path.clone().unwrap_or_default()),
             );
         }

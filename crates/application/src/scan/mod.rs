@@ -6,6 +6,7 @@
 //! The scan compares and changes nothing: its sightings become facts in `observe`. A transient read
 //! error (EIO, EMFILE) is never a sighting, because it says nothing about the plan.
 
+mod duplicates;
 mod flat_levels;
 mod presence;
 mod scan_cache;
@@ -14,13 +15,14 @@ mod seen_head;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use domain::duplicate_ids::id_of_alias;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Content, Node, NodeName};
 use domain::observation::{NewNode, ObservedContent, ObservedFile, OwningNode};
 use domain::ports::{
     FileReadResult, FileStamp, FileStatResult, FolderEntryKind, PlanFiles, Snapshot,
 };
-use domain::profile::{Level, Profile, ReadAlias, parent_folder};
+use domain::profile::{FilePattern, Level, Profile, ReadAlias, parent_folder};
 
 use crate::context::{Context, Notice};
 use crate::decisions::{DecisionChanges, find_decision_changes};
@@ -279,7 +281,8 @@ impl<'a> Scanner<'_, 'a> {
                 .state
                 .child_names(node.id)?
                 .into_iter()
-                .map(|child| child.alias)
+                // By id: a label differs from what the entry's name says.
+                .map(|child| id_of_alias(&child.alias).to_owned())
                 .collect();
             self.passed_by.sort_unstable();
         }
@@ -327,10 +330,13 @@ impl<'a> Scanner<'_, 'a> {
         if level.root && above.id.is_some() {
             return Ok(());
         }
-        for entry in self
+        let entries = self
             .files
-            .list_folder(&pattern.listing_folder(&above.folder))
-        {
+            .list_folder(&pattern.listing_folder(&above.folder));
+        let nodes = self.survey.nodes.clone();
+        let siblings = self.recorded_siblings(&nodes, above.id, level, pattern);
+        let labels = self.label_duplicates(level, pattern, &above.folder, &entries, &siblings);
+        for entry in entries {
             let Some(alias) = pattern.alias_in(&entry.name) else {
                 continue;
             };
@@ -346,31 +352,25 @@ impl<'a> Scanner<'_, 'a> {
             {
                 continue;
             }
-            let nodes = self.survey.nodes.clone();
-            if let Some(node) = self.find_recorded(&nodes, above.id, level, alias) {
+            let path = pattern.file_at(&above.folder, &entry.name, alias);
+            let recorded = self
+                .find_recorded(&nodes, above.id, level, alias)
+                // With a slug the path decides: another entry may have the same alias.
+                .filter(|node| !pattern.has_slug() || self.is_file_of(node, &path))
+                .or_else(|| {
+                    let mut siblings = siblings.iter().copied();
+                    siblings.find(|node| node.path.as_deref() == Some(path.as_str()))
+                });
+            if let Some(node) = recorded {
                 self.scan_known(node)?;
-                if let Some(path) = node
-                    .path
-                    .as_deref()
-                    .filter(|path| !path.contains(&entry.name))
-                {
-                    // Another entry with the same alias: the recorded one counts.
-                    self.note_duplicate(
-                        pattern.file_at(&above.folder, &entry.name, alias),
-                        path,
-                        alias,
-                    );
-                }
                 if depth == ScanDepth::All && profile.levels_under(&level.name).next().is_some() {
-                    let path = pattern.file_at(&above.folder, &entry.name, alias);
                     self.scan_below(profile, level, node.id, node_number(node), &path, depth)?;
                 }
                 continue;
             }
-            let Some(read) = level.alias.parse_exact_alias(alias, &level.numbers) else {
+            let Some(mut read) = level.alias.parse_exact_alias(alias, &level.numbers) else {
                 continue;
             };
-            let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
             // Recorded but not on disk yet, or the reverse: the redo log decides, not the scan.
             if self.unwritten.contains(&path) {
                 continue;
@@ -383,9 +383,34 @@ impl<'a> Scanner<'_, 'a> {
                 self.ctx.push_notice(Notice::Misplaced { path, why });
                 continue;
             }
+            read.alias = labels.of_file(&path, alias).to_owned();
             self.add_entry(profile, level, above, &read, path, depth)?;
         }
         Ok(())
+    }
+
+    /// Returns the recorded nodes of a level below a parent, if several of them can have one id.
+    fn recorded_siblings<'n>(
+        &self,
+        nodes: &'n [Node],
+        parent: Option<NodeId>,
+        level: &Level,
+        pattern: &FilePattern,
+    ) -> Vec<&'n Node> {
+        let siblings = self.children.get(&parent).filter(|_| pattern.has_slug());
+        siblings
+            .into_iter()
+            .flatten()
+            .map(|index| &nodes[*index])
+            .filter(|node| node.level == level.name)
+            .collect()
+    }
+
+    /// Whether a file belongs to a node: it is its file, or its file is gone and this is where it
+    /// may have been moved.
+    fn is_file_of(&self, node: &Node, path: &str) -> bool {
+        let own = node.path.as_deref().unwrap_or_default();
+        own == path || self.is_file_gone(own)
     }
 
     /// Returns the recorded child with that alias.

@@ -4,12 +4,13 @@ use application::Failure;
 use application::live_sessions::LiveSessionView;
 use application::project_status::{ProjectStatus, load_project_status};
 use clap::Args;
+use domain::duplicate_ids::DUPLICATE_MARK;
 use domain::node::Status;
 use domain::text::count_with_noun;
 
 use super::submit;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Ui, render_node_status, styled, styled_line};
+use crate::ui::{BOLD, DIM, Ui, WARN, render_node_status, styled, styled_line};
 use crate::wiring::App;
 
 /// Show the status of the project and what needs attention
@@ -105,7 +106,19 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
         ui.print_line(line);
     }
     ui.print_blank_line();
-    if view.attention.is_empty() {
+    for duplicate in &view.duplicates {
+        ui.print_line(format_args!(
+            "{} {}: the id `{}` is used twice ({})",
+            styled(WARN, DUPLICATE_MARK),
+            duplicate.path,
+            duplicate.id,
+            duplicate.file_path.as_deref().unwrap_or_default()
+        ));
+        ui.print_line(format_args!("      {}", styled(DIM, &duplicate.next_step)));
+    }
+    if view.attention.is_empty() && !view.duplicates.is_empty() {
+        ui.print_line("What is ready:  tl next");
+    } else if view.attention.is_empty() {
         ui.print_line("Nothing needs attention. What is ready:  tl next");
     } else {
         ui.print_line(styled(BOLD, "Needs attention"));

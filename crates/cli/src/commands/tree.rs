@@ -4,11 +4,12 @@ use application::Failure;
 use application::show_tree::show_tree;
 use application::views::TreeView;
 use clap::Args;
+use domain::duplicate_ids::DUPLICATE_MARK;
 use domain::node::Progress;
 
 use crate::completion::node_completer;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Styled, Ui, render_node_status, styled};
+use crate::ui::{BOLD, DIM, Styled, Ui, WARN, render_node_status, styled};
 use crate::wiring::App;
 
 /// Show the tree, or a subtree
@@ -52,8 +53,12 @@ fn print_subtree(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
         Progress::Pending => Styled::default(),
         progress => styled(DIM, format!("  [{progress}]")),
     };
+    let mark = match node.duplicate {
+        true => styled(WARN, format!("  {DUPLICATE_MARK}")),
+        false => Styled::default(),
+    };
     ui.print_line(format_args!(
-        "{}{}  {}{title}{progress}",
+        "{}{}{mark}  {}{title}{progress}",
         styled(DIM, branch),
         styled(BOLD, &node.entity_id),
         render_node_status(node.status)

@@ -406,10 +406,25 @@ impl FilePattern {
         self.after.is_empty()
     }
 
+    /// Whether the entry has a slug beside the alias, so that several entries can have one alias.
+    #[must_use]
+    pub fn has_slug(&self) -> bool {
+        self.entry.slug_after.is_some()
+    }
+
     /// Extracts the alias from the name of a directory entry.
     #[must_use]
     pub fn alias_in<'a>(&self, entry: &'a str) -> Option<&'a str> {
         self.entry.alias_in(entry)
+    }
+
+    /// Returns the name of a directory entry with another alias; its slug stays.
+    #[must_use]
+    pub fn rename_entry(&self, entry: &str, alias: &str) -> Option<String> {
+        let prefix = self.entry.prefix.as_str();
+        let rest = entry.strip_prefix(prefix)?;
+        let rest = rest.strip_prefix(self.alias_in(entry)?)?;
+        Some(format!("{prefix}{alias}{rest}"))
     }
 
     /// Extracts the alias from the start of a path below the parent's folder.

@@ -3,6 +3,7 @@
 
 use application::tree_window::{TreeWindow, WindowRequest, list_tree_window};
 use axum::extract::{Query, State};
+use domain::duplicate_ids::DUPLICATE_MARK;
 use domain::node::Status;
 use maud::{Markup, html};
 
@@ -51,6 +52,7 @@ fn render_content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
                         a href=(urls::node_url(&row.path)) {
                             span.name dir="auto" { (row.title.as_deref().unwrap_or(&row.entity_id)) }
                             span.quiet.path { (row.path) }
+                            @if row.duplicate { span.tag { (DUPLICATE_MARK) } }
                             @if let Some(phase) = &row.phase { span.tag { (phase) } }
                             (render_progress(row.progress))
                             (render_status(row.status))

@@ -51,6 +51,9 @@ struct Branch {
     // Optional, because statuses double the size of a large tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
+    /// Another plan has its id too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate: Option<bool>,
     // Per node, so that the model knows where to ask for more.
     #[serde(skip_serializing_if = "Option::is_none")]
     children_not_shown: Option<usize>,
@@ -106,6 +109,7 @@ impl TreeLimiter {
             entity_type: node.entity_type,
             title: node.title,
             status: self.with_status.then_some(node.status),
+            duplicate: node.duplicate.then_some(true),
             children_not_shown: (hidden > 0).then_some(hidden),
             children,
         })

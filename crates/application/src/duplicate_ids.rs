@@ -1,0 +1,69 @@
+//! Refusal of decisions about a plan whose id another plan has too.
+//!
+//! An approval, a claim or a completion names its plan by id; on another clone, or after a rename,
+//! the same name could mean the other plan.
+
+use domain::duplicate_ids::{id_of_alias, is_duplicate, renumber_command};
+use domain::node::Node;
+use domain::ports::{FileStatResult, Snapshot};
+use domain::profile::parent_folder;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{load_node_path, load_parent};
+
+/// Refuses a decision about a node whose id another plan file has too.
+pub(crate) fn refuse_duplicate(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<(), Failure> {
+    let files = list_files_with_id(ctx, state, node)?;
+    if files.len() < 2 && !is_duplicate(&node.alias) {
+        return Ok(());
+    }
+    let id = id_of_alias(&node.alias);
+    let what = match files.as_slice() {
+        [] | [_] => format!("duplicate id `{id}`: `{}` shares it", node.alias),
+        several => format!(
+            "duplicate id `{id}`: it is used by {}",
+            several.join(" and ")
+        ),
+    };
+    let path = load_node_path(state, node)?;
+    Err(Failure::new(FailureKind::Refused, what)
+        .with_step(renumber_command(&path))
+        .with_step("tl tree   # which plans share it"))
+}
+
+/// Returns the plan files with the id of a node, by path. Reads the folder rather than the state:
+/// a command about one node does not look at the files beside it, which a merge may just have added.
+fn list_files_with_id(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Vec<String>, Failure> {
+    let level = ctx
+        .find_profile(&node.profile)
+        .and_then(|profile| profile.find_level(&node.level));
+    let Some((level, pattern)) = level.and_then(|level| Some((level, level.file.as_ref()?))) else {
+        return Ok(Vec::new());
+    };
+    if !pattern.has_slug() {
+        return Ok(Vec::new());
+    }
+    let parent = load_parent(state, node)?.filter(|_| !level.is_flat());
+    let parent = parent.and_then(|parent| parent.path).unwrap_or_default();
+    let folder = parent_folder(&parent);
+    let id = id_of_alias(&node.alias);
+    let mut found: Vec<String> = ctx
+        .files
+        .list_folder(&pattern.listing_folder(folder))
+        .iter()
+        .filter(|entry| pattern.alias_in(&entry.name) == Some(id))
+        .map(|entry| pattern.file_at(folder, &entry.name, id))
+        .filter(|path| matches!(ctx.files.stat_file(path), FileStatResult::Present(_)))
+        .collect();
+    found.sort();
+    Ok(found)
+}
