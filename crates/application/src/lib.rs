@@ -20,6 +20,7 @@ mod scan;
 mod scan_summary;
 mod session_position;
 mod status_cascade;
+mod ticket_ids;
 mod transitions;
 mod uncommitted;
 mod unmask_version;

@@ -2,6 +2,7 @@
 //!
 //! Files are edited by front matter key; every other byte stays.
 
+use domain::duplicate_ids::id_of_alias;
 use domain::fact::Fact;
 use domain::front_matter;
 use domain::ids::{OperationId, VersionHash};
@@ -27,6 +28,7 @@ use crate::observe::{
 };
 use crate::scan::ScanScope;
 use crate::session_position::{has_work_phases, load_ticket};
+use crate::ticket_ids::{choose_root_id, list_taken_ids, next_child_id};
 
 /// Request of [`new_ticket`].
 #[derive(Clone, Debug)]
@@ -201,10 +203,12 @@ fn allocate_id(
         }
         // A child's id continues its parent's, so that a plain file listing shows the tree.
         None => match &parent {
-            Some(parent) => {
-                scope.reserve_next(ctx, &mut taken, |taken| next_child_id(&parent.alias, taken))?
+            Some(parent) => scope.reserve_next(ctx, &mut taken, |taken| {
+                next_child_id(id_of_alias(&parent.alias), taken)
+            })?,
+            None => {
+                scope.reserve_next(ctx, &mut taken, |taken| choose_root_id(ctx.policy.ids, taken))?
             }
-            None => scope.reserve_next(ctx, &mut taken, next_root_id)?,
         },
     };
     Ok((
@@ -245,8 +249,9 @@ pub fn split_ticket(
         {
             // The files exist only as planned writes, so that the scan for taken ids does not see
             // them; a reserved id is added to `taken`.
-            let id =
-                scope.reserve_next(ctx, &mut taken, |taken| next_child_id(&parent.alias, taken))?;
+            let id = scope.reserve_next(ctx, &mut taken, |taken| {
+                next_child_id(id_of_alias(&parent.alias), taken)
+            })?;
             plan_ticket_file(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
             ids.push(id);
         }
@@ -571,80 +576,6 @@ fn collapse_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the ids in use: of recorded tickets, and of folders that are not tickets yet.
-fn list_taken_ids(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    level: &Level,
-) -> Result<Vec<String>, Failure> {
-    // The trail has no tickets and can have thousands of nodes.
-    let nodes = state.nodes_outside(&[domain::trail::PROFILE])?;
-    let mut taken: Vec<String> = nodes
-        .into_iter()
-        .filter(|node| node.level == level.name)
-        .map(|node| node.alias)
-        .collect();
-    // A folder without its file is not recorded, but a ticket with its id would be written into it.
-    for entry in level
-        .file
-        .iter()
-        .flat_map(|pattern| ctx.files.list_folder(&pattern.listing_folder("")))
-    {
-        let alias = level
-            .file
-            .as_ref()
-            .and_then(|pattern| pattern.alias_in(&entry.name));
-        let read = alias.and_then(|alias| level.alias.parse_exact_alias(alias, &level.numbers));
-        taken.extend(
-            read.map(|read| read.alias)
-                .filter(|alias| !taken.contains(alias)),
-        );
-    }
-    Ok(taken)
-}
-
-/// Returns the next number: `018` after `017b`.
-fn next_root_id(taken: &[String]) -> String {
-    let number = |alias: &String| {
-        let digits: String = alias.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse::<u32>().ok()
-    };
-    let next = taken.iter().filter_map(number).max().unwrap_or(0) + 1;
-    format!("{next:03}")
-}
-
-/// Returns the id of the next child: `017a`, `017b` … `017z`, `017aa`; below `017a` it is `017a1`.
-fn next_child_id(parent: &str, taken: &[String]) -> String {
-    // Letters and digits alternate per level, so that an id can be split into its ancestors without
-    // a separator.
-    let letters = parent.ends_with(|c: char| c.is_ascii_digit());
-    let name = |index: usize| match letters {
-        true => format!("{parent}{}", letter_suffix(index)),
-        false => format!("{parent}{}", index + 1),
-    };
-    (0..)
-        .map(name)
-        .find(|name| !taken.contains(name))
-        .unwrap_or_default()
-}
-
-/// Counts in letters: a, b … z, aa, ab …
-fn letter_suffix(mut index: usize) -> String {
-    let mut letters = Vec::new();
-    loop {
-        letters.push(char::from(
-            b'a' + u8::try_from(index % 26).unwrap_or_default(),
-        ));
-        index /= 26;
-        if index == 0 {
-            break;
-        }
-        // Bijective base 26: there is no zero digit, so `aa` follows `z`.
-        index -= 1;
-    }
-    letters.into_iter().rev().collect()
-}
-
 /// Plans the file of a new ticket.
 fn plan_ticket_file(
     ctx: &Context<'_>,
@@ -714,21 +645,4 @@ fn load_ticket_view(
         progress: found.node.progress,
         operation,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{next_child_id, next_root_id};
-
-    #[test]
-    fn ids_go_on_where_they_were() {
-        let taken = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
-        assert_eq!(next_root_id(&[]), "001");
-        assert_eq!(next_root_id(&taken(&["017", "017a", "x"])), "018");
-        assert_eq!(next_child_id("017", &taken(&["017"])), "017a");
-        assert_eq!(next_child_id("017", &taken(&["017a", "017b"])), "017c");
-        assert_eq!(next_child_id("017a", &taken(&["017a1"])), "017a2");
-        let all: Vec<String> = ('a'..='z').map(|letter| format!("017{letter}")).collect();
-        assert_eq!(next_child_id("017", &all), "017aa");
-    }
 }

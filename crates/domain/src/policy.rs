@@ -105,6 +105,15 @@ setting_enum! {
     }
 }
 
+setting_enum! {
+    /// How new ids are chosen.
+    pub enum IdScheme {
+        #[default]
+        Number = "number",
+        Random = "random",
+    }
+}
+
 setting_table! {
     /// Rules of planning, approval and sessions.
     pub struct Policy in [policy] {
@@ -137,6 +146,11 @@ setting_table! {
         /// the file is smaller.
         max_plan_bytes: u64 = 4 * 1024 * 1024, allowed "a number of bytes",
             env ["THROUGHLINE_MAX_PLAN_BYTES"];
+
+        /// How new tickets get their ids: the next `number` above those of this tree, of all local
+        /// and remote-tracking branches and of all worktrees, or a short `random` one, for teams
+        /// that create tickets in parallel without a common server.
+        ids: IdScheme = IdScheme::Number, env ["THROUGHLINE_IDS"];
 
         /// Timeout of a hook, after which it gives up and lets the agent continue. It waits for the
         /// write lock at most a quarter of this.

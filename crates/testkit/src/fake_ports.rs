@@ -202,9 +202,16 @@ pub struct FakeGit {
     unchanged: RefCell<BTreeSet<String>>,
     branch: RefCell<Option<String>>,
     logs: Cell<usize>,
+    /// Names in the folders of other branches.
+    elsewhere: RefCell<Vec<String>>,
 }
 
 impl FakeGit {
+    /// Sets the names that folders have on other branches.
+    pub fn set_names_elsewhere(&self, names: &[&str]) {
+        *self.elsewhere.borrow_mut() = names.iter().map(|name| (*name).to_owned()).collect();
+    }
+
     /// Returns a repository with one commit.
     #[must_use]
     pub fn with_commit() -> Self {
@@ -298,6 +305,10 @@ impl Git for FakeGit {
             (false, false) => TrackedState::Changed,
         };
         Ok(Some(paths.iter().map(state_of).collect()))
+    }
+
+    fn list_names_elsewhere(&self, _folder: &str) -> Result<Vec<String>, StoreFault> {
+        Ok(self.elsewhere.borrow().clone())
     }
 
     fn current_branch(&self) -> Option<String> {

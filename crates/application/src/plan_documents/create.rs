@@ -2,7 +2,7 @@
 
 use domain::ids::OperationId;
 use domain::plan_document::{
-    DocumentRecord, Plan, document_file_path, new_plan_id, unique_document_id,
+    DocumentRecord, PLANS_FOLDER, Plan, document_file_path, new_plan_id, unique_document_id,
 };
 use domain::ports::{NewOperation, Transaction};
 use domain::record;
@@ -54,7 +54,13 @@ pub(crate) fn stage_new_document(
     planned: &PlannedFiles<'_>,
     title: &str,
 ) -> Result<(NewDocument, NewOperation), Failure> {
-    let taken = list_document_folders(ctx);
+    let mut taken = list_document_folders(ctx);
+    // Those of other branches too: after a merge two plans would share one folder.
+    taken.extend(
+        ctx.git
+            .list_names_elsewhere(PLANS_FOLDER)
+            .unwrap_or_default(),
+    );
     let known = record::read_records::<DocumentRecord>(tx, "")?;
     let id = unique_document_id(title, &|id| {
         // Folders without a record count too: they may come with a checkout and be accepted later.

@@ -172,6 +172,17 @@ pub trait Git {
         Ok(None)
     }
 
+    /// Returns the names in a folder of the project on all local and remote-tracking branches and
+    /// in the other working trees. Starts one process, and one for each branch that moved since.
+    ///
+    /// # Errors
+    /// When git is not installed or fails.
+    fn list_names_elsewhere(&self, folder: &str) -> Result<Vec<String>, StoreFault> {
+        // Without a repository there is no other branch.
+        let _ = folder;
+        Ok(Vec::new())
+    }
+
     /// Returns the commits of all branches whose message contains `word`, newest first. Starts one
     /// process.
     ///

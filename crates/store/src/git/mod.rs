@@ -16,6 +16,7 @@ mod history;
 mod index;
 mod line_count_cache;
 mod named_files;
+mod other_branches;
 mod process;
 mod reflog;
 mod repository_paths;
@@ -93,6 +94,12 @@ impl Git for DiskGit {
 
     fn branch_left_last(&self) -> Option<String> {
         reflog::read_branch_left(&RepositoryPaths::find_repository(&self.root).ok()??)
+    }
+
+    fn list_names_elsewhere(&self, folder: &str) -> Result<Vec<String>, StoreFault> {
+        RepositoryPaths::find_repository(&self.root)?.map_or(Ok(Vec::new()), |place| {
+            other_branches::list_names_elsewhere(&place, folder)
+        })
     }
 
     fn count_uncommitted_lines(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {

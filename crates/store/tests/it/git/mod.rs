@@ -2,6 +2,7 @@
 
 mod coordination;
 mod counts;
+mod elsewhere;
 mod hostile;
 mod moves;
 mod tracked;

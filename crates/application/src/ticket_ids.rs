@@ -1,0 +1,177 @@
+//! Ids of new tickets: which are in use, and which comes next.
+//!
+//! In use are those of this tree, of all local and remote-tracking branches and of all working trees,
+//! because a merge would bring two tickets with one id together.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use domain::duplicate_ids::id_of_alias;
+use domain::policy::IdScheme;
+use domain::ports::Snapshot;
+use domain::profile::Level;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Symbols of random ids: no vowels, so that they spell no word, and none that look alike (0 and o,
+/// 1, i and l). 27 of them are what is left of base 32.
+const RANDOM_SYMBOLS: &[u8] = b"bcdfghjkmnpqrstvwxz23456789";
+/// The letters among them.
+const RANDOM_LETTERS: &[u8] = RANDOM_SYMBOLS.split_at(19).0;
+/// Ten million ids: among a thousand tickets created in parallel, two with one id are as likely as
+/// one in twenty; a merge reports them.
+const RANDOM_ID_LENGTH: usize = 5;
+
+/// Returns the ids in use: of recorded tickets, of folders that are not tickets yet, and of tickets
+/// on other branches and in other working trees.
+pub(crate) fn list_taken_ids(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    level: &Level,
+) -> Result<Vec<String>, Failure> {
+    // The trail has no tickets and can have thousands of nodes.
+    let nodes = state.nodes_outside(&[domain::trail::PROFILE])?;
+    let mut taken: Vec<String> = nodes
+        .into_iter()
+        .filter(|node| node.level == level.name)
+        .map(|node| id_of_alias(&node.alias).to_owned())
+        .collect();
+    // A folder without its file is not recorded, but a ticket with its id would be written into it.
+    let Some(pattern) = &level.file else {
+        return Ok(taken);
+    };
+    let folder = pattern.listing_folder("");
+    let mut names: Vec<String> = ctx
+        .files
+        .list_folder(&folder)
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect();
+    // Without git, or if it fails, the id is free here; a later merge reports what it is not.
+    names.extend(ctx.git.list_names_elsewhere(&folder).unwrap_or_default());
+    let mut known: HashSet<String> = taken.iter().cloned().collect();
+    for name in names {
+        let alias = pattern.alias_in(&name);
+        let read = alias.and_then(|alias| level.alias.parse_exact_alias(alias, &level.numbers));
+        taken.extend(
+            read.map(|read| read.alias)
+                .filter(|alias| known.insert(alias.clone())),
+        );
+    }
+    Ok(taken)
+}
+
+/// Proposes the id of a new root ticket.
+pub(crate) fn choose_root_id(scheme: IdScheme, taken: &[String]) -> String {
+    match scheme {
+        IdScheme::Number => next_root_id(taken),
+        IdScheme::Random => random_id(taken, || RandomState::new().build_hasher().finish()),
+    }
+}
+
+/// Returns a random id that is not taken. `draw` returns random bits.
+fn random_id(taken: &[String], mut draw: impl FnMut() -> u64) -> String {
+    loop {
+        let mut bits = draw();
+        let mut take = |letters: &[u8]| {
+            let count = letters.len() as u64;
+            let letter = letters[usize::try_from(bits % count).unwrap_or_default()];
+            bits /= count;
+            char::from(letter)
+        };
+        // The first is a letter: the number that an id starts with counts for the next number.
+        let mut id = String::from(take(RANDOM_LETTERS));
+        id.extend((1..RANDOM_ID_LENGTH).map(|_| take(RANDOM_SYMBOLS)));
+        if !taken.contains(&id) {
+            return id;
+        }
+    }
+}
+
+/// Returns the next number: `018` after `017b`.
+fn next_root_id(taken: &[String]) -> String {
+    let number = |alias: &String| {
+        let digits: String = alias.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u32>().ok()
+    };
+    let next = taken.iter().filter_map(number).max().unwrap_or(0) + 1;
+    format!("{next:03}")
+}
+
+/// Returns the id of the next child: `017a`, `017b` … `017z`, `017aa`; below `017a` it is `017a1`.
+pub(crate) fn next_child_id(parent: &str, taken: &[String]) -> String {
+    // Letters and digits alternate per level, so that an id can be split into its ancestors without
+    // a separator.
+    let letters = parent.ends_with(|c: char| c.is_ascii_digit());
+    let name = |index: usize| match letters {
+        true => format!("{parent}{}", letter_suffix(index)),
+        false => format!("{parent}{}", index + 1),
+    };
+    (0..)
+        .map(name)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_default()
+}
+
+/// Counts in letters: a, b … z, aa, ab …
+fn letter_suffix(mut index: usize) -> String {
+    let mut letters = Vec::new();
+    loop {
+        letters.push(char::from(
+            b'a' + u8::try_from(index % 26).unwrap_or_default(),
+        ));
+        index /= 26;
+        if index == 0 {
+            break;
+        }
+        // Bijective base 26: there is no zero digit, so `aa` follows `z`.
+        index -= 1;
+    }
+    letters.into_iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{next_child_id, next_root_id, random_id};
+
+    #[test]
+    fn random_ids_are_short_unlike_numbers_and_not_taken() {
+        let mut seed = 7u64;
+        let mut draw = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed >> 8
+        };
+        let mut taken = Vec::new();
+        for _ in 0..500 {
+            let id = random_id(&taken, &mut draw);
+            assert_eq!(id.len(), 5, "{id}");
+            assert!(id.starts_with(|c: char| c.is_ascii_lowercase()), "{id}");
+            assert!(
+                !id.contains(['a', 'e', 'i', 'o', 'u', 'y', 'l', '0', '1']),
+                "{id}"
+            );
+            taken.push(id);
+        }
+        assert_eq!(taken.iter().collect::<HashSet<_>>().len(), 500);
+        assert_eq!(next_root_id(&taken), "001");
+        let mut again = vec![5, 5, 6].into_iter();
+        let first = random_id(&[], || 5);
+        let other = random_id(&[first.clone()], || again.next().unwrap());
+        assert_ne!(first, other);
+    }
+
+    #[test]
+    fn ids_go_on_where_they_were() {
+        let taken = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        assert_eq!(next_root_id(&[]), "001");
+        assert_eq!(next_root_id(&taken(&["017", "017a", "x"])), "018");
+        assert_eq!(next_child_id("017", &taken(&["017"])), "017a");
+        assert_eq!(next_child_id("017", &taken(&["017a", "017b"])), "017c");
+        assert_eq!(next_child_id("017a", &taken(&["017a1"])), "017a2");
+        let all: Vec<String> = ('a'..='z').map(|letter| format!("017{letter}")).collect();
+        assert_eq!(next_child_id("017", &all), "017aa");
+    }
+}
