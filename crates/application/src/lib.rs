@@ -64,6 +64,7 @@ pub mod project_status;
 pub mod rebuild_state;
 pub mod record_event;
 pub mod record_policy;
+pub mod renumber;
 pub mod repair_state;
 pub mod restore_version;
 pub mod revalidate;

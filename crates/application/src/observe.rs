@@ -406,15 +406,7 @@ pub(crate) fn record_planned(
     summary: String,
     more: Vec<Fact>,
 ) -> Result<Option<OperationId>, Failure> {
-    // The tree is derived from the planned texts by the same scan that reads files, so that a
-    // planned ticket and one written by hand give the same facts.
-    let operation = ctx.with_planned_files(planned, |ctx| {
-        let mut seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, tx.next_node_id()?)?;
-        if is_state_shared(ctx, &*tx)? {
-            working_copy::keep_planned(tx, &mut seen, planned)?;
-        }
-        build_operation(ctx, tx, &seen, verb)
-    })?;
+    let operation = build_planned_operation(ctx, tx, planned, verb, |_| Ok(()))?;
     if operation.is_none() && more.is_empty() && planned.is_empty() {
         return Ok(None);
     }
@@ -422,6 +414,26 @@ pub(crate) fn record_planned(
     operation.summary = summary;
     operation.facts.extend(more);
     planned.record_operation(tx, operation).map(Some)
+}
+
+/// Returns the operation for planned files; `adjust` may change what the scan of them found.
+pub(crate) fn build_planned_operation(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    verb: Verb,
+    adjust: impl FnOnce(&mut ScanResult) -> Result<(), Failure>,
+) -> Result<Option<NewOperation>, Failure> {
+    // The tree is derived from the planned texts by the same scan that reads files, so that a
+    // planned ticket and one written by hand give the same facts.
+    ctx.with_planned_files(planned, |ctx| {
+        let mut seen = scan_plan_files(ctx, &*tx, ScanScope::Everything, tx.next_node_id()?)?;
+        if is_state_shared(ctx, &*tx)? {
+            working_copy::keep_planned(tx, &mut seen, planned)?;
+        }
+        adjust(&mut seen)?;
+        build_operation(ctx, tx, &seen, verb)
+    })
 }
 
 /// Records sightings as one operation.
@@ -467,8 +479,11 @@ fn build_operation(
         return Ok(None);
     };
     let now = operation.at;
-    let is_checkout = verb == Verb::Observe && was_checked_out(ctx, &*tx)?;
-    back_up_overwritten(ctx, tx, &tree, &mut operation.facts, now, is_checkout)?;
+    // Another id is no other text, and a copy would stay in the folder that the plan leaves.
+    if verb != Verb::Renumber {
+        let is_checkout = verb == Verb::Observe && was_checked_out(ctx, &*tx)?;
+        back_up_overwritten(ctx, tx, &tree, &mut operation.facts, now, is_checkout)?;
+    }
     Ok(Some(operation))
 }
 

@@ -157,6 +157,29 @@ pub fn set_key(text: &str, key: &str, value: &str) -> String {
         .collect()
 }
 
+/// Edits the values of some keys, as they are spelled in the file, lists over several lines included;
+/// every other byte stays.
+#[must_use]
+pub fn edit_values(text: &str, keys: &[&str], edit: impl Fn(&str) -> String) -> String {
+    let Some((head, block, tail)) = locate_block(text) else {
+        return text.to_owned();
+    };
+    let mut result = String::from(head);
+    for (key, lines) in split_entries(block) {
+        let is_wanted = |key: &str| keys.iter().any(|other| other.eq_ignore_ascii_case(key));
+        match lines.split_once(':').filter(|_| key.is_some_and(is_wanted)) {
+            Some((name, value)) => {
+                result.push_str(name);
+                result.push(':');
+                result.push_str(&edit(value));
+            }
+            None => result.push_str(lines),
+        }
+    }
+    result.push_str(tail);
+    result
+}
+
 /// Returns a key's value as written, without quotes and comment.
 #[must_use]
 pub fn raw_value(text: &str, key: &str) -> Option<String> {

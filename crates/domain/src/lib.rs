@@ -39,6 +39,7 @@ pub mod presence;
 pub mod profile;
 pub mod rebase;
 pub mod record;
+pub mod renumber;
 pub mod revalidation;
 pub mod review;
 pub mod search;

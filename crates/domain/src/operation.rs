@@ -36,6 +36,8 @@ pub enum Verb {
     Restore,
     /// A person said which former plan a file is.
     Move,
+    /// Plans got other ids.
+    Renumber,
     Repair,
     Rebuild,
     Adopt,
@@ -94,6 +96,7 @@ impl Verb {
             Self::Progress => "progress",
             Self::Restore => "restore",
             Self::Move => "move",
+            Self::Renumber => "renumber",
             Self::Repair => "repair",
             Self::Rebuild => "rebuild",
             Self::Adopt => "adopt",
@@ -136,6 +139,7 @@ impl Verb {
             | Self::Progress
             | Self::Restore
             | Self::Move
+            | Self::Renumber
             | Self::Repair => true,
             Self::Init
             | Self::Observe

@@ -104,6 +104,8 @@ pub fn decide_undo(
         refuse_verb(operation)?;
         let mut plan_files = BTreeSet::new();
         let returned = returned_nodes(&operation.facts);
+        // The redo note names these files by both paths; by the node there would be only one.
+        let moved = nodes_with_moved_files(operation);
         for fact in operation.facts.iter().rev() {
             // Git moved these files, and the journal cannot move them back.
             if operation.verb == Verb::Observe && is_about_presence(fact, &returned) {
@@ -131,6 +133,7 @@ pub fn decide_undo(
                 && before.version_hash() != after.version_hash()
                 // `tl move --was` wrote no file, so its undo must not delete one.
                 && operation.verb != Verb::Move
+                && !moved.contains(node)
                 && let Some(path) = state.tree.get(*node).and_then(|node| node.path.clone())
             {
                 plan_files.insert(path);
@@ -155,6 +158,21 @@ pub fn decide_undo(
     undo.files = merge_file_changes(undo.files);
     undo.writes.retain(|write| !undo.kept.contains(&write.path));
     Ok(undo)
+}
+
+/// Returns the nodes whose files an operation moved.
+fn nodes_with_moved_files(operation: &Operation) -> BTreeSet<NodeId> {
+    let facts = operation.facts.iter();
+    facts
+        .filter_map(|fact| match fact {
+            Fact::NodeRenamed {
+                node,
+                before,
+                after,
+            } if before.path != after.path => Some(*node),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Whether a fact only says which plans are in the working tree, and under which name.

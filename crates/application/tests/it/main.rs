@@ -12,6 +12,7 @@ mod approvals;
 mod briefings;
 mod cascade;
 mod claims;
+mod duplicates;
 mod evidence;
 mod fake_coordination;
 mod file_writes;

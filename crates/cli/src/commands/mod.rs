@@ -57,6 +57,7 @@ mod rebuild;
 mod reconcile;
 mod reference;
 mod release;
+mod renumber;
 mod repair;
 mod replay;
 mod restore;
@@ -209,6 +210,7 @@ commands! {
         Restore "restore" => restore::RestoreArgs,
         Versions "versions" => versions::VersionsArgs,
         Move "move" => move_plan::MovePlanArgs,
+        Renumber "renumber" => renumber::RenumberArgs,
         Wait "wait" => wait::WaitArgs,
         Flow "flow" => flow::FlowArgs,
         Doc "doc" => doc::DocArgs,

@@ -292,6 +292,8 @@ const COMMANDS: &[&[&str]] = &[
     &["state", "repair"],
     &["release", "017a"],
     &["focus", "exit"],
+    &["ticket", "new", "Another"],
+    &["renumber", "017a", "--dry-run"],
 ];
 
 fn hook_events(trap: &Trap) -> Vec<(&'static str, serde_json::Value)> {

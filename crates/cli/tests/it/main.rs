@@ -88,6 +88,7 @@ mod release;
 mod remote;
 mod remote_forgery;
 mod renamed_commands;
+mod renumber;
 mod repair;
 mod replacement;
 mod replay;
@@ -159,6 +160,7 @@ const COMMANDS: &[&str] = &[
     "where",
     "release",
     "overlap",
+    "renumber",
     "progress",
     "brief",
     "comment",

@@ -74,6 +74,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             "tl release 017a",
         ),
         s(
+            "renumber",
+            &["renumber"],
+            &TICKETS,
+            "",
+            "tl renumber 017 031",
+        ),
+        s(
             "focus-enter",
             &["focus-enter"],
             &TICKETS,

@@ -4,6 +4,7 @@ mod evidence;
 mod focus;
 mod overlap;
 mod release;
+mod renumber;
 mod scenarios;
 mod ticket;
 
