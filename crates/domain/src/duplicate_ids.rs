@@ -25,7 +25,7 @@ pub fn label_alias(alias: &str, position: usize) -> String {
 pub fn split_label(alias: &str) -> Option<(&str, usize)> {
     let (id, position) = alias.rsplit_once('~')?;
     let position: usize = position.parse().ok()?;
-    // Only as `label_alias` writes it: `002~1` and `002~02` are names that somebody gave.
+    // Only as `label_alias` writes it: `002~1` and `002~02` are names that a user gave.
     (position >= 2 && !id.is_empty() && label_alias(id, position - 1) == alias)
         .then_some((id, position))
 }

@@ -1,7 +1,8 @@
 //! `tl renumber`: gives a ticket another id.
 
 use application::Failure;
-use application::renumber::{RenumberOutcome, RenumberRequest, renumber_node};
+use application::renumber::{IdChangeView, RenumberOutcome, RenumberRequest, renumber_node};
+use application::views::TransitionView;
 use clap::Args;
 
 use crate::completion::node_completer;
@@ -50,18 +51,28 @@ impl RenumberArgs {
 
 fn print_outcome(ui: Ui, outcome: &RenumberOutcome) {
     let verb = match outcome.dry_run {
-        true => "would be",
-        false => "is",
+        true => "would become",
+        false => "became",
     };
     ui.print_line(format_args!(
-        "{} {} {verb} {} now",
+        "{} {} {verb} {}",
         styled(GOOD, "✓"),
         outcome.was,
         outcome.id
     ));
-    for change in outcome.ids.iter().skip(1) {
+    print_changed_ids(ui, &outcome.ids);
+    print_changed_files(ui, outcome);
+    print_changed_statuses(ui, &outcome.changed_entities);
+}
+
+/// Prints the ids of the tickets below; the ticket's own is in the first line.
+fn print_changed_ids(ui: Ui, ids: &[IdChangeView]) {
+    for change in ids.iter().skip(1) {
         ui.print_line(format_args!("  {} → {}", change.was, change.id));
     }
+}
+
+fn print_changed_files(ui: Ui, outcome: &RenumberOutcome) {
     for file in &outcome.moved_files {
         let line = format!("  moved    {} → {}", file.was, file.path);
         ui.print_line(styled(DIM, line));
@@ -69,7 +80,10 @@ fn print_outcome(ui: Ui, outcome: &RenumberOutcome) {
     for file in &outcome.changed_files {
         ui.print_line(styled(DIM, format!("  changed  {file}")));
     }
-    for change in &outcome.changed_entities {
+}
+
+fn print_changed_statuses(ui: Ui, changed: &[TransitionView]) {
+    for change in changed {
         ui.print_line(format_args!(
             "  {} {} → {}",
             change.path,

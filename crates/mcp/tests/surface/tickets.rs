@@ -398,3 +398,34 @@ fn what_was_entered_is_read_by_whoever_entered_it() {
         "a file's text is marked as such: {text}"
     );
 }
+
+#[test]
+fn one_of_two_tickets_with_the_same_id_is_renumbered() {
+    let world = World::tickets();
+    let surface = surface(&world);
+    for name in ["search", "sync"] {
+        world.write(
+            &format!("tickets/001-{name}/ticket.md"),
+            &format!("---\nid: '001'\nphase: intake\n---\n\n# {name}\n"),
+        );
+    }
+    let claim = failed(&surface, "claim", json!({ "node": "001" }));
+    assert!(claim.to_string().contains("tl renumber 001"), "{claim}");
+    let done = done(
+        &surface,
+        "ticket",
+        json!({ "action": "renumber", "ticket": "001~2" }),
+    );
+    assert_eq!(
+        done,
+        json!({
+            "id": "002",
+            "was": "001~2",
+            "moved_files": [{
+                "was": "tickets/001-sync/ticket.md",
+                "path": "tickets/002-sync/ticket.md",
+            }],
+            "changed_files": [],
+        })
+    );
+}

@@ -4,7 +4,6 @@ mod evidence;
 mod focus;
 mod overlap;
 mod release;
-mod renumber;
 mod scenarios;
 mod ticket;
 
@@ -23,7 +22,7 @@ pub(super) fn list_tools() -> Vec<Tool> {
         ),
         Hints::GOES_ON.define_tool(
             "ticket",
-            "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is estimated again). Of an existing file only the key that changes is written.",
+            "Use to make a ticket (new), cut it into children (split), move it on (phase) or say how large it is (level; without one it is estimated again), or to give one of two with the same id another (renumber). Of an existing file only the key that changes is written.",
             ticket::run,
         ),
         Hints::GOES_ON.define_tool(

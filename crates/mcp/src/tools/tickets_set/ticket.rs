@@ -1,5 +1,6 @@
 //! The tool `ticket`.
 
+use application::renumber::{MovedFile, RenumberRequest, renumber_node};
 use application::tickets::{
     NewTicket, TicketView, create_ticket, set_phase, set_work_level, split_ticket,
 };
@@ -43,6 +44,15 @@ pub(crate) enum Arguments {
         #[serde(default)]
         reason: Option<String>,
     },
+    Renumber {
+        ticket: String,
+        /// renumber: the next free one where nothing is said
+        #[serde(default)]
+        id: Option<String>,
+        /// renumber: only list what would change
+        #[serde(default)]
+        dry_run: bool,
+    },
 }
 
 // `id` in every outcome, so that a client finds the ticket whatever the action was.
@@ -53,6 +63,12 @@ pub(crate) enum TicketOutcome {
     Split {
         id: String,
         children: Vec<TicketView>,
+    },
+    Renumbered {
+        id: String,
+        was: String,
+        moved_files: Vec<MovedFile>,
+        changed_files: Vec<String>,
     },
 }
 
@@ -87,5 +103,32 @@ pub(super) fn run(ctx: &Context<'_>, arguments: Arguments) -> Result<TicketOutco
             level,
             reason,
         } => set_work_level(ctx, &[ticket], level, reason.as_deref()).map(TicketOutcome::One),
+        Arguments::Renumber {
+            ticket,
+            id,
+            dry_run,
+        } => renumber_ticket(ctx, ticket, id, dry_run),
     }
+}
+
+// An action, not a tool of its own: every tool's schema costs each session tokens, and ids are rarely
+// changed.
+fn renumber_ticket(
+    ctx: &Context<'_>,
+    ticket: String,
+    id: Option<String>,
+    dry_run: bool,
+) -> Result<TicketOutcome, Failure> {
+    let request = RenumberRequest {
+        node: vec![ticket],
+        id,
+        dry_run,
+    };
+    let outcome = renumber_node(ctx, &request)?;
+    Ok(TicketOutcome::Renumbered {
+        id: outcome.id,
+        was: outcome.was,
+        moved_files: outcome.moved_files,
+        changed_files: outcome.changed_files,
+    })
 }
