@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(next_root_id(&taken), "001");
         let mut again = vec![5, 5, 6].into_iter();
         let first = random_id(&[], || 5);
-        let other = random_id(&[first.clone()], || again.next().unwrap());
+        let other = random_id(std::slice::from_ref(&first), || again.next().unwrap());
         assert_ne!(first, other);
     }
 

@@ -100,7 +100,7 @@ fn a_third_ticket_and_a_removed_one_move_the_labels() {
     );
     let git = FakeGit::with_commit();
     let gone = "tickets/002-a/ticket.md".to_owned();
-    git.set_index(&[], &[gone.clone()]);
+    git.set_index(&[], std::slice::from_ref(&gone));
     world.files.delete(&gone);
     let ctx = world.ctx().with_git_and_session(&git, "s1".to_owned());
     show_tree(&ctx, &[]).unwrap();
