@@ -206,9 +206,9 @@ fn allocate_id(
             Some(parent) => scope.reserve_next(ctx, &mut taken, |taken| {
                 next_child_id(id_of_alias(&parent.alias), taken)
             })?,
-            None => {
-                scope.reserve_next(ctx, &mut taken, |taken| choose_root_id(ctx.policy.ids, taken))?
-            }
+            None => scope.reserve_next(ctx, &mut taken, |taken| {
+                choose_root_id(ctx.policy.ids, taken)
+            })?,
         },
     };
     Ok((

@@ -44,7 +44,9 @@ pub(crate) const SECTIONS: &[HelpSection] = &[
         common: &[
             "next", "focus", "claim", "ticket", "evidence", "note", "trail",
         ],
-        rare: &["where", "release", "overlap", "renumber", "progress", "brief"],
+        rare: &[
+            "where", "release", "overlap", "renumber", "progress", "brief",
+        ],
     },
     HelpSection {
         title: "Review",

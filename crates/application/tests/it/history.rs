@@ -112,15 +112,15 @@ fn a_restored_approved_text_is_approved_again() {
 }
 
 #[test]
-fn a_text_restored_under_a_newer_parent_is_stale() {
+fn a_text_restored_under_a_newer_parent_is_a_draft() {
     let world = World::with_story();
     world.files.edit(CHAPTER, "# chapter-01, longer\n");
     world.files.edit(ACT, "# act-1, another way\n");
     world.approve("act-1").unwrap();
     world.approve("chapter-01").unwrap();
-    // The older text was approved under the older act.
+    // The approval of the newer text replaced that of the older one.
     restore(&world, "chapter-01 -1").unwrap();
-    assert_eq!(world.status("chapter-01"), Status::RequiresRevalidation);
+    assert_eq!(world.status("chapter-01"), Status::Draft);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use domain::settings::Storage;
 use proptest::prelude::*;
 
 use crate::life::engine;
+use crate::shared_state::Sharing;
 use crate::world::{World, words};
 
 const PLANS: [(&str, &str); 5] = [
@@ -117,7 +118,11 @@ proptest! {
             let [witness, late] = folders.each_ref().map(|folder| {
                 let mut world = match storage {
                     None => World::new(),
-                    Some(storage) => World::on(engine(folder.path(), storage)),
+                    // The rule is the same on a shared state; there looking records nothing.
+                    Some(storage) => World::on(Box::new(Sharing {
+                        inner: engine(folder.path(), storage),
+                        is_shared: false,
+                    })),
                 };
                 if precise {
                     world.policy.cascade = CascadePolicy::Precise;
