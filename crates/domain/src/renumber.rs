@@ -60,23 +60,25 @@ pub fn rewrite_own_id(text: &str, old: &str, new: &str) -> String {
         replace_words(value, is_id_char, change)
     });
     let (_, body) = front_matter::split_front_matter(&text);
-    let start = text.len() - body.len();
-    let heading = body.lines().find(|line| line.starts_with('#'));
-    let Some(line) = heading else { return text };
-    let at = start + body.find(line).unwrap_or_default();
+    let mut result = text.strip_suffix(body).unwrap_or_default().to_owned();
+    let mut is_done = false;
+    for line in body.split_inclusive('\n') {
+        let renamed = match !is_done && line.starts_with('#') {
+            true => rewrite_heading(line, old, new),
+            false => None,
+        };
+        is_done |= line.starts_with('#');
+        result.push_str(renamed.as_deref().unwrap_or(line));
+    }
+    result
+}
+
+/// Rewrites a heading that starts with an id; `None` if it does not.
+fn rewrite_heading(line: &str, old: &str, new: &str) -> Option<String> {
     let title = line.trim_start_matches('#').trim_start();
-    let Some(rest) = title
-        .strip_prefix(old)
-        .filter(|rest| !rest.starts_with(is_id_char))
-    else {
-        return text;
-    };
-    let hashes = &line[..line.len() - title.len()];
-    format!(
-        "{}{hashes}{new}{rest}{}",
-        &text[..at],
-        &text[at + line.len()..]
-    )
+    let rest = title.strip_prefix(old)?;
+    let hashes = line.strip_suffix(title)?;
+    (!rest.starts_with(is_id_char)).then(|| format!("{hashes}{new}{rest}"))
 }
 
 fn is_id_char(c: char) -> bool {
@@ -106,7 +108,7 @@ fn replace_words(
         match replace(bare) {
             Some(new) => {
                 result.push_str(&new);
-                result.push_str(&word[bare.len()..]);
+                result.push_str(word.strip_prefix(bare).unwrap_or_default());
             }
             None => result.push_str(word),
         }

@@ -67,10 +67,9 @@ impl Scanner<'_, '_> {
         }
         let mut by_id: BTreeMap<&str, Vec<&FolderEntry>> = BTreeMap::new();
         for entry in entries {
-            if pattern.entry_is_file() || entry.kind != FolderEntryKind::File {
-                if let Some(id) = pattern.alias_in(&entry.name) {
-                    by_id.entry(id).or_default().push(entry);
-                }
+            let is_plan = pattern.entry_is_file() || entry.kind != FolderEntryKind::File;
+            if let Some(id) = pattern.alias_in(&entry.name).filter(|_| is_plan) {
+                by_id.entry(id).or_default().push(entry);
             }
         }
         // Also those that shared their id before: the last one left has it alone.

@@ -2,7 +2,7 @@
 
 use application::Failure;
 use application::live_sessions::LiveSessionView;
-use application::project_status::{ProjectStatus, load_project_status};
+use application::project_status::{DuplicateView, ProjectStatus, load_project_status};
 use clap::Args;
 use domain::duplicate_ids::DUPLICATE_MARK;
 use domain::node::Status;
@@ -106,16 +106,7 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
         ui.print_line(line);
     }
     ui.print_blank_line();
-    for duplicate in &view.duplicates {
-        ui.print_line(format_args!(
-            "{} {}: the id `{}` is used twice ({})",
-            styled(WARN, DUPLICATE_MARK),
-            duplicate.path,
-            duplicate.id,
-            duplicate.file_path.as_deref().unwrap_or_default()
-        ));
-        ui.print_line(format_args!("      {}", styled(DIM, &duplicate.next_step)));
-    }
+    print_duplicates(ui, &view.duplicates);
     if view.attention.is_empty() && !view.duplicates.is_empty() {
         ui.print_line("What is ready:  tl next");
     } else if view.attention.is_empty() {
@@ -155,5 +146,19 @@ fn print_status(ui: Ui, view: &ProjectStatus) {
         );
         ui.print_blank_line();
         ui.print_line(styled(DIM, text));
+    }
+}
+
+/// Prints the plans with the id of another one.
+fn print_duplicates(ui: Ui, duplicates: &[DuplicateView]) {
+    for duplicate in duplicates {
+        ui.print_line(format_args!(
+            "{} {}: the id `{}` is used twice ({})",
+            styled(WARN, DUPLICATE_MARK),
+            duplicate.path,
+            duplicate.id,
+            duplicate.file_path.as_deref().unwrap_or_default()
+        ));
+        ui.print_line(format_args!("      {}", styled(DIM, &duplicate.next_step)));
     }
 }

@@ -10,6 +10,7 @@
 mod briefings;
 mod consistency;
 mod detection;
+mod duplicate_ids;
 mod gates;
 mod laws;
 mod names;
