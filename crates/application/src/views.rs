@@ -96,6 +96,19 @@ impl NodeView {
     }
 }
 
+/// Describes a condemnation; two people may have decided differently about one text, each in a clone
+/// of their own, and then both are named.
+fn describe_condemnation(node: &Node) -> String {
+    let approval = node.approval.as_ref().filter(|_| node.has_approved_text());
+    match (&node.condemnation, approval) {
+        (Some(condemned), Some(approved)) => format!(
+            "condemned by {}, but {} approved the same text; decide again",
+            condemned.by, approved.by
+        ),
+        _ => "condemned".to_owned(),
+    }
+}
+
 /// Returns the cause of a stale or invalid status in one line.
 pub(crate) fn describe_cause(
     state: &dyn Snapshot,
@@ -119,7 +132,7 @@ pub(crate) fn describe_cause(
         CauseKind::ParentChanged => format!("`{name}` changed"),
         CauseKind::ParentNotApproved => format!("`{name}` is no longer approved"),
         CauseKind::ParentInvalid => format!("`{name}` is invalid"),
-        CauseKind::Condemned => "condemned".to_owned(),
+        CauseKind::Condemned => describe_condemnation(node),
         CauseKind::FileMissing => "the plan file is missing".to_owned(),
         CauseKind::FileUnreadable => match &node.content {
             domain::node::Content::Unreadable { why } => {

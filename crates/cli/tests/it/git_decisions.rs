@@ -238,6 +238,11 @@ fn opposite_decisions_are_both_kept_and_the_stricter_holds() {
     ann.commit_all("ann approves");
     ann.pull();
     assert_eq!(ann.project.status("act-1/chapter-01"), "invalid");
+    let told = ann.project.ok(&["status"]).stdout;
+    assert!(
+        told.contains("approved the same text; decide again"),
+        "{told}"
+    );
     let listed = ann.project.json(&["decisions", "act-1/chapter-01"]);
     let in_force = listed.as_array().expect("a list").iter();
     assert_eq!(in_force.filter(|one| one["in_force"] == true).count(), 2);

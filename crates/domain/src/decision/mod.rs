@@ -15,8 +15,8 @@ pub use self::decision_file::{
     DecisionFileProblem, MAX_DECISION_FILE_BYTES, parse_decision_file, render_decision_file,
 };
 pub use self::standing::{
-    Aspect, NodeVerdict, Opposition, StandingDecisions, decide_verdict, decisions_in_force,
-    find_oppositions, stand_on_decisions, superseded_by,
+    Aspect, NodeVerdict, StandingDecisions, decide_verdict, decisions_in_force, stand_on_decisions,
+    superseded_by,
 };
 
 use crate::approval::{Approval, Condemnation};
@@ -129,7 +129,7 @@ pub enum Verdict {
         text: String,
     },
     /// Takes back what it supersedes. A file of its own, so that a merge does not bring back what
-    /// somebody took back.
+    /// someone took back.
     Withdrawn {
         aspect: Aspect,
     },

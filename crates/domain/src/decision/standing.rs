@@ -51,13 +51,6 @@ pub struct StandingDecisions {
     pub progress: Option<Progress>,
 }
 
-/// Two people decided differently about the same text, and neither knew of the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opposition {
-    pub approved: KnownDecision,
-    pub rejected: KnownDecision,
-}
-
 /// Returns the decisions of a node that count and that no other one supersedes, sorted by id.
 #[must_use]
 pub fn decisions_in_force(known: &[KnownDecision]) -> Vec<&KnownDecision> {
@@ -212,24 +205,6 @@ pub fn stand_on_decisions(
     }
 }
 
-/// Returns the opposite verdicts about the present text that are both in force.
-#[must_use]
-pub fn find_oppositions(known: &[KnownDecision], text: Option<CanonicalHash>) -> Vec<Opposition> {
-    let in_force = decisions_in_force(known);
-    let approved = |known: &&&KnownDecision| matches!(&known.decision.what, Verdict::Approved { text: of, .. } if Some(*of) == text);
-    let rejected = |known: &&&KnownDecision| matches!(&known.decision.what, Verdict::Rejected { text: of, .. } if *of == text);
-    let first = in_force.iter().find(approved);
-    let other = in_force.iter().find(rejected);
-    first
-        .zip(other)
-        .map(|(approved, rejected)| Opposition {
-            approved: (*approved).clone(),
-            rejected: (*rejected).clone(),
-        })
-        .into_iter()
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -336,10 +311,8 @@ mod tests {
         let verdict = ann.verdict(1);
         assert_eq!(verdict.approval, Some(approval(1, "ann", 10)));
         assert_eq!(verdict.condemnation, Some(condemnation(1, "bob", 9)));
-        assert_eq!(find_oppositions(&ann.known, Some(text_hash(1))).len(), 1);
         ann.decide(1, approved(1, "ann", 12), 12);
         assert_eq!(ann.verdict(1), approved(1, "ann", 12));
-        assert!(find_oppositions(&ann.known, Some(text_hash(1))).is_empty());
     }
 
     #[test]
