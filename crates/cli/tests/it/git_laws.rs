@@ -3,6 +3,11 @@
 //!
 //! `THROUGHLINE_GIT_STEPS` sets the number of steps and `THROUGHLINE_GIT_SEED` repeats a walk.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a walk runs git and writes files of its own"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -107,7 +112,6 @@ impl Walk {
         });
     }
 
-    #[expect(clippy::disallowed_methods, reason = "a test needs a repository")]
     fn git(&self, tree: usize, arguments: &[&str]) -> (i32, String) {
         let mut command = std::process::Command::new("git");
         command
@@ -169,7 +173,7 @@ impl Walk {
     /// Takes one random step in one working tree.
     fn step(&mut self, number: usize) {
         let tree = self.random.usize(..self.trees.len());
-        let what = self.random.u32(..26);
+        let what = self.random.u32(..30);
         self.log.push(format!("{number}: tree {tree}, step {what}"));
         match what {
             0..=3 => self.edit(tree),
@@ -185,6 +189,10 @@ impl Walk {
             21 | 22 => self.push(tree),
             23 => self.reset(tree),
             24 => self.hook(tree),
+            25 => self.take_over(tree, &["cherry-pick"]),
+            26 => self.take_over(tree, &["revert", "--no-edit"]),
+            27 => self.renew_worktree(),
+            28 => self.bisect(tree),
             _ => {
                 self.run_git(tree, &["clean", "-fdq", "-e", ".throughline"]);
             }
@@ -315,6 +323,35 @@ impl Walk {
         if !self.run_git(tree, &["rebase", "-q", branch]) {
             self.resolve(tree, &["rebase", "--abort"]);
         }
+    }
+
+    /// Applies or reverts the newest commit of a branch here.
+    fn take_over(&mut self, tree: usize, command: &[&str]) {
+        let branch = self.pick(&BRANCHES);
+        let arguments: Vec<&str> = command.iter().copied().chain([branch]).collect();
+        if !self.run_git(tree, &arguments) {
+            self.resolve(tree, &[command[0], "--abort"]);
+            let _ = self.git(tree, &[command[0], "--skip"]);
+        }
+    }
+
+    fn bisect(&mut self, tree: usize) {
+        if self.run_git(tree, &["bisect", "start", "HEAD", "HEAD~2"]) {
+            let _ = self.tl(tree, &["status"]);
+            self.run_git(tree, &["bisect", "good"]);
+        }
+        let _ = self.git(tree, &["bisect", "reset"]);
+    }
+
+    /// Removes the last worktree with its uncommitted work, and adds it again.
+    fn renew_worktree(&mut self) {
+        let last = self.trees.len() - 1;
+        let path = self.trees[last].root.to_string_lossy().into_owned();
+        self.must_git(0, &["worktree", "remove", "--force", &path]);
+        // Its claims end with it.
+        self.claims.retain(|_, holder| *holder != last);
+        self.must_git(0, &["worktree", "add", "-q", "--force", &path, "two"]);
+        self.trees[last].stashes = 0;
     }
 
     fn stash(&mut self, tree: usize) {
