@@ -44,7 +44,7 @@ pub struct MoveOutcome {
 /// The former node, as it is on record.
 enum FormerNode {
     /// Recorded, without its file.
-    Missing(Node),
+    Missing(Box<Node>),
     Absent(String, Box<AbsentNode>),
 }
 
@@ -129,7 +129,7 @@ fn find_former_node(
         )
         .with_step(format!("tl show {path}")));
     }
-    Ok((path, FormerNode::Missing(node)))
+    Ok((path, FormerNode::Missing(Box::new(node))))
 }
 
 fn refuse_unlike_nodes(was: &str, former: &Node, new: &Node) -> Result<(), Failure> {

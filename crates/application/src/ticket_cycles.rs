@@ -186,7 +186,7 @@ fn load_work(
 }
 
 /// Returns the scenarios with the decisions about them. One whose progress is not what its commits
-/// led to was completed or reopened by somebody since the records were made.
+/// led to was completed or reopened by someone since the records were made.
 fn gather_scenarios(
     ctx: &Context<'_>,
     state: &dyn Snapshot,

@@ -152,7 +152,7 @@ pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
 }
 
 /// Loads which live session wrote which file, as far as hooks have seen it. Files of a session that
-/// ended have no writer any more: its uncommitted lines count for whoever works on.
+/// ended have no writer any more: its uncommitted lines count for the next session.
 pub(crate) fn load_authors(ctx: &Context<'_>, state: &dyn Snapshot) -> Authors {
     let note = state.load_note(AUTHORS_NOTE_KEY).ok().flatten();
     let mut authors: Authors = note

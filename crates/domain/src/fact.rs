@@ -20,6 +20,10 @@ use crate::time::Timestamp;
 /// One state change, named in the past tense.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "kebab-case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "approvals are the most frequent facts of a decision; boxing them would cost every reader"
+)]
 pub enum Fact {
     NodeAdded {
         node: Box<Node>,

@@ -140,7 +140,7 @@ fn collect_changes(
     operation: &NewOperation,
 ) -> Result<BTreeMap<NodeId, NodeChange>, Failure> {
     // Progress that follows from files or commits is derived again by every clone; only what
-    // somebody set is a decision.
+    // someone set is a decision.
     let decides_progress = matches!(operation.verb, Verb::Progress | Verb::Undo);
     let mut changes = BTreeMap::new();
     for fact in &operation.facts {

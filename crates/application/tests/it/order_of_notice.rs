@@ -80,9 +80,9 @@ fn look(world: &World) {
 /// One project looks after every edit. The other sees the last text of each file alone, written in
 /// the opposite order, and only when a decision is made.
 fn live_twice(witness: &World, late: &World, rounds: &[Round]) -> Result<(), TestCaseError> {
-    for plan in 0..PLANS.len() {
+    for (plan, (_, path)) in PLANS.iter().enumerate() {
         for world in [witness, late] {
-            world.files.edit(PLANS[plan].1, &plan_text(plan, 0));
+            world.files.edit(path, &plan_text(plan, 0));
             look(world);
         }
     }

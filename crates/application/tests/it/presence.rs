@@ -309,7 +309,7 @@ fn a_plan_that_was_moved_and_rewritten_is_offered_and_taken_over_on_request() {
     here.world.files.delete(from);
     here.world
         .files
-        .edit(to, &text.replace("Nobody sleeps", "Everybody sleeps"));
+        .edit(to, &text.replace("Nobody sleeps", "The crew sleeps"));
     let notices = here.look();
     assert!(
         notices.contains(&Notice::PossibleMove {

@@ -46,7 +46,7 @@ enum DecisionsAction {
 impl DecisionsArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.action {
-            None => self.list(app),
+            None => self.print_list(app),
             Some(DecisionsAction::Restore) => {
                 let count = app.run(restore_decisions)?;
                 if app.ui.json {
@@ -81,7 +81,7 @@ impl DecisionsArgs {
         }
     }
 
-    fn list(&self, app: &App) -> Result<ExitCode, Failure> {
+    fn print_list(&self, app: &App) -> Result<ExitCode, Failure> {
         let found = app.run(|ctx| list_decisions(ctx, &self.node))?;
         if app.ui.json {
             app.ui.print_json(&found);

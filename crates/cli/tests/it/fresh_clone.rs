@@ -1,5 +1,10 @@
 //! Fresh clones and worktrees: the first command builds the state from the files, silently.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test makes working trees of its own"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -540,6 +540,9 @@ fn every_command_has_a_module() {
     let module = |name: &&'static str| match *name {
         "where" => "where_am_i",
         "policy" => "trust",
+        "overlap" => "worktrees",
+        "decisions" => "git_decisions",
+        "move" => "presence",
         "host" | "trail" | "story" | "team" | "state" => "renamed_commands",
         "host install" => "hosts_install",
         "trail back" => "think_back",

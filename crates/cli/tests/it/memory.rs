@@ -166,7 +166,7 @@ fn it_is_searched_in_any_language_and_drawn() {
         project
             .ok(&["story", "memory", "graph", "--dot"])
             .stdout
-            .contains("C0 -- C1")
+            .contains("\"C0\" -- \"C1\"")
     );
     assert_refused(
         &project,

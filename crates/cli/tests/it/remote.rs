@@ -642,7 +642,9 @@ fn a_decision_that_the_server_rejects_leaves_no_backup() {
     );
     let backups = || {
         let folder = Path::new(Project::ACT).with_file_name("backups");
-        std::fs::read_dir(laptop.root().join(folder)).map_or(0, Iterator::count)
+        let listed = std::fs::read_dir(laptop.root().join(folder));
+        let copies = |entry: &std::fs::DirEntry| entry.path().extension() == Some("md".as_ref());
+        listed.map_or(0, |listed| listed.flatten().filter(copies).count())
     };
     assert_eq!(backups(), 0);
     assert_eq!(laptop.status("act-1"), "draft");

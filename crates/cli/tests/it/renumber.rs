@@ -1,5 +1,7 @@
 //! Two branches that create a ticket with one id, merged with the real git.
 
+#![expect(clippy::disallowed_methods, reason = "a test needs a repository")]
+
 use testkit::Project;
 
 use crate::reconcile::git;

@@ -48,10 +48,10 @@ fn fold_log(project: &Project, base: &str) -> Shown {
         let records = git(project, &format!("log {format} {range}"));
         let fields = |record: &str| {
             let mut parts = record.trim_start().splitn(4, '|').map(str::to_owned);
-            let (hash, time) = (parts.next().unwrap(), parts.next()?);
+            let (hash, time) = (parts.next().expect("a known form"), parts.next()?);
             let (subject, body) = (parts.next()?, parts.next()?);
             let reverted = body.split_once("This reverts commit ");
-            let reverted = reverted.map(|(_, rest)| rest[..40].to_owned());
+            let reverted = reverted.map(|(_, rest)| rest.chars().take(40).collect::<String>());
             Some((
                 hash,
                 format!("{time} {subject}"),
@@ -69,7 +69,7 @@ fn fold_log(project: &Project, base: &str) -> Shown {
         if early.contains(&change) || list.iter().any(|one| one.1 == change) {
             continue;
         }
-        let subject = change.split_once(' ').unwrap().1.to_owned();
+        let subject = change.split_once(' ').expect("a known form").1.to_owned();
         let quoted = subject
             .strip_prefix("Revert \"")
             .map(|rest| rest.trim_end_matches('"').to_owned())
@@ -80,7 +80,12 @@ fn fold_log(project: &Project, base: &str) -> Shown {
         let is_target = |one: &(String, String, String, bool)| {
             one.3
                 && quoted.as_ref().is_some_and(|quoted| {
-                    one.1.split_once(' ').unwrap().1.trim_end_matches('"') == quoted
+                    one.1
+                        .split_once(' ')
+                        .expect("a known form")
+                        .1
+                        .trim_end_matches('"')
+                        == quoted
                 })
         };
         let target = list
@@ -99,8 +104,8 @@ fn fold_log(project: &Project, base: &str) -> Shown {
     }
     let (mut completed, mut last) = (0, None);
     for (_, change, ..) in list.iter().filter(|one| one.3) {
-        let subject = change.split_once(' ').unwrap().1;
-        match (subject.split(':').next().unwrap(), last) {
+        let subject = change.split_once(' ').expect("a known form").1;
+        match (subject.split(':').next().expect("a known form"), last) {
             ("test", Some("feat")) => (completed, last) = (completed + 1, Some("test")),
             ("refactor", Some("feat")) => (completed, last) = (completed + 1, None),
             ("test", _) => last = Some("test"),
@@ -125,7 +130,8 @@ fn shown(project: &Project) -> Shown {
     let (ticket, tdd) = (&view["stack"][1], &view["stack"][2]);
     let words = ["red", "green", "refactor"];
     Shown {
-        completed: usize::try_from(ticket["scenariosCompleted"].as_u64().unwrap()).unwrap(),
+        completed: usize::try_from(ticket["scenariosCompleted"].as_u64().expect("a known form"))
+            .expect("a known form"),
         scenario: tdd["scenario"].as_str().map(str::to_owned),
         cycle: words.into_iter().find(|word| tdd["cycle"] == json!(word)),
     }
@@ -136,7 +142,7 @@ fn random_command(random: u64, number: usize) -> String {
     let write = format!("echo {number} > src/{number} && git add src");
     let back = random >> 8 & 3;
     let kind = ["test", "feat", "refactor", "test", "feat", "docs"]
-        [usize::try_from((random >> 16) % 6).unwrap()];
+        [usize::try_from((random >> 16) % 6).expect("a known form")];
     match random % 20 {
         0..8 => format!("{write} && git commit -q -m '{kind}: {number}'"),
         8 | 9 => format!("{write} && git commit -q --amend -m '{kind}: {number}'"),

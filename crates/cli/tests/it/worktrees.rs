@@ -1,5 +1,10 @@
 //! Several worktrees of one repository: claims, ids and live sessions are shared.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a test makes working trees of its own"
+)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

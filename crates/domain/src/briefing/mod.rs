@@ -115,7 +115,7 @@ fn collect_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     lines
 }
 
-/// Returns the sessions that work beside this one: what they do is not to be taken up again.
+/// Returns the sessions that work beside this one: their work is not to be repeated.
 fn other_session_lines(briefing: &Briefing<'_>) -> Vec<BriefingLine> {
     let listed = briefing.other_sessions.iter().take(MAX_LISTED_SESSIONS);
     let lines = listed.map(|line| {

@@ -201,7 +201,7 @@ impl<'i> ScenarioCycle<'i> {
         {
             self.is_decided = decision.completed;
             // A reopened scenario begins again: its earlier commits led to a completion that
-            // somebody took back.
+            // someone took back.
             if !decision.completed {
                 self.tdd = Tdd {
                     decisions: std::mem::take(&mut self.tdd.decisions),
@@ -257,7 +257,7 @@ fn find_span<'i>(
     commit: &HistoryCommit,
 ) -> Option<&'i WorkSpan> {
     let session = inputs.sessions.get(&commit.hash);
-    // Somebody else's commit that was pulled is not work on this ticket; one that a session made
+    // Someone else's commit that was pulled is not work on this ticket; one that a session made
     // here is, whatever name it was committed under.
     if session.is_none() && commit.is_foreign {
         return None;

@@ -45,7 +45,7 @@ pub struct Tdd {
     pub last_hash: Option<String>,
     /// Number of lines committed for this scenario, as far as hooks saw them.
     pub lines: u64,
-    /// Whether commits completed the scenario, and not somebody's decision.
+    /// Whether commits completed the scenario, and not a user's decision.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
     /// Decisions about the scenario's progress, oldest first, that the commits do not show.

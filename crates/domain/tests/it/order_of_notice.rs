@@ -76,10 +76,12 @@ fn projects() -> impl Strategy<Value = Project> {
     })
 }
 
+/// A project, what is noticed, its order, the edits and the times of the files.
+type Schedule = (Project, Vec<Notice>, Vec<usize>, Vec<(usize, u8)>, Vec<i64>);
+
 /// A project, its notices in another order, how many of them are noticed together, earlier texts
 /// that only some machines see, and the clock of each look.
-fn schedules()
--> impl Strategy<Value = (Project, Vec<Notice>, Vec<usize>, Vec<(usize, u8)>, Vec<i64>)> {
+fn schedules() -> impl Strategy<Value = Schedule> {
     projects().prop_flat_map(|project| {
         let shuffled = Just(project.notices.clone()).prop_shuffle();
         (

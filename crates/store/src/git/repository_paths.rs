@@ -105,7 +105,7 @@ impl RepositoryPaths {
     /// linked one that the repository knows.
     pub(super) fn project_in_other_worktrees(&self) -> Vec<PathBuf> {
         // The repository has to name this working tree: anybody can write a `.git` file that points
-        // to a repository of somebody else.
+        // to a repository of someone else.
         let is_registered = self.own != self.common
             && read_first_line(&self.own.join("gitdir"))
                 .ok()
