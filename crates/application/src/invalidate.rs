@@ -4,7 +4,7 @@
 
 use domain::expected_version::ExpectedVersions;
 use domain::operation::Verb;
-use domain::revalidation::condemnation_fact;
+use domain::revalidation::condemnation_facts;
 
 use crate::context::Context;
 use crate::decisions::record_with_decisions;
@@ -47,7 +47,7 @@ pub fn invalidate_node(
             shown.check_current(&node, load_parent(&*tx, &node)?.as_ref())?;
         }
         let now = ctx.clock.now();
-        let mut facts = vec![condemnation_fact(&node, reason, &ctx.actor, now)];
+        let mut facts = condemnation_facts(&node, reason, &ctx.actor, now);
         cascade_statuses(ctx, tx, &mut facts, &[], now, Some(reason))?;
         let changed = collect_transitions(&*tx, &facts, Some(id))?;
         let mut operation = ctx.new_operation(

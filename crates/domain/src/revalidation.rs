@@ -99,10 +99,10 @@ pub fn compared_parent_version(node: &Node, parent: &Node) -> Option<ParentVersi
     }
 }
 
-/// Returns the fact that condemns a node's current text.
+/// Returns the facts that condemn a node's current text; an approval of the same text ends.
 #[must_use]
-pub fn condemnation_fact(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fact {
-    Fact::CondemnationChanged {
+pub fn condemnation_facts(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Vec<Fact> {
+    let condemned = Fact::CondemnationChanged {
         node: node.id,
         before: node.condemnation.clone(),
         after: Some(crate::approval::Condemnation {
@@ -115,5 +115,12 @@ pub fn condemnation_fact(node: &Node, reason: &str, by: &Principal, now: Timesta
             by: by.clone(),
             at: now,
         }),
-    }
+    };
+    // So that both stand only where two people decided differently in clones of their own.
+    let ended = node.has_approved_text().then(|| Fact::ApprovalChanged {
+        node: node.id,
+        before: node.approval.clone(),
+        after: None,
+    });
+    [condemned].into_iter().chain(ended).collect()
 }

@@ -302,10 +302,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
         for node in tx.nodes_outside(&[domain::trail::PROFILE])? {
             made.extend(decide_existing(&*tx, &node)?);
         }
-        let mut operation = ctx.new_operation(
-            Verb::Migrate,
-            format!("wrote {} decisions as files", made.len()),
-        );
+        let mut operation = ctx.new_operation(Verb::Migrate, String::new());
         for (_, comment) in domain::record::read_records::<Comment>(&*tx, "")? {
             let known = (comment.decision.is_none(), tx.load_node(comment.node)?);
             if let (true, Some(node)) = known {
@@ -327,6 +324,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
             record_changed_fact(&key, None, Some(&new.to_known()))
         }));
         plan_decision_files(folder, planned, &made)?;
+        operation.summary = format!("wrote {} decisions as files", made.len());
         if !made.is_empty() {
             planned.record_operation(tx, operation)?;
         }

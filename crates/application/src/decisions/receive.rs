@@ -259,10 +259,12 @@ pub(crate) fn receive_decisions(
     let operation = tx.next_operation_id()?;
     let after = ObservedNodes::from_facts(facts);
     let mut affected = after.find_affected(tx)?;
+    affected.retain(|_, id| !after.removed.contains(id));
     for (_, one) in &changes.changed {
         let key = one.decision.node.clone();
         if !affected.contains_key(&key)
             && let Some(id) = find_node_by_key(tx, &key)?
+            && !after.removed.contains(&id)
         {
             affected.insert(key, id);
         }
@@ -379,6 +381,9 @@ fn find_moved_decisions(
     }
     let mut texts: HashMap<CanonicalHash, Vec<NodeId>> = HashMap::new();
     for node in tx.nodes_outside(&[domain::trail::PROFILE])? {
+        if after.removed.contains(&node.id) {
+            continue;
+        }
         if let Some(text) = after.text_of(tx, node.id)? {
             texts.entry(text).or_default().push(node.id);
         }
@@ -434,6 +439,8 @@ fn comment_fact(
 /// The nodes as the observed facts leave them.
 struct ObservedNodes {
     added: BTreeMap<NodeId, Node>,
+    /// Gone with their branch: their decisions went too, and come back with them.
+    removed: BTreeSet<NodeId>,
     texts: BTreeMap<NodeId, Option<CanonicalHash>>,
     progress: BTreeMap<NodeId, Progress>,
 }
@@ -448,13 +455,16 @@ struct NodeState {
 
 impl ObservedNodes {
     fn from_facts(facts: &[Fact]) -> Self {
-        let (mut added, mut texts, mut progress) =
-            (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut added, mut removed) = (BTreeMap::new(), BTreeSet::new());
+        let (mut texts, mut progress) = (BTreeMap::new(), BTreeMap::new());
         for fact in facts {
             match fact {
                 Fact::NodeAdded { node } => {
                     texts.insert(node.id, node.content.canonical_hash());
                     added.insert(node.id, (**node).clone());
+                }
+                Fact::NodeRemoved { node } => {
+                    removed.insert(node.id);
                 }
                 Fact::ContentChanged { node, after, .. } => {
                     texts.insert(*node, after.canonical_hash());
@@ -467,6 +477,7 @@ impl ObservedNodes {
         }
         Self {
             added,
+            removed,
             texts,
             progress,
         }

@@ -359,3 +359,30 @@ fn a_moved_plan_is_approved_in_clones_that_never_saw_the_old_place() {
     assert_eq!(bob.project.status("act-1/chapter-05"), "approved");
     assert_eq!(ann.status_of_tree(), "");
 }
+
+#[test]
+fn a_plan_and_its_approval_go_and_come_with_their_branch() {
+    let (_folder, ann) = shared_story();
+    ann.git(&["checkout", "-q", "-b", "side"]);
+    let file = "acts/act-1/chapters/chapter-03/plan.md";
+    ann.project.write(file, "# Chapter three\n\nСтоим.\n");
+    ann.project.ok(&["approve", "act-1/chapter-03"]);
+    ann.project
+        .ok(&["comment", "act-1/chapter-03", "-m", "good"]);
+    ann.commit_all("three");
+    ann.git(&["checkout", "-q", "main"]);
+    let told = ann.project.ok(&["tree"]);
+    assert!(!told.stdout.contains("chapter-03"), "{}", told.stdout);
+    assert!(
+        !told.stderr.contains("tl decisions restore"),
+        "{}",
+        told.stderr
+    );
+    ann.git(&["checkout", "-q", "side"]);
+    assert_eq!(ann.project.status("act-1/chapter-03"), "approved");
+    assert_eq!(
+        ann.project.json(&["comment", "act-1/chapter-03"])[0]["text"],
+        "good"
+    );
+    ann.project.ok(&["check"]);
+}

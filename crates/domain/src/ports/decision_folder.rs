@@ -10,7 +10,7 @@ use crate::ports::StoreFault;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecisionListing {
     pub ids: BTreeSet<DecisionId>,
-    /// Whether HEAD is the commit of the last remembered look.
+    /// Whether HEAD did not move since the last remembered look.
     pub is_head_unmoved: bool,
     /// Identifies this state of the folder, for [`DecisionFolder::remember_look`].
     pub stamp: String,

@@ -114,10 +114,13 @@ impl DiskDecisions {
     }
 
     fn read_state(&self) -> Result<FolderState, StoreFault> {
-        let head = match head::resolve_head(&self.place) {
+        let commit = match head::resolve_head(&self.place) {
             Ok(GitHead::At(commit)) => commit,
             Ok(GitHead::Unborn | GitHead::NoRepository) | Err(_) => String::new(),
         };
+        // With the log of HEAD: it may have been elsewhere and come back since the last look.
+        let (moves, _) = stamp_path(&self.place.own.join("logs/HEAD"));
+        let head = format!("{commit} {moves}");
         let (index, _) = stamp_path(&self.place.own.join("index"));
         let top = self.root.join(DECISIONS_FOLDER);
         let (mut folders, mut is_racy) = stamp_path(&top);
