@@ -356,6 +356,11 @@ impl Walk {
     /// Applies or reverts the newest commit of a branch here.
     fn take_over(&mut self, tree: usize, command: &[&str]) {
         let branch = self.pick(&BRANCHES);
+        // Without the first commit there is no project.
+        let first = format!("{branch}^");
+        if self.git(tree, &["rev-parse", "--verify", "-q", &first]).0 != 0 {
+            return;
+        }
         let arguments: Vec<&str> = command.iter().copied().chain([branch]).collect();
         if !self.run_git(tree, &arguments) {
             self.resolve(tree, &[command[0], "--abort"]);
@@ -418,6 +423,12 @@ impl Walk {
     fn reset(&mut self, tree: usize) {
         let how = self.pick(&["--hard", "--mixed", "--soft"]);
         self.run_git(tree, &["reset", "-q", how, "HEAD~1"]);
+        // Git refuses to pull over any file that was committed, pushed and taken out of the commit
+        // again; what was taken back is committed anew.
+        if how != "--hard" {
+            let _ = self.tl(tree, &["status"]);
+            self.commit(tree);
+        }
     }
 
     /// Sends the hook event of an agent that is about to edit a plan.
