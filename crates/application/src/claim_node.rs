@@ -178,9 +178,14 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
             by_person: ctx.actor.is_human(),
             token: request.token,
         };
-        let released =
-            decide_and_release(ctx, &*tx, &asked)?.map_err(|refused| claim_failure(&refused))?;
         let before = record::read_record::<Claim>(&*tx, &claim_key(id))?;
+        let is_own = |claim: &&Claim| claim.shared && claim.session == ctx.session;
+        let released = match (decide_and_release(ctx, &*tx, &asked)?, &before) {
+            (Ok(released), _) => released.claim,
+            // Released by a process that was interrupted before it recorded that.
+            (Err(ClaimRefused::NotClaimed { .. }), Some(claim)) if is_own(&claim) => claim.clone(),
+            (Err(refused), _) => return Err(claim_failure(&refused)),
+        };
         let mut operation = ctx.new_operation(Verb::Claim, format!("{} is released", key.path));
         operation.facts.extend(record::record_changed_fact::<Claim>(
             &claim_key(id),
@@ -190,7 +195,7 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
         let operation = tx.record_operation(operation)?;
         Ok(ClaimView {
             operation: Some(operation),
-            ..ClaimView::from_claim(key.path, released.claim)
+            ..ClaimView::from_claim(key.path, released)
         })
     })
 }

@@ -46,15 +46,12 @@ pub(crate) fn change_coordination<T>(
     }
 }
 
-/// Whether a fault is one of the file system, which stays: then this worktree works on alone.
+/// Whether the coordination cannot be used here at all: then this worktree works on alone.
 ///
-/// Not so for a lock or a newer format: the database is in use, and working without it would hand
-/// out a node twice.
+/// Not so for a lock, a newer format, a full disk or a failed write: the database is in use, and
+/// working without it would hand out a node twice.
 fn is_unusable(fault: &StoreFault) -> bool {
-    matches!(
-        fault,
-        StoreFault::ReadOnly { .. } | StoreFault::Io { .. } | StoreFault::Full { .. }
-    )
+    matches!(fault, StoreFault::ReadOnly { .. })
 }
 
 /// Builds the failure of the coordination. Never an interruption: the runner would repair or retry

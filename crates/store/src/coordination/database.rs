@@ -30,13 +30,25 @@ enum Header {
     Empty,
 }
 
+/// Builds the fault of a place that cannot be used. One that stays so is reported as read-only:
+/// then the worktree works on alone. A failed read or write says nothing about the next one.
+fn unreachable_fault(action: &str, path: &Path, error: std::io::Error) -> StoreFault {
+    use std::io::ErrorKind::{NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    match error.kind() {
+        NotADirectory | PermissionDenied | ReadOnlyFilesystem => StoreFault::ReadOnly {
+            path: path.to_owned(),
+        },
+        _ => io_fault(action, path, error),
+    }
+}
+
 /// Opens the database for reading; `None` if there is none yet. Creates nothing.
 pub(super) fn open_existing(path: &Path) -> Result<Option<Connection>, StoreFault> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() && found.len() == 0 => return Ok(None),
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(io_fault("cannot stat", path, error)),
+        Err(error) => return Err(unreachable_fault("cannot stat", path, error)),
     }
     let opened = open_database_file(path, &OpenMode::Existing, lock_timeout())
         .and_then(|connection| check_header(&connection, path).map(|header| (connection, header)));
@@ -58,7 +70,8 @@ pub(super) fn open_or_create(path: &Path) -> Result<Connection, StoreFault> {
         return Ok(connection);
     }
     let folder = path.parent().unwrap_or(path);
-    create_private_directory(folder).map_err(|error| io_fault("cannot create", folder, error))?;
+    create_private_directory(folder)
+        .map_err(|error| unreachable_fault("cannot create", folder, error))?;
     let connection = open_database_file(path, &OpenMode::Create, lock_timeout())?;
     // By path, not by descriptor: closing one would drop the locks this process has on the file.
     let _ = fs::set_permissions(path, fs::Permissions::from_mode(FILE_MODE));
