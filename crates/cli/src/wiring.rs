@@ -247,11 +247,12 @@ impl Project {
     }
 
     /// Whether this is a project without any form of its state, as after `git clone` and
-    /// `git worktree add`.
+    /// `git worktree add`. Settings that git does not have are those of an interrupted `tl init`.
     fn lacks_state(&self, opened: &Result<Box<dyn Store>, StoreFault>) -> bool {
         matches!(opened, Err(StoreFault::Missing))
             && matches!(self.settings.storage, Storage::Sqlite | Storage::Json)
             && self.root.join(project_file::CONFIG_FILE).is_file()
+            && store::tracks_files_below(&self.root, ".throughline")
     }
 
     /// Creates the state of a fresh clone or worktree and records its plan files, without output.

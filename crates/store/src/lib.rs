@@ -51,7 +51,7 @@ pub use coordination::RepositoryCoordination;
 pub use dry_run::{ReadOnlyFiles, copy_in_memory};
 pub use durable::write_atomically;
 pub use engine::EngineSettings;
-pub use git::{DiskDecisions, DiskGit, GitChanges};
+pub use git::{DiskDecisions, DiskGit, GitChanges, tracks_files_below};
 pub use known_heads::KnownHeads;
 pub use known_stores::KnownStores;
 pub use layout::{Layout, SharedProject};

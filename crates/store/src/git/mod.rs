@@ -157,7 +157,8 @@ impl Git for DiskGit {
 
 /// Whether git tracks a file below a folder of the project. Also true where the index cannot be
 /// parsed: the callers leave tracked files alone.
-pub(crate) fn tracks_files_below(root: &Path, folder: &str) -> bool {
+#[must_use]
+pub fn tracks_files_below(root: &Path, folder: &str) -> bool {
     let Ok(Some(place)) = RepositoryPaths::find_repository(root) else {
         return false;
     };
