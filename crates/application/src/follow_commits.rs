@@ -42,7 +42,10 @@ pub(crate) fn follow_commits(
         let after = cycles.by_scenario.get(&node.id);
         let fact = record::record_changed_fact(&tdd_record_key(node.id), before, after);
         let progress = cycles.progress_of(node);
-        if fact.is_none() && progress == node.progress {
+        // That a scenario without a commit was completed is in its progress already.
+        let is_only_decided = before.is_none()
+            && after.is_some_and(|after| after.cycle.is_none() && after.last_commit.is_none());
+        if (fact.is_none() || is_only_decided) && progress == node.progress {
             continue;
         }
         if before.is_some_and(|before| before.closed)

@@ -367,7 +367,12 @@ fn repeat(
         Left::Between => "half done",
     };
     let problem = || {
-        let difference = seen.snapshot.difference(&reference.after.snapshot);
+        // The nearer of the right ends: what was done may be done twice.
+        let wanted = match left {
+            Left::After => &reference.twice.snapshot,
+            Left::Before | Left::Between => &reference.after.snapshot,
+        };
+        let difference = seen.snapshot.difference(wanted);
         format!(
             "the fault left it {state}; repeating it ({}, `{}`) ends elsewhere: {difference}",
             run.ending(),

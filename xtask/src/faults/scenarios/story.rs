@@ -35,9 +35,46 @@ printf '# Another scene\\n\\nRewritten.\\n' > acts/act-1/chapters/chapter-01/sce
 tl status
 ";
 
+/// The same in a git repository, where decisions are files: one is superseded, one was lost.
+static REPOSITORY: Base = Base {
+    name: "repository",
+    script: "\
+git init -q -b main .
+tl init
+mkdir -p acts/act-1/chapters/chapter-01
+printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin.\\n' > acts/act-1/strategic-plan.md
+tl approve act 1
+tl undo
+tl approve act 1
+printf '# Chapter 1\\n\\n## Characters\\n- Mara\\n' > acts/act-1/chapters/chapter-01/plan.md
+tl status
+git add -A
+git -c user.name=a -c user.email=a@b.c commit -q -m begin
+tl comment act-1 -m first
+tl status
+",
+};
+
+/// The files of decisions that are not committed yet.
+const CLEANED: &str = "git clean -fdq .throughline/decisions\ntl status\n";
+
 pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     vec![
+        s(
+            "decisions-restore",
+            &["decisions-restore"],
+            &REPOSITORY,
+            CLEANED,
+            "tl decisions restore",
+        ),
+        s(
+            "decisions-prune",
+            &["decisions-prune"],
+            &REPOSITORY,
+            "",
+            "tl decisions prune",
+        ),
         s("approve", &["approve"], &STORY, "", "tl approve chapter-02"),
         s(
             "approve-cascade",
