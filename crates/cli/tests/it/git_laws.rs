@@ -424,7 +424,7 @@ impl Walk {
         let how = self.pick(&["--hard", "--mixed", "--soft"]);
         self.run_git(tree, &["reset", "-q", how, "HEAD~1"]);
         // Git refuses to pull over any file that was committed, pushed and taken out of the commit
-        // again; what was taken back is committed anew.
+        // again; what was taken back is committed again.
         if how != "--hard" {
             let _ = self.tl(tree, &["status"]);
             self.commit(tree);
