@@ -1,6 +1,6 @@
 // <tl-tree>: a window on a list of any length. Only the rows in sight exist; the server filters and counts.
 
-/** @typedef {{ path: string, entity_id: string, title: string | null, status: string, progress: string, phase?: string, depth: number }} Row */
+/** @typedef {{ path: string, entity_id: string, title: string | null, status: string, progress: string, phase?: string, duplicate?: boolean, depth: number }} Row */
 
 const AHEAD = 30;
 const WORDS = /** @type {Record<string, [string, string]>} */ ({
