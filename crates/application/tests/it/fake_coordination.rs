@@ -1,7 +1,7 @@
 //! Coordination in memory, shared by several worlds as by the worktrees of a repository.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::ports::{
     ClaimChange, Coordination, HeldClaim, LiveSession, SessionActivity, StoreFault, Worktree,
@@ -31,7 +31,6 @@ pub(crate) struct FakeRepository {
     token: Cell<u64>,
     sessions: RefCell<BTreeMap<(String, String), LiveSession>>,
     ids: RefCell<BTreeMap<(String, String), String>>,
-    decisions: RefCell<BTreeSet<String>>,
 }
 
 impl FakeCoordination<'_> {
@@ -161,26 +160,5 @@ impl Coordination for FakeCoordination<'_> {
             .entry((scope.to_owned(), candidate.to_owned()))
             .or_insert_with(|| format!("{}/{request}", self.folder));
         Ok(*holder == format!("{}/{request}", self.folder))
-    }
-
-    fn record_decision(&self, id: &str, _now: Timestamp) -> Result<(), StoreFault> {
-        self.repository.decisions.borrow_mut().insert(id.to_owned());
-        Ok(())
-    }
-
-    fn was_decision_made(&self, id: &str) -> Result<bool, StoreFault> {
-        Ok(self.repository.decisions.borrow().contains(id))
-    }
-
-    fn list_decisions(&self) -> Result<Vec<String>, StoreFault> {
-        Ok(self.repository.decisions.borrow().iter().cloned().collect())
-    }
-
-    fn mark_adopted(&self, _project: &str, _now: Timestamp) -> Result<(), StoreFault> {
-        Ok(())
-    }
-
-    fn is_adopted(&self, _project: &str) -> Result<bool, StoreFault> {
-        Ok(false)
     }
 }

@@ -5,11 +5,13 @@
 //! next event. Nodes are named by profile and alias path; a store's node numbers mean nothing in
 //! another worktree.
 
+use std::fmt;
+
 use crate::ports::StoreFault;
 use crate::time::Timestamp;
 use crate::work::claim::Claim;
 
-/// A node as every worktree names it.
+/// A node as every worktree and every clone names it: `story:act-1/chapter-03`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeKey {
     pub profile: String,
@@ -32,6 +34,12 @@ impl NodeKey {
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.covers(other) || other.covers(self)
+    }
+}
+
+impl fmt::Display for NodeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.profile, self.path)
     }
 }
 
@@ -173,36 +181,6 @@ pub trait Coordination {
         request: &str,
         now: Timestamp,
     ) -> Result<bool, StoreFault>;
-
-    /// Records that a decision was made in this repository, as opposed to received by a fetch.
-    ///
-    /// # Errors
-    /// [`StoreFault`].
-    fn record_decision(&self, id: &str, now: Timestamp) -> Result<(), StoreFault>;
-
-    /// Whether a decision was made in this repository.
-    ///
-    /// # Errors
-    /// [`StoreFault`].
-    fn was_decision_made(&self, id: &str) -> Result<bool, StoreFault>;
-
-    /// Returns the decisions made in this repository, by id.
-    ///
-    /// # Errors
-    /// [`StoreFault`].
-    fn list_decisions(&self) -> Result<Vec<String>, StoreFault>;
-
-    /// Records that a person adopted a project in this repository, for all of its worktrees.
-    ///
-    /// # Errors
-    /// [`StoreFault`].
-    fn mark_adopted(&self, project: &str, now: Timestamp) -> Result<(), StoreFault>;
-
-    /// Whether a person adopted a project in a worktree of this repository.
-    ///
-    /// # Errors
-    /// [`StoreFault`].
-    fn is_adopted(&self, project: &str) -> Result<bool, StoreFault>;
 }
 
 /// Null implementation: outside a repository, on PostgreSQL and on a team server the store itself
@@ -246,26 +224,6 @@ impl Coordination for StoreCoordination {
         _now: Timestamp,
     ) -> Result<bool, StoreFault> {
         Ok(true)
-    }
-
-    fn record_decision(&self, _id: &str, _now: Timestamp) -> Result<(), StoreFault> {
-        Ok(())
-    }
-
-    fn was_decision_made(&self, _id: &str) -> Result<bool, StoreFault> {
-        Ok(false)
-    }
-
-    fn list_decisions(&self) -> Result<Vec<String>, StoreFault> {
-        Ok(Vec::new())
-    }
-
-    fn mark_adopted(&self, _project: &str, _now: Timestamp) -> Result<(), StoreFault> {
-        Ok(())
-    }
-
-    fn is_adopted(&self, _project: &str) -> Result<bool, StoreFault> {
-        Ok(false)
     }
 }
 

@@ -52,15 +52,3 @@ CREATE TABLE reserved_id (
     at INTEGER NOT NULL,
     PRIMARY KEY (project, scope, id)
 ) STRICT, WITHOUT ROWID;
-
-CREATE TABLE decision (
-    project TEXT NOT NULL,
-    id TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    PRIMARY KEY (project, id)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE adopted (
-    project_id TEXT PRIMARY KEY,
-    at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;

@@ -273,57 +273,6 @@ impl Coordination for RepositoryCoordination {
                 )
         })
     }
-
-    fn record_decision(&self, id: &str, now: Timestamp) -> Result<(), StoreFault> {
-        let place = self.require_place()?;
-        self.write(&mut |transaction| {
-            transaction.execute(
-                "INSERT OR IGNORE INTO decision (project, id, at) VALUES (?1, ?2, ?3)",
-                params![place.project, id, now.as_millis()],
-            )?;
-            Ok(())
-        })
-    }
-
-    fn was_decision_made(&self, id: &str) -> Result<bool, StoreFault> {
-        let place = self.require_place()?;
-        let found = self.read(&mut |connection| {
-            connection
-                .prepare_cached("SELECT 1 FROM decision WHERE project = ?1 AND id = ?2")?
-                .exists([place.project.as_str(), id])
-        })?;
-        Ok(found.unwrap_or(false))
-    }
-
-    fn list_decisions(&self) -> Result<Vec<String>, StoreFault> {
-        let place = self.require_place()?;
-        let found = self.read(&mut |connection| {
-            connection
-                .prepare_cached("SELECT id FROM decision WHERE project = ?1 ORDER BY id")?
-                .query_map([&place.project], |row| row.get(0))?
-                .collect()
-        })?;
-        Ok(found.unwrap_or_default())
-    }
-
-    fn mark_adopted(&self, project: &str, now: Timestamp) -> Result<(), StoreFault> {
-        self.write(&mut |transaction| {
-            transaction.execute(
-                "INSERT OR IGNORE INTO adopted (project_id, at) VALUES (?1, ?2)",
-                params![project, now.as_millis()],
-            )?;
-            Ok(())
-        })
-    }
-
-    fn is_adopted(&self, project: &str) -> Result<bool, StoreFault> {
-        let found = self.read(&mut |connection| {
-            connection
-                .prepare_cached("SELECT 1 FROM adopted WHERE project_id = ?1")?
-                .exists([project])
-        })?;
-        Ok(found.unwrap_or(false))
-    }
 }
 
 /// Worktrees that were looked up already: many claims and sessions are in the same one.

@@ -1,9 +1,12 @@
 //! The coordination database against real repositories and worktrees.
 
-use domain::ports::{ClaimChange, Coordination, HeldClaim, NodeKey, SessionActivity};
+use domain::decision::DecisionId;
+use domain::ports::{
+    ClaimChange, Coordination, DecisionFolder, HeldClaim, NodeKey, SessionActivity,
+};
 use domain::time::Timestamp;
 use domain::work::claim::Claim;
-use store::RepositoryCoordination;
+use store::{DiskDecisions, RepositoryCoordination};
 
 use super::Repository;
 
@@ -145,23 +148,22 @@ fn an_id_is_reserved_once_and_again_for_the_same_request_in_the_same_worktree() 
 }
 
 #[test]
-fn decisions_made_here_and_adopted_projects_are_known_in_every_worktree() {
+fn decisions_made_here_and_adoption_are_known_in_every_worktree() {
     let repository = Repository::new();
     repository.git(&["worktree", "add", "-q", "beside", "-b", "beside"]);
-    let here = RepositoryCoordination::open(repository.root());
-    let beside = RepositoryCoordination::open(&repository.path("beside"));
-    assert!(!beside.was_decision_made("d1").unwrap());
-    assert!(!beside.is_adopted("p").unwrap());
+    let here = DiskDecisions::open(repository.root()).unwrap();
+    let beside = DiskDecisions::open(&repository.path("beside")).unwrap();
+    assert!(beside.made_here().unwrap().is_empty());
+    assert!(!beside.is_adopted());
     assert!(
         !repository.path(".git/throughline").exists(),
         "reading creates nothing"
     );
-    here.record_decision("d1", at(1)).unwrap();
-    here.mark_adopted("p", at(1)).unwrap();
-    assert!(beside.was_decision_made("d1").unwrap());
-    assert_eq!(beside.list_decisions().unwrap(), ["d1"]);
-    assert!(beside.is_adopted("p").unwrap());
-    assert!(!beside.is_adopted("q").unwrap());
+    let id = DecisionId::parse_id(&"ab".repeat(20)).unwrap();
+    here.mark_made_here(std::slice::from_ref(&id)).unwrap();
+    here.mark_adopted().unwrap();
+    assert!(beside.made_here().unwrap().contains(&id));
+    assert!(beside.is_adopted());
 }
 
 #[test]
