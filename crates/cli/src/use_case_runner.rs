@@ -165,7 +165,8 @@ impl UseCaseRunner<'_> {
             principal,
             caller,
             unwritten: find_unwritten(state),
-            lacks_decision_files: lacks_decision_files(state),
+            // A hook has no time to write them; the next command does.
+            lacks_decision_files: self.channel == Channel::Cli && lacks_decision_files(state),
         }
     }
 
@@ -224,12 +225,8 @@ impl UseCaseRunner<'_> {
         }
         // Finishes what a killed process left between its commit and its file writes.
         complete_found(&ctx, preflight.unwritten);
-        // A hook has no time for it, and a rebase or merge should not find new files; the next
-        // command writes them.
-        if preflight.lacks_decision_files
-            && self.channel == Channel::Cli
-            && ctx.git.operation_in_progress().is_none()
-        {
+        // A rebase or merge should not find new files.
+        if preflight.lacks_decision_files && ctx.git.operation_in_progress().is_none() {
             write_existing_decisions(&ctx)?;
         }
         let outcome = use_case(&ctx);

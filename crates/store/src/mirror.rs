@@ -134,10 +134,10 @@ impl Mirror {
         let head = state.last_operation_id().map_err(io::Error::other)?;
         // Another process may have exported a later commit while this one waited for the lock; its
         // export contains this one.
-        let overtaken = |known: MirrorHead| {
+        let is_newer = |known: MirrorHead| {
             known.operation > head && state.store_id().is_ok_and(|id| known.store == id)
         };
-        if self.current_head().is_some_and(overtaken) {
+        if self.current_head().is_some_and(is_newer) {
             return Ok(());
         }
         self.catch_up_locked(state, recent, schedule)

@@ -14,7 +14,7 @@ use domain::operation::Verb;
 use domain::ports::{DecisionFolder, NewOperation, Snapshot, Transaction};
 use domain::record::{Recorded, record_changed_fact};
 
-use super::{load_decisions, load_node_key};
+use super::{load_decision_key, load_decisions};
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
 use crate::file_writes::PlannedFiles;
@@ -79,7 +79,7 @@ fn attach_decisions(
         let Some(node) = tx.load_node(id)? else {
             continue;
         };
-        let key = load_node_key(tx, &node)?;
+        let key = load_decision_key(tx, &node)?;
         let mut known = load_decisions(tx, &key)?;
         let verdict = decide_verdict(
             &key,
@@ -246,7 +246,7 @@ fn decide_comments(
                     continue;
                 };
                 let new = NewDecision::from_decision(Decision {
-                    node: load_node_key(tx, &node)?,
+                    node: load_decision_key(tx, &node)?,
                     what: Verdict::Commented {
                         text: comment.text.clone(),
                     },
@@ -264,7 +264,7 @@ fn decide_comments(
                     continue;
                 };
                 made.push(NewDecision::from_decision(Decision {
-                    node: load_node_key(tx, &node)?,
+                    node: load_decision_key(tx, &node)?,
                     what: Verdict::Withdrawn {
                         aspect: Aspect::Comment,
                     },
@@ -307,7 +307,7 @@ pub fn write_existing_decisions(ctx: &Context<'_>) -> Result<(), Failure> {
             let known = (comment.decision.is_none(), tx.load_node(comment.node)?);
             if let (true, Some(node)) = known {
                 let new = NewDecision::from_decision(Decision {
-                    node: load_node_key(&*tx, &node)?,
+                    node: load_decision_key(&*tx, &node)?,
                     what: Verdict::Commented {
                         text: comment.text.clone(),
                     },
@@ -364,7 +364,7 @@ fn decide_existing(tx: &dyn Snapshot, node: &Node) -> Result<Vec<NewDecision>, F
     if verdict == NodeVerdict::default() && !has_progress {
         return Ok(Vec::new());
     }
-    let key = load_node_key(tx, node)?;
+    let key = load_decision_key(tx, node)?;
     let known = load_decisions(tx, &key)?;
     let mut made = Vec::new();
     let in_force = decisions_in_force(&known);

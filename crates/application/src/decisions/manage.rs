@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    DecisionChanges, load_all_decisions, load_decisions, load_node_key, receive_decisions,
+    DecisionChanges, load_all_decisions, load_decision_key, load_decisions, receive_decisions,
 };
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
@@ -68,7 +68,7 @@ pub fn list_decisions(ctx: &Context<'_>, words: &[String]) -> Result<Vec<Decisio
     } else {
         let seen = observe_node(ctx, words, ScanScope::Lineage)?;
         reject_extra_words(seen.rest)?;
-        let key = load_node_key(&*seen.state, &load_node(&*seen.state, seen.id)?)?;
+        let key = load_decision_key(&*seen.state, &load_node(&*seen.state, seen.id)?)?;
         found = view_decisions(&load_decisions(&*seen.state, &key)?);
     }
     found.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));

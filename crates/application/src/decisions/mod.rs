@@ -10,7 +10,7 @@ mod receive;
 
 use std::collections::HashMap;
 
-use domain::decision::{Decision, KnownDecision};
+use domain::decision::KnownDecision;
 use domain::ids::NodeId;
 use domain::node::Node;
 use domain::ports::{Snapshot, StoreFault};
@@ -23,17 +23,14 @@ pub use self::manage::{
     prune_decisions, restore_decisions,
 };
 pub(crate) use self::receive::{DecisionChanges, find_decision_changes, receive_decisions};
-use crate::locate::load_node_path;
+use crate::coordination::load_node_key;
 
 /// Number of nodes from which all decisions are read at once instead of node by node.
 const MIN_NODES_TO_READ_ALL: usize = 64;
 
 /// Returns the key of a node's decisions.
-fn load_node_key(state: &dyn Snapshot, node: &Node) -> Result<String, StoreFault> {
-    Ok(Decision::node_key(
-        &node.profile,
-        &load_node_path(state, node)?,
-    ))
+fn load_decision_key(state: &dyn Snapshot, node: &Node) -> Result<String, StoreFault> {
+    Ok(load_node_key(state, node)?.to_string())
 }
 
 /// Returns the known decisions about a node.

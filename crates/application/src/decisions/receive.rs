@@ -12,14 +12,14 @@ use domain::ids::{CanonicalHash, NodeId, OperationId};
 use domain::node::{Node, Progress};
 use domain::policy::ApprovalPolicy;
 use domain::ports::{
-    DecisionFolder, DecisionListing, FileReadResult, Snapshot, StateMark, Transaction,
+    DecisionFolder, DecisionListing, FileReadResult, NodeKey, Snapshot, StateMark, Transaction,
 };
 use domain::record::record_changed_fact;
 use domain::text::count_with_noun;
 
 use super::attach::verdict_facts;
 use super::{
-    MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decisions, load_node_key,
+    MIN_NODES_TO_READ_ALL, find_node_by_key, load_all_decisions, load_decision_key, load_decisions,
 };
 use crate::context::{Context, Notice};
 use crate::failure::Failure;
@@ -258,73 +258,40 @@ pub(crate) fn receive_decisions(
     }
     let operation = tx.next_operation_id()?;
     let after = ObservedNodes::from_facts(facts);
+    let changed = ChangesByNode::from_changes(changes);
+    let moved = find_moved_decisions(tx, &after, &changed)?;
     let mut affected = after.find_affected(tx)?;
-    affected.retain(|_, id| !after.removed.contains(id));
-    for (_, one) in &changes.changed {
-        let key = one.decision.node.clone();
-        if !affected.contains_key(&key)
-            && let Some(id) = find_node_by_key(tx, &key)?
-            && !after.removed.contains(&id)
+    for key in changed.0.keys().copied() {
+        if !affected.contains_key(key)
+            && let Some(id) = find_node_by_key(tx, key)?
         {
-            affected.insert(key, id);
+            affected.insert(key.to_owned(), id);
         }
     }
-    let moved = find_moved_decisions(tx, &after, changes)?;
-    for (id, (key, _)) in &moved {
-        affected.insert(key.clone(), *id);
-    }
-    let all = if affected.len() >= MIN_NODES_TO_READ_ALL {
-        Some(load_all_decisions(tx)?)
-    } else {
-        None
+    affected.extend(moved.iter().map(|(id, (key, _))| (key.clone(), *id)));
+    affected.retain(|_, id| !after.removed.contains(id));
+    let all = match affected.len() {
+        MIN_NODES_TO_READ_ALL.. => Some(load_all_decisions(tx)?),
+        _ => None,
     };
-    let mut by_node: HashMap<&str, Vec<&(Option<KnownDecision>, KnownDecision)>> = HashMap::new();
-    for change in &changes.changed {
-        by_node
-            .entry(change.1.decision.node.as_str())
-            .or_default()
-            .push(change);
-    }
     for (key, id) in &affected {
-        let mut known = match &all {
+        let known = match &all {
             Some(all) => all.get(key).cloned().unwrap_or_default(),
             None => load_decisions(tx, key)?,
         };
-        for (_, changed) in by_node.get(key.as_str()).into_iter().flatten() {
-            known.retain(|one| one.id != changed.id);
-            known.push(changed.clone());
+        let mut known = changed.known_after(key, known);
+        // A plan that was moved before this clone saw it: its decisions name the former place.
+        if let (true, Some((_, former))) = (known.is_empty(), moved.get(id)) {
+            known.clone_from(former);
         }
-        if known.is_empty() {
-            // A plan that was moved before this clone saw it: its decisions name the former place.
-            known.extend(
-                moved
-                    .get(id)
-                    .into_iter()
-                    .flat_map(|(_, known)| known.clone()),
-            );
-        }
-        if known.is_empty() {
-            continue;
-        }
-        let state = after.state_of(tx, *id)?;
-        let standing = stand_on_decisions(&known, state.text, state.parent_text);
-        facts.extend(verdict_facts(*id, &state.verdict, standing.verdict));
-        let is_taken_back = by_node
-            .get(key.as_str())
-            .into_iter()
-            .flatten()
-            .any(|(_, one)| matches!(one.decision.what, Verdict::Progress { .. }) && !one.counts());
-        let progress = standing
-            .progress
-            .or_else(|| is_taken_back.then_some(Progress::Pending));
-        if let Some(progress) = progress
-            && progress != state.progress
-        {
-            facts.push(Fact::ProgressChanged {
-                node: *id,
-                before: state.progress,
-                after: progress,
-            });
+        if !known.is_empty() {
+            let state = after.state_of(tx, *id)?;
+            facts.extend(standing_facts(
+                *id,
+                &state,
+                &known,
+                changed.takes_back_progress(key),
+            ));
         }
     }
     for (before, one) in &changes.changed {
@@ -338,6 +305,60 @@ pub(crate) fn receive_decisions(
     Ok(())
 }
 
+/// Changed decisions by the key of their node.
+struct ChangesByNode<'c>(BTreeMap<&'c str, Vec<&'c KnownDecision>>);
+
+impl<'c> ChangesByNode<'c> {
+    fn from_changes(changes: &'c DecisionChanges) -> Self {
+        let mut by_node: BTreeMap<&str, Vec<&KnownDecision>> = BTreeMap::new();
+        for (_, one) in &changes.changed {
+            by_node.entry(&one.decision.node).or_default().push(one);
+        }
+        Self(by_node)
+    }
+
+    /// Returns the decisions of a node after the changes.
+    fn known_after(&self, key: &str, mut known: Vec<KnownDecision>) -> Vec<KnownDecision> {
+        for one in self.0.get(key).into_iter().flatten() {
+            known.retain(|other| other.id != one.id);
+            known.push((*one).clone());
+        }
+        known
+    }
+
+    /// Whether a decision about the progress of a node does not count any more.
+    fn takes_back_progress(&self, key: &str) -> bool {
+        let changed = self.0.get(key).into_iter().flatten();
+        changed
+            .filter(|one| !one.counts())
+            .any(|one| matches!(one.decision.what, Verdict::Progress { .. }))
+    }
+}
+
+/// Returns the facts that bring a node to what its decisions say.
+fn standing_facts(
+    node: NodeId,
+    state: &NodeState,
+    known: &[KnownDecision],
+    takes_back_progress: bool,
+) -> Vec<Fact> {
+    let standing = stand_on_decisions(known, state.text, state.parent_text);
+    let mut facts = verdict_facts(node, &state.verdict, standing.verdict);
+    let progress = standing
+        .progress
+        .or_else(|| takes_back_progress.then_some(Progress::Pending));
+    facts.extend(
+        progress
+            .filter(|progress| *progress != state.progress)
+            .map(|after| Fact::ProgressChanged {
+                node,
+                before: state.progress,
+                after,
+            }),
+    );
+    facts
+}
+
 /// Returns the decisions of plans that are at another place now, by the node that is there and its
 /// key.
 ///
@@ -347,33 +368,27 @@ pub(crate) fn receive_decisions(
 fn find_moved_decisions(
     tx: &dyn Transaction,
     after: &ObservedNodes,
-    changes: &DecisionChanges,
+    changed: &ChangesByNode<'_>,
 ) -> Result<HashMap<NodeId, (String, Vec<KnownDecision>)>, Failure> {
     let mut found = HashMap::new();
-    if after.added.is_empty() && changes.is_empty() {
+    // A plan that is moved while its decisions stay is followed by the scan itself.
+    if changed.0.is_empty() {
         return Ok(found);
-    }
-    let mut all = load_all_decisions(tx)?;
-    for (_, one) in &changes.changed {
-        let known = all.entry(one.decision.node.clone()).or_default();
-        known.retain(|other| other.id != one.id);
-        known.push(one.clone());
     }
     let mut keys = BTreeSet::new();
     for id in after.added.keys() {
         keys.extend(after.key_of(tx, *id)?);
     }
     let mut orphans = Vec::new();
-    for (key, known) in &all {
-        let approved = decisions_in_force(known)
+    for key in changed.0.keys().copied() {
+        if keys.contains(key) || find_node_by_key(tx, key)?.is_some() {
+            continue;
+        }
+        let known = changed.known_after(key, load_decisions(tx, key)?);
+        let approved = decisions_in_force(&known)
             .into_iter()
             .find_map(|one| one.decision.as_approval());
-        if let Some(approval) = approved
-            && !keys.contains(key)
-            && find_node_by_key(tx, key)?.is_none()
-        {
-            orphans.push((approval.canonical, known));
-        }
+        orphans.extend(approved.map(|approval| (approval.canonical, known)));
     }
     // Nearly always none: a decision comes and goes with its plan.
     if orphans.is_empty() {
@@ -397,9 +412,11 @@ fn find_moved_decisions(
         let is_single = orphans.iter().filter(|(other, _)| other == text).count() == 1;
         if let (true, Some([id])) = (is_single, texts.get(text).map(Vec::as_slice))
             && let Some(key) = after.key_of(tx, *id)?
-            && !all.contains_key(&key)
+            && changed
+                .known_after(&key, load_decisions(tx, &key)?)
+                .is_empty()
         {
-            found.insert(*id, (key, (*known).clone()));
+            found.insert(*id, (key, known.clone()));
         }
     }
     Ok(found)
@@ -494,7 +511,7 @@ impl ObservedNodes {
                 continue;
             }
             for child in tx.load_children(*id)? {
-                found.insert(load_node_key(tx, &child)?, child.id);
+                found.insert(load_decision_key(tx, &child)?, child.id);
             }
         }
         Ok(found)
@@ -510,14 +527,18 @@ impl ObservedNodes {
                     aliases.push(node.alias.clone());
                     if above.is_none() {
                         aliases.reverse();
-                        return Ok(Some(Decision::node_key(&node.profile, &aliases.join("/"))));
+                        let key = NodeKey {
+                            profile: node.profile.clone(),
+                            path: aliases.join("/"),
+                        };
+                        return Ok(Some(key.to_string()));
                     }
                 }
                 None => {
                     let Some(node) = tx.load_node(id)? else {
                         return Ok(None);
                     };
-                    let mut key = load_node_key(tx, &node)?;
+                    let mut key = load_decision_key(tx, &node)?;
                     for alias in aliases.iter().rev() {
                         key.push('/');
                         key.push_str(alias);

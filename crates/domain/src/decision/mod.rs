@@ -88,7 +88,7 @@ pub fn is_decision_file(path: &str) -> bool {
 /// A decision about one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The node: its profile and the aliases from the root, `story:act-1/chapter-03`.
+    /// The node, as [`crate::ports::NodeKey`] renders it.
     pub node: String,
     #[serde(flatten)]
     pub what: Verdict,
@@ -136,12 +136,6 @@ pub enum Verdict {
 }
 
 impl Decision {
-    /// Returns the key under which the decisions of a node sort together.
-    #[must_use]
-    pub fn node_key(profile: &str, alias_path: &str) -> String {
-        format!("{profile}:{alias_path}")
-    }
-
     /// Returns the decision that records an approval.
     #[must_use]
     pub fn from_approval(node: String, approval: &Approval, supersedes: Vec<DecisionId>) -> Self {

@@ -646,7 +646,7 @@ fn a_file_written_during_the_count_is_counted_again() {
     it.git(&["commit", "-q", "-m", "start"]);
     it.write("a.rs", "1\n2\n");
     std::thread::sleep(std::time::Duration::from_millis(60));
-    // A git that is overtaken by an edit after it has read the files, and before it ends.
+    // A file is edited after git has read it, and before git ends.
     let programs = tempfile::tempdir().unwrap();
     let path = std::env::var("PATH").unwrap();
     let script = format!(
